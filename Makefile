@@ -1,0 +1,44 @@
+# Every command a person types. `make nightly` and `make test` set the machine up by themselves.
+#
+#   ARGS    what to hand on, as in: make nightly ARGS=--quick, make test ARGS='-k bundle'
+#   VENV    where the virtual environment is
+#   PYTHON  the interpreter to make it with; by default the first that serves
+
+VENV ?= .venv
+ARGS ?=
+PYTHON ?=
+
+export NIGHTSHIFT_VENV := $(VENV)
+export NIGHTSHIFT_PYTHON := $(PYTHON)
+
+.DEFAULT_GOAL := help
+.PHONY: help nightly test check fmt lock setup clean
+
+help: ## list these targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+
+nightly: ## set up, then measure, detect and report (the main job; ARGS=--quick for a short one)
+	@bash tools/setup run
+	@"$(VENV)/bin/nightshift" nightly $(ARGS)
+
+test: ## set up, then run every test; what was skipped is listed with its reason at the end
+	@bash tools/setup run test
+	@"$(VENV)/bin/python" -m pytest $(ARGS)
+
+check: ## set up, then run every formatter, linter, type and rule check
+	@bash tools/setup check
+	@bash tools/check
+
+fmt: ## set up, then format the Python code and mend what can be mended mechanically
+	@bash tools/setup check
+	@"$(VENV)/bin/ruff" check --fix --quiet .
+	@"$(VENV)/bin/ruff" format .
+
+lock: ## pin the newest fitting dependencies that are not pinned yet (ARGS=--upgrade: all of them)
+	@bash tools/lock $(ARGS)
+
+setup: ## set up for everything above, and nothing else
+	@bash tools/setup run test check
+
+clean: ## remove the virtual environment and every cache; results stay
+	@bash tools/clean

@@ -1,0 +1,85 @@
+"""``python -m changepoint.evaluate``: print the error rates that docs/statistics.md quotes."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from itertools import product
+from types import MappingProxyType
+
+from changepoint.evaluate.measure import alarms, nightly_alarms, recall
+from changepoint.evaluate.simulate import NOISES, Ladder
+
+UNCHANGED = (
+    Ladder(2, 3),
+    Ladder(5, 3),
+    Ladder(10, 3),
+    Ladder(14, 3),
+    Ladder(30, 1),
+    Ladder(100, 1),
+)
+STEPPED = (Ladder(5, 3), Ladder(10, 3), Ladder(30, 1))
+NIGHTS = 100
+STEPS = (0.03, 0.05, 0.1)
+SIGMAS = (1.0, 2.0)
+
+
+def main() -> None:
+    """Print one table as markdown."""
+    parser = argparse.ArgumentParser(
+        prog="python -m changepoint.evaluate",
+        description="Simulate series and print false alarms and recall at the default setting.",
+        epilog="example: python -m changepoint.evaluate alarms --trials 200 --seed 1",
+    )
+    parser.add_argument("table", choices=TABLES, help="what to measure")
+    parser.add_argument("--trials", type=int, default=1000, help="series per figure (default 1000)")
+    parser.add_argument("--seed", type=int, default=1, help="of the simulated series (default 1)")
+    options = parser.parse_args()
+    if options.trials < 1 or options.seed < 0:
+        parser.error("--trials must be at least 1 and --seed not negative")
+    table = TABLES[options.table]
+    for line in table(options.trials, options.seed):
+        sys.stdout.write(line + "\n")
+        sys.stdout.flush()
+
+
+def alarm_table(trials: int, seed: int) -> Iterator[str]:
+    """One row per noise, one column per shape of series: alarms per series, 95 % limits."""
+    yield "| noise | " + " | ".join(map(str, UNCHANGED)) + " |"
+    yield "| --- |" + " --- |" * len(UNCHANGED)
+    for name, noise in NOISES.items():
+        rates = [str(alarms(noise, ladder, trials, seed)) for ladder in UNCHANGED]
+        yield f"| {name} | " + " | ".join(rates) + " |"
+
+
+def nightly_table(trials: int, seed: int) -> Iterator[str]:
+    """One row per noise: new alarms a night of series that grow to 100 values."""
+    yield "| noise | new alarms a night |"
+    yield "| --- | --- |"
+    for name in ("gauss", "t3", "bimodal", "spikes", "quantised"):
+        yield f"| {name} | {nightly_alarms(NOISES[name], NIGHTS, trials, seed)} |"
+
+
+def recall_table(trials: int, seed: int) -> Iterator[str]:
+    """One row per shape, place, noise and step of normal noise."""
+    yield "| series | step before | sigma | step | found there | elsewhere | position | effect |"
+    yield "| --- |" + " --- |" * 7
+    noise = NOISES["gauss"]
+    for ladder in STEPPED:
+        places = (1, ladder.positions // 2, ladder.positions - 1)
+        for at, sigma, step in product(places, SIGMAS, STEPS):
+            got = recall(noise, ladder, sigma=sigma, step=step, at=at, trials=trials, seed=seed)
+            yield (
+                f"| {ladder} | {at} | {sigma:g} % | {step:.0%} | {got.found.value:.3f} | "
+                f"{got.other.value:.3f} | {got.position.value:.3f} | {got.effect.value:.3f} |"
+            )
+
+
+TABLES: Mapping[str, Callable[[int, int], Iterator[str]]] = MappingProxyType(
+    {"alarms": alarm_table, "nightly": nightly_table, "recall": recall_table}
+)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,104 @@
+"""Rates with confidence limits: false alarms of unchanged series, recall of stepped ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import betaincinv
+
+from changepoint.api import detect
+from changepoint.evaluate.simulate import Ladder, Noise, draw
+
+FIRST_NIGHT = 20
+"""Nights before this one raise hardly any alarm and would flatter the rate."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """``hits`` of ``trials``."""
+
+    hits: int
+    trials: int
+
+    @property
+    def value(self) -> float:
+        """The share of hits."""
+        return self.hits / self.trials
+
+    def limits(self) -> tuple[float, float]:
+        """95 % confidence limits (Clopper and Pearson, Biometrika 26, 1934)."""
+        misses = self.trials - self.hits
+        low = float(betaincinv(self.hits, misses + 1, 0.025)) if self.hits else 0.0
+        high = float(betaincinv(self.hits + 1, misses, 0.975)) if misses else 1.0
+        return low, high
+
+    def __str__(self) -> str:
+        low, high = self.limits()
+        return f"{self.value:.4f} ({low:.4f}-{high:.4f})"
+
+
+@dataclass(frozen=True, slots=True)
+class Recall:
+    """Of series with one step: how many show it, and how well what is said of it holds.
+
+    found: a change exactly where the step is. position, effect: of those found, how many have
+    the true place and the true size inside their intervals. other: a change somewhere else.
+    """
+
+    found: Rate
+    position: Rate
+    effect: Rate
+    other: Rate
+
+
+def alarms(noise: Noise, ladder: Ladder, trials: int, seed: int) -> Rate:
+    """How many of ``trials`` unchanged series raise an alarm at the default setting."""
+    random = np.random.default_rng(seed)
+    hits = 0
+    for _ in range(trials):
+        values = draw(noise, ladder, random, sigma=2.0)
+        hits += bool(detect(values, positions=ladder.labels().tolist()).changes)
+    return Rate(hits, trials)
+
+
+def nightly_alarms(noise: Noise, nights: int, trials: int, seed: int) -> Rate:
+    """How many nights of unchanged series raise an alarm that the night before did not have.
+
+    One value a night, the whole prefix searched each night from the 20th to the last.
+    """
+    random = np.random.default_rng(seed)
+    hits = searched = 0
+    for _ in range(trials):
+        values = draw(noise, Ladder(nights, 1), random, sigma=2.0)
+        alarmed = bool(detect(values[: FIRST_NIGHT - 1]).changes)
+        for night in range(FIRST_NIGHT, nights + 1):
+            before, alarmed = alarmed, bool(detect(values[:night]).changes)
+            hits += alarmed and not before
+            searched += 1
+    return Rate(hits, searched)
+
+
+def recall(
+    noise: Noise, ladder: Ladder, *, sigma: float, step: float, at: int, trials: int, seed: int
+) -> Recall:
+    """What becomes of a relative ``step`` before position ``at`` at the default setting."""
+    random = np.random.default_rng(seed)
+    found = positions = effects = other = near = 0
+    for _ in range(trials):
+        values = draw(noise, ladder, random, sigma=sigma, step=step, at=at)
+        changes = detect(values, positions=ladder.labels().tolist()).changes
+        other += any(c.position != at for c in changes)
+        near += bool(changes)
+        found += any(c.position == at for c in changes)
+        if changes:
+            best = min(changes, key=lambda c: abs(c.index - at * ladder.replicates))
+            first, last = (int(p) for p in best.interval)
+            positions += first <= at <= last
+            effects += best.effect_interval[0] <= step <= best.effect_interval[1]
+    return Recall(
+        found=Rate(found, trials),
+        position=Rate(positions, max(near, 1)),
+        effect=Rate(effects, max(near, 1)),
+        other=Rate(other, trials),
+    )

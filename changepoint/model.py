@@ -1,0 +1,178 @@
+"""What a detection consists of: immutable types with a JSON form.
+
+Every number is a finite float except an effect relative to a level of zero, which is infinite;
+JSON has no infinity, so those are written as the strings ``"inf"`` and ``"-inf"``.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, Self
+
+Position = int | float | str
+"""The caller's label of a position: anything that sorts and that JSON can hold."""
+
+Direction = Literal["increase", "decrease"]
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """The level of one stretch of a series.
+
+    level: robust mean, in the unit of the values. spread: standard deviation of one value
+    around it, outlying replicates clipped, same unit. count: measured values.
+    """
+
+    level: float
+    spread: float
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class ChangePoint:
+    """A position where the level of the series changes.
+
+    Attributes:
+        index: index into the caller's values of the first measured value after the change.
+        position: label of the position that value belongs to.
+        interval: labels of the first and the last position that may be the true ``position``,
+            at 95 % confidence, both included.
+        before: the level from the change before (or the start) up to this one.
+        after: the level from this change up to the next one (or the end).
+        effect: relative change of level, (after - before) / |before|, so that its sign is the
+            direction whatever the sign of the levels; infinite if the level before is zero.
+        effect_interval: 95 % confidence interval of ``effect``; bounds may be infinite.
+        pvalue: probability of a split this good anywhere in the stretch that was searched if
+            nothing changed in it.
+        kind: what changed. Only ``"level"`` at present.
+    """
+
+    index: int
+    position: Position
+    interval: tuple[Position, Position]
+    before: Level
+    after: Level
+    effect: float
+    effect_interval: tuple[float, float]
+    pvalue: float
+    kind: Literal["level", "spread"] = "level"
+
+    @property
+    def direction(self) -> Direction:
+        """Which way the level went."""
+        return "increase" if self.after.level > self.before.level else "decrease"
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A stretch of values between neighbouring changes.
+
+    start, stop: half-open range of indices into the caller's values; the segments of a
+    detection tile all of them. first, last: labels of the outermost measured positions.
+    """
+
+    start: int
+    stop: int
+    first: Position
+    last: Position
+    level: Level
+
+
+@dataclass(frozen=True, slots=True)
+class Noise:
+    """What the series' own noise looks like once the changes are taken out.
+
+    scale: standard deviation of a replicate around its position (of a value around its segment
+    if there are no replicates). between: standard deviation of the positions around their
+    segment beyond what their replicates explain; 0 if there are no replicates. quantum:
+    smallest step between different values of one segment if values repeat, otherwise 0.
+    All in the unit of the values.
+    """
+
+    scale: float
+    between: float
+    quantum: float
+
+
+@dataclass(frozen=True, slots=True)
+class Detection:
+    """The result of :func:`changepoint.detect`.
+
+    changes: what is to be reported, in order, after the filters for direction and effect.
+    segments: the series cut at every change that is large enough, whatever its direction.
+    noise: the noise around those segments. method: the name of the method.
+    alarm_probability: the significance level one search was run at.
+    """
+
+    changes: tuple[ChangePoint, ...]
+    segments: tuple[Segment, ...]
+    noise: Noise
+    method: str
+    alarm_probability: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """A tree of plain dicts, lists, strings and finite numbers."""
+        tree: dict[str, Any] = _encode(asdict(self))
+        return tree
+
+    @classmethod
+    def from_dict(cls, tree: Mapping[str, Any]) -> Self:
+        """The inverse of :meth:`to_dict`. Raises ValueError if something is missing or odd."""
+        try:
+            return cls(
+                changes=tuple(_change(c) for c in tree["changes"]),
+                segments=tuple(_segment(s) for s in tree["segments"]),
+                noise=Noise(**{k: float(v) for k, v in tree["noise"].items()}),
+                method=str(tree["method"]),
+                alarm_probability=float(tree["alarm_probability"]),
+            )
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ValueError(f"not a detection: {error!r}") from error
+
+    def to_json(self) -> str:
+        """:meth:`to_dict` as standard JSON text."""
+        return json.dumps(self.to_dict(), allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """The inverse of :meth:`to_json`."""
+        return cls.from_dict(json.loads(text))
+
+
+def _encode(node: Any) -> Any:
+    if isinstance(node, dict):
+        return {key: _encode(value) for key, value in node.items()}
+    if isinstance(node, list | tuple):
+        return [_encode(value) for value in node]
+    if isinstance(node, float) and math.isinf(node):
+        return "inf" if node > 0 else "-inf"
+    return node
+
+
+def _level(tree: Mapping[str, Any]) -> Level:
+    return Level(float(tree["level"]), float(tree["spread"]), int(tree["count"]))
+
+
+def _segment(tree: Mapping[str, Any]) -> Segment:
+    return Segment(
+        int(tree["start"]), int(tree["stop"]), tree["first"], tree["last"], _level(tree["level"])
+    )
+
+
+def _change(tree: Mapping[str, Any]) -> ChangePoint:
+    first, last = tree["interval"]
+    low, high = tree["effect_interval"]
+    return ChangePoint(
+        index=int(tree["index"]),
+        position=tree["position"],
+        interval=(first, last),
+        before=_level(tree["before"]),
+        after=_level(tree["after"]),
+        effect=float(tree["effect"]),
+        effect_interval=(float(low), float(high)),
+        pvalue=float(tree["pvalue"]),
+        kind=tree["kind"],
+    )

@@ -1,0 +1,79 @@
+"""The stage detect: every watched series of a plan, searched for changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from pydantic import ValidationError
+from sqlalchemy import Engine
+
+from pipeline.analyse.regressions import find_shifts, group_shifts
+from pipeline.analyse.series import series_along
+from pipeline.config import DetectSection
+from pipeline.errors import UserError
+from pipeline.execute.plan import Plan
+from pipeline.model import Frozen, Regression, Series
+from pipeline.store.queries import rows
+
+_FILE = "detected.json"
+
+
+class Detected(Frozen):
+    """What the last detection found, worst first, and in how many series it looked."""
+
+    series: int
+    regressions: tuple[Regression, ...]
+
+
+def watched_series(store: Engine, plan: Plan, metrics: tuple[str, ...]) -> list[Series]:
+    """Return the series of a plan's lines in the metrics, line by line."""
+    found: list[Series] = []
+    for line in plan.lines:
+        labels = [revision.label for revision in line.revisions]
+        measured = rows(
+            store,
+            workloads=plan.workload_hashes(),
+            metrics=metrics,
+            target=line.target,
+            revisions=labels,
+        )
+        found += series_along(line.name, labels, measured)
+    return found
+
+
+def detect_all(
+    store: Engine,
+    plan: Plan,
+    settings: DetectSection,
+    progress: Callable[[], None] = lambda: None,
+) -> Detected:
+    """Search the watched series of a plan. Calls ``progress`` once a series."""
+    series = watched_series(store, plan, settings.metrics)
+    shifts = []
+    for one in series:
+        shifts += find_shifts(one, settings)
+        progress()
+    return Detected(series=len(series), regressions=tuple(group_shifts(shifts)))
+
+
+def save_detected(detected: Detected, results: Path) -> Path:
+    """Keep what was found for the stages after."""
+    path = results / _FILE
+    partial = path.with_suffix(".partial")
+    partial.write_text(detected.model_dump_json(indent=1))
+    partial.rename(path)
+    return path
+
+
+def load_detected(results: Path) -> Detected:
+    """Return what the last detection found. Raises UserError before the first."""
+    path = results / _FILE
+    try:
+        return Detected.model_validate_json(path.read_text())
+    except FileNotFoundError as error:
+        raise UserError(
+            f"nothing was searched for changes in {results} yet; run `nightshift detect`"
+        ) from error
+    except ValidationError as error:
+        raise UserError(f"{path} is damaged; run `nightshift detect` again") from error

@@ -1,0 +1,113 @@
+"""From series to change points, and from change points to regressions: one for one cause."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from changepoint import ChangePoint, detect
+from pipeline.config import DetectSection
+from pipeline.model import (
+    METRICS,
+    Direction,
+    Regression,
+    RegressionState,
+    Series,
+    Shift,
+    digest,
+)
+
+UNKNOWN_DIRECTION = Direction.MORE_IS_BETTER
+"""Imported tables may bring metrics that are not in METRICS; they are taken as throughput."""
+
+
+def is_worse(metric: str, effect: float) -> bool:
+    """Say whether a relative change of a metric is the bad way."""
+    known = METRICS.get(metric)
+    direction = known.direction if known is not None else UNKNOWN_DIRECTION
+    return effect < 0 if direction is Direction.MORE_IS_BETTER else effect > 0
+
+
+def find_shifts(series: Series, settings: DetectSection) -> list[Shift]:
+    """Return the change points of one series, as shifts between revisions."""
+    values = [point.value for point in series.points]
+    positions = [point.position for point in series.points]
+    found = detect(
+        values,
+        positions=positions,
+        alarms_per_1000=settings.alarms_per_1000,
+        min_effect=settings.min_effect,
+    )
+    return [_shift(series, change) for change in found.changes]
+
+
+def group_shifts(shifts: Sequence[Shift]) -> list[Regression]:
+    """Put the shifts that can have one cause together, worst first.
+
+    One cause: the same line, the same way (worse or better), and positions that lie in each
+    other's intervals. The surest shift of a group gives its position.
+    """
+    groups: list[list[Shift]] = []
+    for shift in sorted(shifts, key=lambda s: (s.pvalue, -abs(s.effect), s.series.step)):
+        for group in groups:
+            if _same_cause(group[0], shift):
+                group.append(shift)
+                break
+        else:
+            groups.append([shift])
+    return sorted((_regression(group) for group in groups), key=_badness)
+
+
+def worst_effect(regression: Regression) -> float:
+    """Return the largest relative change among the shifts of a regression, with its sign."""
+    return max((shift.effect for shift in regression.shifts), key=abs)
+
+
+def _badness(regression: Regression) -> tuple[bool, float, int]:
+    return (not regression.worse, -abs(worst_effect(regression)), regression.position)
+
+
+def _same_cause(surest: Shift, other: Shift) -> bool:
+    return (
+        surest.series.line == other.series.line
+        and surest.worse == other.worse
+        and other.earliest <= surest.position <= other.latest
+        and surest.earliest <= other.position <= surest.latest
+    )
+
+
+def _shift(series: Series, change: ChangePoint) -> Shift:
+    labels = {point.position: point.revision for point in series.points}
+    order = sorted(labels)
+    position = series.points[change.index].position
+    earliest, latest = change.interval
+    return Shift(
+        series=series.key,
+        position=position,
+        earliest=int(earliest),
+        latest=int(latest),
+        last_good=labels[order[order.index(position) - 1]],
+        first_bad=labels[position],
+        before=change.before.level,
+        after=change.after.level,
+        effect=change.effect,
+        effect_low=change.effect_interval[0],
+        effect_high=change.effect_interval[1],
+        pvalue=change.pvalue,
+        worse=is_worse(series.key.metric, change.effect),
+    )
+
+
+def _regression(group: Sequence[Shift]) -> Regression:
+    surest = group[0]
+    key = surest.series
+    return Regression(
+        fingerprint=digest([key.target, key.line, surest.first_bad, surest.worse])[:12],
+        line=key.line,
+        target=key.target,
+        last_good=surest.last_good,
+        first_bad=surest.first_bad,
+        position=surest.position,
+        worse=surest.worse,
+        state=RegressionState.SUSPECTED,
+        shifts=tuple(sorted(group, key=lambda s: (-abs(s.effect), s.series.step))),
+    )

@@ -1,0 +1,49 @@
+"""From measurements to series along a line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from pipeline.model import Point, Series, SeriesKey
+from pipeline.store.queries import Row
+
+
+def series_along(line: str, revisions: Sequence[str], rows: Iterable[Row]) -> list[Series]:
+    """Return the series of a line, in the order in which their steps were run.
+
+    ``revisions`` are the labels of the line in order; rows of others are passed over. The
+    points of a series are ordered by position, then by repetition.
+    """
+    position = {label: place for place, label in enumerate(revisions)}
+    points: dict[SeriesKey, list[Point]] = {}
+    for row in rows:
+        place = position.get(row.revision)
+        if place is None:
+            continue
+        key = SeriesKey(
+            line=line,
+            target=row.target,
+            config=row.config,
+            build_options=row.build_options,
+            machine_class=row.machine_class,
+            workload=row.workload,
+            workload_hash=row.workload_hash,
+            clients=row.clients,
+            step=row.step,
+            group=row.group,
+            unit=row.unit,
+            metric=row.metric,
+        )
+        points.setdefault(key, []).append(
+            Point(
+                position=place,
+                revision=row.revision,
+                repetition=row.repetition,
+                value=row.value,
+                run_id=row.run_id,
+            )
+        )
+    return [
+        Series(key=key, points=tuple(sorted(found, key=lambda p: (p.position, p.repetition))))
+        for key, found in points.items()
+    ]

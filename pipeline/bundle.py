@@ -1,0 +1,179 @@
+"""The bundle: the immutable archive of one run, and the truth everything else is derived from.
+
+A bundle is one file, ``<run id>.tar.zst``. Its first member is ``manifest.json``; the other
+members are raw: what the load generator printed, the probes' samples, the server's settings
+and log. The manifest holds a SHA-256 of every other member. A bundle appears under its name
+only when it is whole and on disk.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import io
+import json
+import os
+import tarfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import zstandard
+from pydantic import ValidationError
+
+from pipeline.errors import UserError, first_line
+from pipeline.model import BUNDLE_SCHEMA, Manifest
+
+SUFFIX = ".tar.zst"
+_MANIFEST = "manifest.json"
+_LARGEST_MEMBER = 1 << 30
+"""No member of a bundle is larger than this; a header that says so is damaged."""
+
+
+class BundleError(UserError):
+    """A bundle that cannot be used."""
+
+    def __init__(self, path: Path, message: str) -> None:
+        super().__init__(f"{path} {message}")
+        self.path = path
+
+
+class DamagedBundleError(BundleError):
+    """A bundle that is truncated, altered or unreadable. Its run has to be measured again."""
+
+
+class NewerBundleError(BundleError):
+    """A bundle that a newer nightshift wrote."""
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """A bundle in memory: its manifest, its raw members, and the file's own SHA-256."""
+
+    manifest: Manifest
+    files: Mapping[str, bytes]
+    sha256: str
+
+
+def bundle_path(folder: Path, run_id: str) -> Path:
+    """Return where the bundle of a run is kept."""
+    return folder / f"{run_id}{SUFFIX}"
+
+
+def list_bundles(folder: Path) -> Iterator[Path]:
+    """Yield the whole bundles in a folder, in the order of their names."""
+    yield from sorted(folder.glob(f"*{SUFFIX}"))
+
+
+def write_bundle(folder: Path, manifest: Manifest, files: Mapping[str, bytes]) -> Path:
+    """Write a bundle and return its path; all of it or nothing.
+
+    Raises UserError when the disk is full or the folder cannot be written, or when there is
+    a bundle of this run already: what was measured is never replaced.
+    """
+    sums = {name: hashlib.sha256(data).hexdigest() for name, data in sorted(files.items())}
+    head = manifest.model_copy(update={"files": sums})
+    path = bundle_path(folder, manifest.run_id)
+    if path.exists():
+        raise UserError(f"{path} exists already; a run is never measured over, move it away first")
+    partial = path.with_suffix(".partial")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with partial.open("wb") as raw:
+            with zstandard.ZstdCompressor(level=3).stream_writer(raw, closefd=False) as packed:
+                _write_members(packed, {_MANIFEST: _manifest_bytes(head), **files})
+            raw.flush()
+            os.fsync(raw.fileno())
+        partial.rename(path)
+        _sync_folder(folder)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise UserError(
+                f"the disk that holds {folder} is full; free some space and run the same "
+                "command again, nothing already measured is lost"
+            ) from error
+        raise UserError(f"cannot write {path}: {error.strerror}") from error
+    return path
+
+
+def read_bundle(path: Path) -> Bundle:
+    """Read a bundle and verify every member.
+
+    Raises DamagedBundleError or NewerBundleError, one line, when it cannot be used.
+    """
+    try:
+        packed = path.read_bytes()
+        members = _read_members(packed)
+        head = json.loads(members.pop(_MANIFEST))
+        schema = int(head["schema_version"])
+    except (
+        OSError,
+        zstandard.ZstdError,
+        tarfile.TarError,
+        EOFError,
+        KeyError,
+        TypeError,
+        ValueError,
+    ) as error:
+        raise DamagedBundleError(path, f"is damaged or truncated ({first_line(error)})") from error
+    if schema > BUNDLE_SCHEMA:
+        raise NewerBundleError(
+            path,
+            f"has bundle schema {schema} and this nightshift reads up to {BUNDLE_SCHEMA}; "
+            "upgrade nightshift to use it",
+        )
+    try:
+        manifest = Manifest.model_validate(head)
+    except ValidationError as error:
+        where = ".".join(map(str, error.errors()[0]["loc"]))
+        raise DamagedBundleError(path, f"has a manifest that does not fit at {where}") from error
+    for name, wanted in manifest.files.items():
+        if name not in members or hashlib.sha256(members[name]).hexdigest() != wanted:
+            raise DamagedBundleError(path, f"is damaged: its member {name} is missing or altered")
+    return Bundle(manifest, members, hashlib.sha256(packed).hexdigest())
+
+
+def set_aside(path: Path) -> Path:
+    """Rename a damaged bundle so that its run can be measured again; nothing is deleted."""
+    aside = path.with_name(path.name + ".damaged")
+    path.rename(aside)
+    return aside
+
+
+def _manifest_bytes(manifest: Manifest) -> bytes:
+    return manifest.model_dump_json(indent=1).encode()
+
+
+def _write_members(packed: zstandard.ZstdCompressionWriter, files: Mapping[str, bytes]) -> None:
+    with tarfile.open(fileobj=packed, mode="w|", format=tarfile.PAX_FORMAT) as archive:
+        for name, data in files.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(data)
+            info.mode = 0o644
+            archive.addfile(info, io.BytesIO(data))
+
+
+def _read_members(packed: bytes) -> dict[str, bytes]:
+    with zstandard.ZstdDecompressor().stream_reader(packed) as stream:
+        plain = stream.read()
+    members: dict[str, bytes] = {}
+    with tarfile.open(fileobj=io.BytesIO(plain), mode="r:") as archive:
+        for info in archive:
+            if not info.isfile() or info.size > _LARGEST_MEMBER:
+                raise tarfile.TarError(f"unexpected member {info.name}")
+            handle = archive.extractfile(info)
+            data = handle.read() if handle is not None else b""
+            if len(data) != info.size:
+                raise EOFError(f"member {info.name} is cut short")
+            members[info.name] = data
+    return members
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make a rename durable: the name is on disk only when its folder is."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,125 @@
+"""What the verbs share: options, the opened configuration and store, and how text goes out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from enum import StrEnum
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from sqlalchemy import Engine
+
+from pipeline.bundle import list_bundles
+from pipeline.config import DEFAULT_FILE, Config, ConfigFile, load_config
+from pipeline.errors import UserError
+from pipeline.execute.discover import Discovered, discovered
+from pipeline.execute.plan import Plan, check_workloads, make_plan, targets_of
+from pipeline.execute.workspace import Workspace
+from pipeline.machine.account import find_account
+from pipeline.machine.fingerprint import fingerprint
+from pipeline.model import Machine
+from pipeline.store.database import open_store
+from pipeline.store.ingest import IngestReport, ingest
+
+ConfigOption = Annotated[
+    Path, typer.Option("--config", "-c", help="The configuration file.", show_default=True)
+]
+QuickOption = Annotated[
+    bool, typer.Option("--quick", help="Use the [quick] settings: a real night in two minutes.")
+]
+
+
+class Format(StrEnum):
+    """How results are printed."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+FormatOption = Annotated[Format, typer.Option("--format", help="How results are printed.")]
+
+out = Console(highlight=False, soft_wrap=True)
+"""Results, on standard output."""
+
+err = Console(stderr=True, highlight=False, soft_wrap=True)
+"""Progress and warnings, on standard error."""
+
+
+class Context:
+    """A configuration at work: everything is opened when it is first needed."""
+
+    def __init__(self, config: Path = DEFAULT_FILE, quick: bool = False) -> None:
+        self.file: ConfigFile = load_config(config)
+        self.quick = quick
+
+    @property
+    def config(self) -> Config:
+        """The settings."""
+        return self.file.config
+
+    @property
+    def results(self) -> Path:
+        """Where bundles, the store and reports are."""
+        return self.config.paths.results
+
+    @property
+    def bundles(self) -> Path:
+        """Where bundles are."""
+        return self.results / "bundles"
+
+    @property
+    def cache(self) -> Path:
+        """Where downloads, builds and running servers are."""
+        return self.config.paths.cache_folder
+
+    @cached_property
+    def store(self) -> Engine:
+        """The store, opened and migrated."""
+        return open_store(self.config.store_url)
+
+    @cached_property
+    def machine(self) -> Machine:
+        """This machine."""
+        return fingerprint(self.config.machine.machine_class or None, self.cache)
+
+    @cached_property
+    def workspace(self) -> Workspace:
+        """Where servers run."""
+        return Workspace(self.cache, find_account())
+
+    def targets(self) -> list[str]:
+        """The targets of the lines. Raises UserError for mistakes in the file, all checked."""
+        if not self.config.line or not self.config.workload:
+            raise UserError(
+                f"{self.file.path} names no line or no workload, so there is nothing to measure; "
+                "add a [[line]] and a [[workload]]"
+            )
+        check_workloads(self.file)
+        return targets_of(self.file)
+
+    def plan(self, found: Discovered | None = None) -> Plan:
+        """What is to be measured, from what was discovered."""
+        self.targets()
+        known = found if found is not None else discovered(self.results)
+        return make_plan(self.file, known, self.machine, self.quick)
+
+    def ingest(
+        self, paths: Iterable[Path] | None = None, progress: Callable[[], None] = lambda: None
+    ) -> IngestReport:
+        """Take bundles into the store, by default all that it does not have yet."""
+        wanted = list_bundles(self.bundles) if paths is None else paths
+        return ingest(self.store, wanted, progress)
+
+
+def warn(text: str) -> None:
+    """Say one line on standard error."""
+    err.print(f"nightshift: {text}", style="yellow", markup=False)
+
+
+def print_json(value: Any) -> None:
+    """Print a value as JSON on standard output."""
+    out.print(json.dumps(value, indent=1, default=str), markup=False)

@@ -1,0 +1,62 @@
+"""The verb detect."""
+
+from __future__ import annotations
+
+from pipeline.analyse.detection import Detected, detect_all, save_detected
+from pipeline.analyse.regressions import worst_effect
+from pipeline.cli.app import app
+from pipeline.cli.context import (
+    ConfigOption,
+    Context,
+    Format,
+    FormatOption,
+    QuickOption,
+    out,
+    print_json,
+)
+from pipeline.config import DEFAULT_FILE
+from pipeline.model import Regression
+
+
+@app.command("detect")
+def detect_verb(
+    config: ConfigOption = DEFAULT_FILE,
+    quick: QuickOption = False,
+    form: FormatOption = Format.TEXT,
+) -> None:
+    """Search the series of the plan for changes and put those of one cause together.
+
+    Example: nightshift detect --format json
+    """
+    context = Context(config, quick)
+    detected = detect_all(context.store, context.plan(), context.config.detect)
+    save_detected(detected, context.results)
+    if form is Format.JSON:
+        print_json(detected.model_dump(mode="json"))
+    else:
+        show(detected)
+
+
+def show(detected: Detected) -> None:
+    """Print one line for each regression, worst first, then the improvements."""
+    worse = [regression for regression in detected.regressions if regression.worse]
+    better = [regression for regression in detected.regressions if not regression.worse]
+    out.print(
+        f"{len(worse)} suspected regressions and {len(better)} improvements "
+        f"in {detected.series} series"
+    )
+    for regression in worse:
+        out.print(f"  worse   {summary(regression)}", style="yellow", markup=False)
+    for regression in better:
+        out.print(f"  better  {summary(regression)}", style="blue", markup=False)
+
+
+def summary(regression: Regression) -> str:
+    """Say a regression in one line: where, how much, in what."""
+    shifts = regression.shifts
+    first = shifts[0].series
+    more = f" and {len(shifts) - 1} more series" if len(shifts) > 1 else ""
+    return (
+        f"{regression.line}: {regression.last_good} -> {regression.first_bad}  "
+        f"{worst_effect(regression):+.1%}  {first.step} {first.metric}{more}"
+    )

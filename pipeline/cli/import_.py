@@ -1,0 +1,71 @@
+"""The verb import."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pipeline.cli.app import app
+from pipeline.cli.context import (
+    ConfigOption,
+    Context,
+    Format,
+    FormatOption,
+    out,
+    print_json,
+)
+from pipeline.config import DEFAULT_FILE
+from pipeline.store.published import import_published, read_published
+
+group = typer.Typer(no_args_is_help=True, help="Take in results that were measured elsewhere.")
+app.add_typer(group, name="import")
+
+
+@group.callback()
+def _import() -> None:
+    """Take in results that were measured elsewhere."""
+
+
+@group.command("csv")
+def csv_verb(
+    file: Annotated[Path, typer.Argument(help="A row per step, a column per version.")],
+    line: Annotated[
+        str, typer.Option(help="Name of the line that the versions make; the file's name if empty.")
+    ] = "",
+    target: Annotated[str, typer.Option(help="The DBMS, where the file does not say.")] = "",
+    machine: Annotated[
+        str, typer.Option(help="The machine class, where the file does not say.")
+    ] = "",
+    metric: Annotated[str, typer.Option(help="The metric, where the file does not say.")] = "",
+    config: ConfigOption = DEFAULT_FILE,
+    form: FormatOption = Format.TEXT,
+) -> None:
+    """Take a table of absolute values as if it had been measured elsewhere.
+
+    Example: nightshift import csv results/published/2026-02-15-postgres-tproc-c-nopm-absolute.csv
+    """
+    context = Context(config)
+    name = line or file.stem
+    written = import_published(
+        read_published(file, metric),
+        line=name,
+        target=target,
+        machine_class=machine,
+        bundles=context.bundles,
+    )
+    report = context.ingest()
+    if form is Format.JSON:
+        print_json(
+            {
+                "line": name,
+                "bundles": [str(path) for path in written],
+                "measurements": report.measurements,
+            }
+        )
+        return
+    out.print(
+        f"line {name}: {len(written)} versions taken; `nightshift table --line {name}` shows them",
+        markup=False,
+    )

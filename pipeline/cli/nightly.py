@@ -1,0 +1,118 @@
+"""The verb nightly: every stage in order."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from pipeline.analyse.detection import detect_all, save_detected
+from pipeline.cli.app import app
+from pipeline.cli.context import (
+    ConfigOption,
+    Context,
+    Format,
+    FormatOption,
+    QuickOption,
+    err,
+    out,
+    print_json,
+)
+from pipeline.cli.detect import show as show_detected
+from pipeline.cli.notify import notify
+from pipeline.cli.progress import make_watcher
+from pipeline.cli.report import write_report
+from pipeline.cli.stages import check_tools, run_stage
+from pipeline.config import DEFAULT_FILE
+from pipeline.execute.discover import discover
+from pipeline.execute.plan import Line, Plan
+from pipeline.model import Cell
+from pipeline.report.relative import relative_to
+from pipeline.report.render import as_text
+from pipeline.report.tables import measured_table
+from pipeline.units import show_duration
+
+
+@app.command("nightly")
+def nightly_verb(
+    config: ConfigOption = DEFAULT_FILE,
+    quick: QuickOption = False,
+    form: FormatOption = Format.TEXT,
+) -> None:
+    """Discover, plan, build, run, ingest, detect, report, notify: a whole night.
+
+    What was measured before is not measured again, so a night that was stopped goes on where
+    it was.
+
+    Example: nightshift nightly --quick
+    """
+    began = time.monotonic()
+    context = Context(config, quick)
+    check_tools(context)
+    plan = context.plan(discover(context.targets(), context.cache, context.results))
+    first_look = _FirstLook(context, plan) if form is Format.TEXT else None
+
+    def on_bundle(cell: Cell, repetition: int, path: Path) -> None:
+        context.ingest([path])
+        if first_look is not None:
+            first_look.look(cell, repetition)
+
+    watcher = make_watcher(err)
+    runs = run_stage(context, plan, watcher, on_bundle)
+    detected = detect_all(context.store, plan, context.config.detect)
+    save_detected(detected, context.results)
+    if form is Format.TEXT:
+        _show_tables(context, plan)
+        show_detected(detected)
+    written = write_report(context, plan)
+    new, issues = notify(context, detected)
+    if form is Format.JSON:
+        print_json(
+            {
+                "runs": runs,
+                "seconds": round(time.monotonic() - began, 3),
+                "report": str(written[-1]),
+                "issues": [str(path) for path in issues],
+                "new_issues": [str(path) for path in new],
+                "detected": detected.model_dump(mode="json"),
+            }
+        )
+        return
+    for path in issues:
+        out.print(f"issue   {path}{' (new)' if path in new else ''}", markup=False)
+    out.print(f"report  {written[-1]}", markup=False)
+    done = f"{runs} runs measured" if runs else "nothing was left to measure"
+    out.print(f"{done} in {show_duration(time.monotonic() - began)}")
+
+
+def _show_tables(context: Context, plan: Plan) -> None:
+    for line in plan.lines:
+        _show_line(context, plan, line)
+
+
+def _show_line(context: Context, plan: Plan, line: Line) -> None:
+    for workload in plan.workloads():
+        table = measured_table(context.store, line, workload, "qps")
+        if table is not None and len(table.columns) > 1:
+            relative = relative_to(table, table.columns[0].label)
+            out.print(as_text(relative, context.config.report))
+
+
+class _FirstLook:
+    """Shows a line's table as soon as each of its revisions was measured once."""
+
+    def __init__(self, context: Context, plan: Plan) -> None:
+        self._context, self._plan = context, plan
+        self._shown: set[str] = set()
+        self._seen: set[str] = set()
+
+    def look(self, cell: Cell, repetition: int) -> None:
+        """Note a run that was taken into the store; show the lines that it completes."""
+        self._seen.add(cell.revision.label)
+        if repetition != 1:
+            return
+        for line in self._plan.lines:
+            labels = {revision.label for revision in line.revisions}
+            if line.name not in self._shown and labels <= self._seen:
+                self._shown.add(line.name)
+                out.print("first repetition, two decimals are not to be trusted yet:")
+                _show_line(self._context, self._plan, line)

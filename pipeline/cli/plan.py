@@ -1,0 +1,63 @@
+"""The verb plan."""
+
+from __future__ import annotations
+
+from pipeline.cli.app import app
+from pipeline.cli.context import (
+    ConfigOption,
+    Context,
+    Format,
+    FormatOption,
+    QuickOption,
+    out,
+    print_json,
+)
+from pipeline.config import DEFAULT_FILE
+from pipeline.execute.run import step_seconds
+from pipeline.store.queries import measured
+from pipeline.units import show_duration
+
+
+@app.command("plan")
+def plan_verb(
+    config: ConfigOption = DEFAULT_FILE,
+    quick: QuickOption = False,
+    form: FormatOption = Format.TEXT,
+) -> None:
+    """Show what is to be measured, and what of it is left.
+
+    Example: nightshift plan --quick
+    """
+    context = Context(config, quick)
+    plan = context.plan()
+    remaining = plan.remaining(measured(context.store))
+    seconds = sum(step_seconds(cell) for cell, _ in remaining)
+    if form is Format.JSON:
+        print_json(
+            {
+                "lines": {
+                    line.name: [revision.label for revision in line.revisions]
+                    for line in plan.lines
+                },
+                "repetitions": plan.repetitions,
+                "cells": len(plan.cells),
+                "runs": len(plan.cells) * plan.repetitions,
+                "remaining": [cell.run_id(repetition) for cell, repetition in remaining],
+                "remaining_step_seconds": seconds,
+            }
+        )
+        return
+    for line in plan.lines:
+        labels = " ".join(revision.label for revision in line.revisions)
+        out.print(f"{line.name}: {labels}", markup=False)
+    for workload in {cell.workload.hash: cell.workload for cell in plan.cells}.values():
+        scale = workload.scale
+        out.print(
+            f"{workload.name}: {len(workload.steps)} steps of {scale.measure:g} s, "
+            f"{scale.clients} x {scale.tables} x {scale.rows} (clients x tables x rows)",
+            markup=False,
+        )
+    out.print(
+        f"{len(plan.cells)} cells x {plan.repetitions} repetitions; {len(remaining)} runs left, "
+        f"{show_duration(seconds)} of steps"
+    )

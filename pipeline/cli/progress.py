@@ -1,0 +1,147 @@
+"""Showing the progress of a night: bars with the time left on a terminal, lines elsewhere."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TaskProgressColumn,
+    TextColumn,
+)
+from rich.text import Text
+
+from pipeline.execute.watch import Watcher
+from pipeline.model import Cell, Step
+from pipeline.units import show_duration
+
+
+def time_left(done: float, total: float, elapsed: float) -> float | None:
+    """Estimate the seconds left from the pace so far; None before there is a pace."""
+    if done <= 0 or elapsed <= 0:
+        return None
+    return max(total - done, 0.0) * elapsed / done
+
+
+@contextmanager
+def counting(console: Console, stage: str, total: int) -> Iterator[Callable[[], None]]:
+    """Show a bar with the time left while things are counted; nothing off a terminal.
+
+    Gives the function to call once a thing.
+    """
+    if not console.is_terminal or total == 0:
+        yield lambda: None
+        return
+    bars = Bars(console)
+    bars.begin(stage, total)
+    try:
+        yield lambda: bars.advance(1)
+    finally:
+        bars.end()
+
+
+def make_watcher(console: Console) -> Watcher:
+    """Return a watcher fit for the console."""
+    return Bars(console) if console.is_terminal else Lines(console)
+
+
+class Lines:
+    """One line for each run, for logs and pipes."""
+
+    def __init__(self, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
+        self._console, self._clock = console, clock
+        self._stage, self._total, self._done, self._began = "", 0.0, 0.0, 0.0
+
+    def begin(self, stage: str, total: float) -> None:
+        """Start counting a stage."""
+        self._stage, self._total, self._done = stage, total, 0.0
+        self._began = self._clock()
+
+    def note(self, text: str) -> None:
+        """Print one line."""
+        self._console.print(f"{self._stage}: {text}" if self._stage else text, markup=False)
+
+    def run_begins(self, cell: Cell, repetition: int) -> None:
+        """Print what is run, how far the stage is, and the time left."""
+        left = time_left(self._done, self._total, self._clock() - self._began)
+        percent = round(100 * self._done / self._total) if self._total else 0
+        remaining = f", {show_duration(left)} left" if left is not None else ""
+        self.note(f"{describe(cell, repetition)} ({percent} % done{remaining})")
+
+    def step_begins(self, step: Step) -> None:
+        """Say nothing: a line for each step would be noise."""
+
+    def advance(self, amount: float) -> None:
+        """Count what is done."""
+        self._done += amount
+
+    def end(self) -> None:
+        """Forget the stage."""
+        self._stage = ""
+
+
+class Bars:
+    """A bar for each stage, with what is being done and the time left."""
+
+    def __init__(self, console: Console) -> None:
+        self._progress = Progress(
+            TextColumn("{task.description:<6}"),
+            BarColumn(),
+            TaskProgressColumn(),
+            _TimeLeft(),
+            TextColumn("{task.fields[doing]}"),
+            console=console,
+            transient=True,
+        )
+        self._task = self._progress.add_task("", visible=False, doing="")
+        self._run = ""
+
+    def begin(self, stage: str, total: float) -> None:
+        """Show the stage's bar."""
+        self._progress.reset(
+            self._task, total=total, description=stage, visible=True, doing="", start=True
+        )
+        self._progress.start()
+
+    def note(self, text: str) -> None:
+        """Print one line above the bar."""
+        self._progress.console.print(text, markup=False)
+
+    def run_begins(self, cell: Cell, repetition: int) -> None:
+        """Show what is run."""
+        self._run = describe(cell, repetition)
+        self._progress.update(self._task, doing=self._run)
+
+    def step_begins(self, step: Step) -> None:
+        """Show the step of it."""
+        self._progress.update(self._task, doing=f"{self._run} {step.name}")
+
+    def advance(self, amount: float) -> None:
+        """Move the bar."""
+        self._progress.advance(self._task, amount)
+
+    def end(self) -> None:
+        """Take the bar away."""
+        self._progress.update(self._task, visible=False)
+        self._progress.stop()
+
+
+class _TimeLeft(ProgressColumn):
+    """The time left by the pace since the beginning: steadier than rich's own."""
+
+    def render(self, task: Task) -> Text:
+        left = time_left(task.completed, task.total or 0.0, task.elapsed or 0.0)
+        return Text("" if left is None else f"{show_duration(left)} left")
+
+
+def describe(cell: Cell, repetition: int) -> str:
+    """Name a run for people: ``postgres 17.11 cached x10a_c2r24, repetition 2``."""
+    what = f"{cell.revision.target} {cell.revision.label} {cell.workload.name} {cell.config.name}"
+    clients = cell.workload.scale.clients
+    return f"{what}, {clients} client{'s' if clients > 1 else ''}, repetition {repetition}"

@@ -1,0 +1,46 @@
+"""The verb run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pipeline.cli.app import app
+from pipeline.cli.context import (
+    ConfigOption,
+    Context,
+    Format,
+    FormatOption,
+    QuickOption,
+    err,
+    out,
+    print_json,
+)
+from pipeline.cli.progress import make_watcher
+from pipeline.cli.stages import run_stage
+from pipeline.config import DEFAULT_FILE
+from pipeline.model import Cell
+
+
+@app.command("run")
+def run_verb(
+    config: ConfigOption = DEFAULT_FILE,
+    quick: QuickOption = False,
+    form: FormatOption = Format.TEXT,
+) -> None:
+    """Measure what is left of the plan; each run becomes a bundle.
+
+    Example: nightshift run --quick
+    """
+    context = Context(config, quick)
+    paths: list[Path] = []
+
+    def keep(_cell: Cell, _repetition: int, path: Path) -> None:
+        paths.append(path)
+        if form is Format.TEXT:
+            out.print(str(path), markup=False)
+
+    run_stage(context, context.plan(), make_watcher(err), keep)
+    if form is Format.JSON:
+        print_json([str(path) for path in paths])
+    elif not paths:
+        out.print("nothing is left to measure")

@@ -1,0 +1,71 @@
+"""Stages that more than one verb runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from pipeline.bundle import DamagedBundleError, NewerBundleError, set_aside
+from pipeline.cli.context import Context, warn
+from pipeline.execute.plan import Plan
+from pipeline.execute.run import build_all, run_all
+from pipeline.execute.watch import Watcher
+from pipeline.model import Cell
+from pipeline.store.ingest import IngestReport
+from pipeline.store.queries import measured
+from pipeline.workloads import find_family
+
+
+def check_tools(context: Context) -> None:
+    """Refuse to begin without the tools that the configured workloads run."""
+    context.targets()
+    context.workspace.check_tools()
+    for family in {workload.family for workload in context.config.workload}:
+        find_family(family).tools()
+
+
+def run_stage(
+    context: Context,
+    plan: Plan,
+    watcher: Watcher,
+    on_bundle: Callable[[Cell, int, Path], None],
+) -> int:
+    """Measure what is left of a plan and return how many runs that were.
+
+    Bundles that an earlier, killed night left are taken into the store first, so nothing is
+    measured twice.
+    """
+    check_tools(context)
+    with context.workspace.held():
+        take_bundles(context)
+        remaining = plan.remaining(measured(context.store))
+        if not remaining:
+            return 0
+        builds = build_all((cell for cell, _ in remaining), context.cache, watcher)
+        run_all(
+            remaining,
+            builds,
+            context.machine,
+            context.workspace,
+            context.bundles,
+            watcher,
+            pin=context.config.machine.pin,
+            port=context.config.machine.port,
+            on_bundle=on_bundle,
+        )
+    return len(remaining)
+
+
+def take_bundles(context: Context) -> IngestReport:
+    """Ingest every new bundle; move damaged ones aside, so that they are measured again.
+
+    Raises NewerBundleError: measuring over what a newer nightshift wrote would lose it.
+    """
+    report = context.ingest()
+    for refused in report.refused:
+        if isinstance(refused, NewerBundleError):
+            raise refused
+        if isinstance(refused, DamagedBundleError):
+            kept = set_aside(refused.path)
+            warn(f"{refused}; kept as {kept.name}, its run is measured again")
+    return report

@@ -1,0 +1,1 @@
+"""From what there is to what was measured: discover, plan, build, run."""

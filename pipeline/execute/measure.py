@@ -1,0 +1,220 @@
+"""Run: one execution of a cell on this machine becomes one bundle."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+from pipeline.bundle import write_bundle
+from pipeline.errors import UserError, first_line
+from pipeline.execute.step import Executed, execute
+from pipeline.execute.watch import Watcher
+from pipeline.execute.workspace import Workspace
+from pipeline.model import (
+    Build,
+    Cell,
+    Frozen,
+    Machine,
+    Manifest,
+    Origin,
+    PhaseRecord,
+    Pinning,
+    StepRecord,
+    StepStatus,
+    digest,
+)
+from pipeline.probes import all_probes
+from pipeline.probes.base import Probe, dump_samples
+from pipeline.targets import find_target
+from pipeline.targets.base import Placement, Server
+from pipeline.workloads import find_family
+from pipeline.workloads.base import Command, Load, Maintain, Measure, Warm
+
+
+class Bench(Frozen):
+    """This machine as a place to measure on."""
+
+    machine: Machine
+    pinning: Pinning
+    port: int
+    tools: dict[str, str]
+
+
+def seed_of(cell: Cell, repetition: int) -> int:
+    """Return the seed of the random keys: the same for every revision, new each repetition."""
+    return int(digest([cell.workload.hash, repetition])[:7], 16) + 1
+
+
+def measure_cell(
+    cell: Cell,
+    repetition: int,
+    build: Build,
+    bench: Bench,
+    workspace: Workspace,
+    bundles: Path,
+    watcher: Watcher,
+) -> Path:
+    """Execute a cell on a fresh server and return its bundle.
+
+    A step that fails is recorded as failed and the next one is tried. Raises UserError for
+    what ends the whole run: a port in use, a server that does not start, a full disk.
+    """
+    return _Execution(cell, repetition, build, bench, workspace, watcher).bundle(bundles)
+
+
+class _Execution:
+    """The state of one execution: what was done so far, and the files it left."""
+
+    def __init__(
+        self,
+        cell: Cell,
+        repetition: int,
+        build: Build,
+        bench: Bench,
+        workspace: Workspace,
+        watcher: Watcher,
+    ) -> None:
+        self._cell, self._repetition, self._build = cell, repetition, build
+        self._bench, self._workspace, self._watcher = bench, workspace, watcher
+        self._target = find_target(cell.revision.target)
+        self._family = find_family(cell.workload.family)
+        self._seed = seed_of(cell, repetition)
+        self._phases: list[PhaseRecord] = []
+        self._steps: list[StepRecord] = []
+        self._files: dict[str, bytes] = {}
+        self._sampled: dict[str, str] = {}
+
+    def bundle(self, bundles: Path) -> Path:
+        started_at = datetime.now(UTC)
+        self._watcher.run_begins(self._cell, self._repetition)
+        with self._workspace.folder(self._cell.run_id(self._repetition)) as folder:
+            self._on_server(folder)
+            for log in folder.glob("*.log"):
+                self._files[log.name] = log.read_bytes()
+        manifest = Manifest(
+            run_id=self._cell.run_id(self._repetition),
+            origin=Origin.MEASURED,
+            revision=self._cell.revision,
+            build=self._build,
+            config=self._cell.config,
+            machine=self._bench.machine,
+            workload=self._cell.workload,
+            cell_key=self._cell.key,
+            repetition=self._repetition,
+            started_at=started_at,
+            ended_at=datetime.now(UTC),
+            pinning=self._bench.pinning,
+            tools=self._bench.tools,
+            sampled=self._sampled,
+            steps=tuple(self._steps),
+            phases=tuple(self._phases),
+        )
+        return write_bundle(bundles, manifest, self._files)
+
+    def _on_server(self, folder: Path) -> None:
+        placement = Placement(
+            folder=folder,
+            port=self._bench.port,
+            processors=self._bench.pinning.server,
+            account=self._workspace.account,
+        )
+        template = self._workspace.template(self._build)
+        with self._phase("start"):
+            server = self._target.start(self._build, self._cell.config, template, placement)
+        try:
+            settings = json.dumps(dict(server.settings()), indent=0, sort_keys=True)
+            self._files["settings.json"] = settings.encode()
+            self._on_ready(server)
+        finally:
+            with self._phase("stop"):
+                server.stop()
+
+    def _on_ready(self, server: Server) -> None:
+        probes = all_probes(server.pid)
+        self._sampled = {
+            field.name: f"{field.kind.value}, {field.unit}"
+            for probe in probes
+            for field in probe.fields
+        }
+        for action in self._family.actions(self._cell.workload):
+            match action:
+                case Measure():
+                    self._step(action, server, probes)
+                case Load():
+                    self._prepare("load", action, server)
+                case Warm():
+                    self._prepare(f"warm-up {action.step.name}", action, server)
+                case Maintain():
+                    with self._phase("maintenance"):
+                        server.maintain(self._family.tables(self._cell.workload))
+                        time.sleep(action.rest)
+
+    def _prepare(self, name: str, action: Load | Warm, server: Server) -> None:
+        """Load or warm up. A load that fails leaves nothing to measure."""
+        command, done = self._execute(action, server, ())
+        self._phases.append(PhaseRecord(name=name, seconds=done.seconds, command=command))
+        if done.failure:
+            raise UserError(
+                f"{self._cell.run_id(self._repetition)}: {name} failed ({done.failure}); "
+                "mend it and run the same command again"
+            )
+
+    def _step(self, action: Measure, server: Server, probes: Sequence[Probe]) -> None:
+        step = action.step
+        self._watcher.step_begins(step)
+        started_at = datetime.now(UTC)
+        command, done = self._execute(action, server, probes)
+        folder = f"steps/{len(self._steps) + 1:02d}-{step.name.replace('=', '-')}"
+        self._files[f"{folder}/stdout.txt"] = done.text.encode()
+        self._files[f"{folder}/samples.jsonl"] = dump_samples(done.samples)
+        failure = done.failure or self._unreadable(action, done)
+        self._steps.append(
+            StepRecord(
+                step=step,
+                status=StepStatus.FAILED if failure else StepStatus.OK,
+                started_at=started_at,
+                wall_seconds=done.seconds,
+                command=command,
+                folder=folder,
+                database_bytes=None if failure else server.database_bytes(),
+                note=failure,
+            )
+        )
+        if failure:
+            self._watcher.note(f"{self._cell.revision.label} {step.name} failed: {failure}")
+        scale = self._cell.workload.scale
+        self._watcher.advance(scale.measure + scale.warmup)
+
+    def _unreadable(self, action: Measure, done: Executed) -> str:
+        try:
+            self._family.parse(action.step, self._cell.workload, done.text)
+        except ValueError as error:
+            return first_line(error)
+        return ""
+
+    def _execute(
+        self, action: Command, server: Server, probes: Sequence[Probe]
+    ) -> tuple[tuple[str, ...], Executed]:
+        scale = self._cell.workload.scale
+        command = self._family.command(action, self._cell.workload, server.connection, self._seed)
+        done = execute(
+            command,
+            self._bench.pinning.client,
+            probes,
+            self._family.started,
+            measure=scale.measure,
+            limit=scale.measure + scale.warmup,
+        )
+        return command, done
+
+    @contextmanager
+    def _phase(self, name: str) -> Iterator[None]:
+        began = time.monotonic()
+        try:
+            yield
+        finally:
+            self._phases.append(PhaseRecord(name=name, seconds=time.monotonic() - began))

@@ -1,0 +1,206 @@
+"""Plan: from the configuration and the revisions there are, to the cells to be measured."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from pipeline.config import Config, ConfigFile, LineSection, WorkloadSection
+from pipeline.errors import meant
+from pipeline.execute.discover import Discovered
+from pipeline.model import Cell, Frozen, Machine, Revision, Scale, Workload
+from pipeline.targets import find_target
+from pipeline.workloads import find_family
+from pipeline.workloads.base import UnknownStepError
+
+
+class Line(Frozen):
+    """A sequence of revisions of a target; a revision's position is its place in it."""
+
+    name: str
+    target: str
+    revisions: tuple[Revision, ...]
+
+    def position(self, label: str) -> int:
+        """Return the place of the revision with this label."""
+        return [revision.label for revision in self.revisions].index(label)
+
+
+class Plan(Frozen):
+    """What a night measures: the lines, and each cell so many times."""
+
+    lines: tuple[Line, ...]
+    cells: tuple[Cell, ...]
+    repetitions: int
+
+    def workloads(self) -> list[Workload]:
+        """Return the workloads, each once for every number of clients."""
+        return list({cell.workload.hash: cell.workload for cell in self.cells}.values())
+
+    def workload_hashes(self) -> list[str]:
+        """Return the identities of the workloads, for finding their results."""
+        return [workload.hash for workload in self.workloads()]
+
+    def remaining(self, measured: Collection[tuple[str, int]]) -> list[tuple[Cell, int]]:
+        """Return the runs not in ``measured`` (pairs of cell key and repetition), in order.
+
+        Repetitions are interleaved: the first of all cells, then the second of all, so that a
+        drift of the machine falls on all alike. Every other pass goes backwards, so that a
+        drift within a pass cancels too.
+        """
+        runs = []
+        for repetition in range(1, self.repetitions + 1):
+            cells = self.cells if repetition % 2 else tuple(reversed(self.cells))
+            runs += [(cell, repetition) for cell in cells]
+        return [(cell, n) for cell, n in runs if (cell.key, n) not in measured]
+
+
+def quicken(config: Config) -> Config:
+    """Return the configuration with the [quick] settings put in place of the usual ones."""
+    quick = config.quick
+    lines = tuple(
+        line.model_copy(update={} if line.revisions else {"newest": quick.newest})
+        for line in config.line
+    )
+    workloads = tuple(
+        workload.model_copy(
+            update={
+                "name": f"{workload.name}-quick",
+                "steps": quick.steps,
+                "rows": quick.rows,
+                "measure": quick.measure,
+                "warmup": quick.warmup,
+            }
+        )
+        for workload in config.workload
+    )
+    night = config.night.model_copy(update={"repetitions": quick.repetitions})
+    return config.model_copy(update={"line": lines, "workload": workloads, "night": night})
+
+
+def targets_of(file: ConfigFile) -> list[str]:
+    """Return the targets of all lines. Raises UserError for an unknown one, with its line."""
+    names = []
+    for index, line in enumerate(file.config.line):
+        try:
+            find_target(line.target)
+        except KeyError as error:
+            raise file.problem(("line", index, "target"), error.args[0]) from error
+        names.append(line.target)
+    return list(dict.fromkeys(names))
+
+
+def check_workloads(file: ConfigFile) -> None:
+    """Refuse unknown families and steps, in the file and in its [quick] table."""
+    for index, section in enumerate(file.config.workload):
+        _workload(file, ("workload", index, "steps"), section, clients=section.clients[0])
+    for index, section in enumerate(quicken(file.config).workload):
+        if file.config.workload[index].family == section.family:
+            _workload(file, ("quick", "steps"), section, clients=section.clients[0])
+
+
+def make_plan(file: ConfigFile, found: Discovered, machine: Machine, quick: bool) -> Plan:
+    """Return everything a night measures, in the order of the first repetition.
+
+    Raises UserError, with file and line, for a revision or configuration that is not there.
+    """
+    check_workloads(file)
+    config = quicken(file.config) if quick else file.config
+    lines = tuple(
+        Line(
+            name=section.name,
+            target=section.target,
+            revisions=_revisions(file, index, section, found[section.target]),
+        )
+        for index, section in enumerate(config.line)
+    )
+    cells: dict[str, Cell] = {}
+    for line in lines:
+        for index, section in enumerate(config.workload):
+            if section.lines and line.name not in section.lines:
+                continue
+            for clients in section.clients:
+                workload = _workload(file, ("workload", index, "steps"), section, clients)
+                for revision in line.revisions:
+                    cell = Cell(
+                        revision=revision,
+                        build_options=section.build,
+                        config=find_target(line.target).config(section.config, revision, machine),
+                        machine_class=machine.machine_class,
+                        workload=workload,
+                    )
+                    cells.setdefault(cell.key, cell)
+    return Plan(lines=lines, cells=tuple(cells.values()), repetitions=config.night.repetitions)
+
+
+def select(revisions: Sequence[Revision], section: LineSection) -> tuple[Revision, ...]:
+    """Return the revisions that a line's since, until, take and newest choose, in order.
+
+    A version takes in what begins with it: since 14 begins at 14.0, until 17 ends at the last
+    17.x.
+    """
+    since, until = _numbers(section.since), _numbers(section.until)
+    chosen = [
+        revision
+        for revision in sorted(revisions, key=lambda revision: revision.order)
+        if revision.order >= since and (not until or revision.order[: len(until)] <= until)
+    ]
+    if section.take == "newest-of-each-major":
+        chosen = list({revision.major: revision for revision in chosen}.values())
+    return tuple(chosen[-section.newest :] if section.newest else chosen)
+
+
+def _revisions(
+    file: ConfigFile, index: int, section: LineSection, known: Sequence[Revision]
+) -> tuple[Revision, ...]:
+    if not section.revisions:
+        chosen = select(known, section)
+        if not chosen:
+            raise file.problem(
+                ("line", index),
+                f"no release of {section.target} lies between since and until; `nightshift "
+                "discover` lists what there is",
+            )
+        return chosen
+    by_version = {revision.version: revision for revision in known}
+    chosen_labels = []
+    for at, label in enumerate(section.revisions):
+        version, _, copy = label.partition("#")
+        if version not in by_version or not (copy or "2").isdecimal():
+            raise file.problem(
+                ("line", index, "revisions", at),
+                f"{section.target} has no release {label!r}; {meant(version, by_version)}",
+            )
+        number = int(copy) if copy else 1
+        chosen_labels.append(by_version[version].model_copy(update={"copy_number": number}))
+    if len({revision.label for revision in chosen_labels}) < len(chosen_labels):
+        raise file.problem(
+            ("line", index, "revisions"),
+            "a revision stands twice; write a copy that is measured again as 17.11#2",
+        )
+    return tuple(sorted(chosen_labels, key=lambda revision: (revision.order, revision.copy_number)))
+
+
+def _workload(
+    file: ConfigFile, location: tuple[str | int, ...], section: WorkloadSection, clients: int
+) -> Workload:
+    try:
+        family = find_family(section.family)
+    except KeyError as error:
+        raise file.problem((*location[:-1], "family"), error.args[0]) from error
+    scale = Scale(
+        tables=section.tables,
+        rows=section.rows,
+        clients=clients,
+        measure=section.measure,
+        warmup=section.warmup,
+    )
+    try:
+        return family.workload(section.name, section.steps, scale)
+    except UnknownStepError as error:
+        raise file.problem(location, str(error)) from error
+    except ValueError as error:
+        raise file.problem((*location[:-1], "measure"), str(error)) from error
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split(".") if part.isdecimal())

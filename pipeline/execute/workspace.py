@@ -1,0 +1,73 @@
+"""Where servers run: private folders that a killed night does not leave behind for long."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pipeline.errors import UserError
+from pipeline.machine.account import Account
+from pipeline.model import Build
+from pipeline.targets import find_target
+
+
+class Workspace:
+    """The part of the cache in which servers run. One process at a time may hold it."""
+
+    def __init__(self, cache: Path, account: Account) -> None:
+        self.account = account
+        self._runs = cache / "runs"
+        self._templates = cache / "templates"
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Hold the workspace, so that two nights never disturb each other's measurements.
+
+        What a killed night left is removed. Raises UserError while another one runs.
+        """
+        self._runs.mkdir(parents=True, exist_ok=True)
+        self.account.check_reach(self._runs)
+        with (self._runs / ".lock").open("a+") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                lock.seek(0)
+                raise UserError(
+                    f"another nightshift (process {lock.read().strip() or 'unknown'}) is "
+                    "measuring on this machine; wait for it to end, or stop it"
+                ) from error
+            lock.truncate(0)
+            lock.write(str(os.getpid()))
+            lock.flush()
+            for left in self._runs.iterdir():
+                if left.is_dir():
+                    shutil.rmtree(left, ignore_errors=True)
+            yield
+
+    def check_tools(self) -> None:
+        """Refuse a machine that lacks the tools that contain processes."""
+        for tool in ("setpriv", "taskset"):
+            if shutil.which(tool) is None:
+                raise UserError(f"{tool} is not installed; install the package util-linux")
+
+    @contextmanager
+    def folder(self, name: str) -> Iterator[Path]:
+        """Give a private folder that is gone afterwards."""
+        folder = self._runs / name
+        self.account.own(folder)
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def template(self, build: Build) -> Path:
+        """Return the empty database of a build, made the first time it is asked for."""
+        folder = self._templates / build.target / build.hash
+        if not folder.exists():
+            self._templates.mkdir(parents=True, exist_ok=True)
+            find_target(build.target).template(build, folder, self.account)
+        return folder

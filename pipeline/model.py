@@ -1,0 +1,484 @@
+"""The vocabulary as types. Everything may import this; it imports nothing of ours.
+
+The way of the data, each type made once and then only read::
+
+    Revision -> Build -> Cell -> Run (one bundle) -> Measurement -> Series -> Regression
+
+Units, everywhere: times in seconds, sizes in bytes, CPU time in microseconds, rates per
+second, unless a name says otherwise.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from datetime import datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field
+
+BUNDLE_SCHEMA = 1
+"""Version of the bundle layout that this code writes, and the newest it reads."""
+
+
+class Frozen(BaseModel):
+    """Base of all vocabulary types: immutable, and strict about unknown fields."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+def digest(value: Any) -> str:
+    """Return the SHA-256 of a value's canonical JSON: equal values, equal identity."""
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), default=str)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+# --- what is tested ------------------------------------------------------------------
+
+
+class Revision(Frozen):
+    """One release or commit of a target.
+
+    ``order`` is the sort key within the target (for releases the version's numbers), from
+    which a line gets its positions. ``copy`` above 1 marks a control: the same revision
+    entered once more on purpose, so that its build is measured as if it were another.
+    """
+
+    target: str
+    version: str
+    order: tuple[int, ...]
+    major: str
+    locator: str = ""
+    copy_number: int = 1
+
+    @property
+    def label(self) -> str:
+        """The name in tables and charts: ``17.11``, or ``17.11#2`` for a control."""
+        return self.version if self.copy_number == 1 else f"{self.version}#{self.copy_number}"
+
+
+class Provenance(Frozen):
+    """Where a build came from, exactly enough to get the same one again."""
+
+    source: str
+    locator: str
+    sha256: str
+    options: str
+    reported_version: str = ""
+
+
+class Build(Frozen):
+    """A revision compiled with named options, or an official binary.
+
+    ``hash`` is over the program files, so two revisions with equal hashes are the same
+    binary. ``home`` is where it is installed on this machine and is not part of it.
+    """
+
+    target: str
+    version: str
+    options: str
+    hash: str
+    provenance: Provenance
+    home: Path = Field(default=Path(), exclude=True)
+
+
+class ServerConfig(Frozen):
+    """A named DBMS configuration, with the file as it was given to the server.
+
+    ``family`` is the name a series keeps over the versions (x10a); ``name`` adds what it
+    was scaled to (x10a_c8r32: 8 cores, 32 GB).
+    """
+
+    family: str
+    name: str
+    text: str
+
+    @property
+    def hash(self) -> str:
+        """Identity of the file's content."""
+        return digest(self.text)
+
+
+# --- where it is measured ------------------------------------------------------------
+
+
+class Machine(Frozen):
+    """One server with its fingerprint. Machines of equal hardware form a machine class."""
+
+    machine_class: str
+    hostname: str
+    cpu_model: str
+    cores: int
+    memory_bytes: int
+    kernel: str
+    operating_system: str
+    virtualised: str
+    storage: str
+    settings: dict[str, str] = Field(default_factory=dict)
+
+
+class Pinning(Frozen):
+    """Which processors the server, the client and the harness itself may use."""
+
+    server: tuple[int, ...] = ()
+    client: tuple[int, ...] = ()
+    harness: tuple[int, ...] = ()
+
+
+class Sample(NamedTuple):
+    """What the probes read at one moment, ``at`` seconds after the step's start.
+
+    Counters only grow; two samples and the time between them make a rate.
+    """
+
+    at: float
+    values: Mapping[str, float]
+
+
+class Connection(Frozen):
+    """How a client reaches a started server: by its Unix socket, in ``socket_dir``.
+
+    ``driver`` is sysbench's name for the protocol (pgsql, mysql).
+    """
+
+    driver: str
+    socket_dir: str
+    port: int
+    user: str
+    database: str
+
+
+# --- what is run ---------------------------------------------------------------------
+
+
+class Step(Frozen):
+    """One measured part of a workload."""
+
+    name: str
+    group: str
+    unit: str
+
+
+class Scale(Frozen):
+    """How large and how long: rows per table, seconds measured and seconds of warm-up.
+
+    Zero where a published result does not say.
+    """
+
+    tables: int = Field(ge=0)
+    rows: int = Field(ge=0)
+    clients: int = Field(ge=0)
+    measure: float = Field(ge=0)
+    warmup: float = Field(ge=0)
+
+
+class Workload(Frozen):
+    """A named, versioned sequence of steps at a scale.
+
+    ``version`` changes when its scripts do, so that results of different scripts never
+    share a series.
+    """
+
+    family: str
+    name: str
+    version: str
+    scale: Scale
+    steps: tuple[Step, ...]
+
+    @property
+    def hash(self) -> str:
+        """Identity: equal hashes measure the same thing."""
+        return digest(self.model_dump(mode="json"))
+
+
+class Cell(Frozen):
+    """What the planner schedules: build x config x machine class x workload.
+
+    The number of clients is part of the workload's scale.
+    """
+
+    revision: Revision
+    build_options: str
+    config: ServerConfig
+    machine_class: str
+    workload: Workload
+
+    @property
+    def key(self) -> str:
+        """Identity of the cell: what is measured once need not be measured again."""
+        return digest(
+            {
+                "target": self.revision.target,
+                "revision": self.revision.label,
+                "build_options": self.build_options,
+                "config": [self.config.name, self.config.hash],
+                "machine_class": self.machine_class,
+                "workload": self.workload.hash,
+            }
+        )
+
+    def run_id(self, repetition: int) -> str:
+        """Name of one execution of this cell; the same for every attempt at it."""
+        return f"{self.revision.target}-{self.revision.label}-{self.key[:12]}-r{repetition}"
+
+
+# --- what comes out ------------------------------------------------------------------
+
+
+class StepStatus(StrEnum):
+    """How a step ended. A failed step is a value; it is never averaged away."""
+
+    OK = "ok"
+    FAILED = "failed"
+
+
+class StepRecord(Frozen):
+    """A step as it was executed: when, by which command, how it ended."""
+
+    step: Step
+    status: StepStatus
+    started_at: datetime
+    wall_seconds: float
+    command: tuple[str, ...]
+    folder: str
+    database_bytes: int | None = None
+    note: str = ""
+
+
+class PhaseRecord(Frozen):
+    """Timed work that is no step: start, load, warm-up, maintenance, stop."""
+
+    name: str
+    seconds: float
+    command: tuple[str, ...] = ()
+
+
+class Origin(StrEnum):
+    """Whether a run was measured here or taken from a published table."""
+
+    MEASURED = "measured"
+    IMPORTED = "imported"
+
+
+_SHORT = {"postgres": "pg", "mysql": "my", "mariadb": "ma", "rocksdb": "rdb"}
+
+
+def column_name(target: str, label: str, options: str, config: str) -> str:
+    """Return the published name of what was measured: ``pg1711_official.x10a_c2r24``.
+
+    ``label`` is the revision's, ``options`` the build's, ``config`` the configuration's name.
+    Results that were imported have no configuration and keep the name they came with.
+    """
+    if not config:
+        return label
+    return f"{_SHORT.get(target, target)}{label.replace('.', '')}_{options}.{config}"
+
+
+class Manifest(Frozen):
+    """The head of a bundle: everything known about a run except its raw output.
+
+    ``files`` maps every other member of the bundle to its SHA-256. ``sampled`` says of every
+    figure in the samples whether it is a counter or a gauge, and its unit. ``line`` is set
+    only for imported runs; the lines of measured ones follow from the configuration.
+    """
+
+    schema_version: int = BUNDLE_SCHEMA
+    run_id: str
+    origin: Origin
+    revision: Revision
+    build: Build
+    config: ServerConfig
+    machine: Machine
+    workload: Workload
+    cell_key: str
+    repetition: int = Field(ge=1)
+    started_at: datetime
+    ended_at: datetime
+    pinning: Pinning = Pinning()
+    tools: dict[str, str] = Field(default_factory=dict)
+    sampled: dict[str, str] = Field(default_factory=dict)
+    steps: tuple[StepRecord, ...] = ()
+    phases: tuple[PhaseRecord, ...] = ()
+    line: str | None = None
+    notes: str = ""
+    files: dict[str, str] = Field(default_factory=dict)
+
+
+class TimePoint(Frozen):
+    """Throughput of one reporting interval of a step, ``at`` seconds after its start."""
+
+    at: float
+    ops_per_second: float
+    latency_ms: float | None = None
+
+
+class StepOutput(Frozen):
+    """What the load generator said of one step.
+
+    ``operations`` counts queries, or rows for steps whose unit is rows. ``histogram`` is
+    pairs (upper bound of the bucket in milliseconds, number of events); ``latency_ms`` holds
+    the mean, percentiles and maximum as avg, p50, p95, p99 and max.
+    """
+
+    operations: float
+    seconds: float
+    timeline: tuple[TimePoint, ...] = ()
+    histogram: tuple[tuple[float, int], ...] = ()
+    latency_ms: dict[str, float] = Field(default_factory=dict)
+    errors: int = 0
+
+
+class Direction(StrEnum):
+    """Which way of a metric is good."""
+
+    MORE_IS_BETTER = "more is better"
+    LESS_IS_BETTER = "less is better"
+
+
+class Metric(Frozen):
+    """A figure that is kept of every step, with its unit and its good direction."""
+
+    name: str
+    unit: str
+    direction: Direction
+    help: str
+
+
+_MORE, _LESS = Direction.MORE_IS_BETTER, Direction.LESS_IS_BETTER
+
+METRICS: dict[str, Metric] = {
+    name: Metric(name=name, unit=unit, direction=direction, help=text)
+    for name, unit, direction, text in (
+        ("qps", "1/s", _MORE, "operations per second: queries, or rows for scans"),
+        ("qps_cv", "ratio", _LESS, "coefficient of variation of the per-second throughput"),
+        ("qps_p1", "1/s", _MORE, "1st percentile of the per-second throughput"),
+        ("stall_s", "s", _LESS, "longest time below a tenth of the median throughput"),
+        ("latency_avg", "ms", _LESS, "mean response time"),
+        ("latency_p50", "ms", _LESS, "median response time"),
+        ("latency_p95", "ms", _LESS, "95th percentile of the response time"),
+        ("latency_p99", "ms", _LESS, "99th percentile of the response time"),
+        ("latency_max", "ms", _LESS, "longest response time"),
+        ("errors", "count", _LESS, "statements that failed and were tried again"),
+        ("cpu/o", "%/(o/s)", _LESS, "host CPU, user + system percent, divided by o/s"),
+        ("cpu_us/o", "us", _LESS, "CPU time of the server's processes per operation"),
+        ("cs/o", "count", _LESS, "context switches of the host per operation"),
+        ("server_cs/o", "count", _LESS, "context switches of the server per operation"),
+        ("r/o", "count", _LESS, "reads from storage per operation"),
+        ("rKB/o", "KB", _LESS, "kilobytes read from storage per operation"),
+        ("w/o", "count", _LESS, "writes to storage per operation"),
+        ("wKB/o", "KB", _LESS, "kilobytes written to storage per operation"),
+        ("cpu/s", "%", _LESS, "host CPU, user + system percent"),
+        ("cs/s", "1/s", _LESS, "context switches of the host per second"),
+        ("r/s", "1/s", _LESS, "reads from storage per second"),
+        ("rMB/s", "MB/s", _LESS, "megabytes read from storage per second"),
+        ("w/s", "1/s", _LESS, "writes to storage per second"),
+        ("wMB/s", "MB/s", _LESS, "megabytes written to storage per second"),
+        ("steal", "%", _LESS, "CPU time the hypervisor gave to others, percent of all"),
+        ("rss", "bytes", _LESS, "resident memory of the server"),
+        ("dbsize", "bytes", _LESS, "size of the database after the step"),
+        ("nopm", "1/min", _MORE, "new orders per minute (tproc-c)"),
+    )
+}
+"""Every metric known, by name. Imported tables may bring others."""
+
+
+class Measurement(Frozen):
+    """The value of one metric for one step of one run."""
+
+    metric: str
+    value: float
+
+
+# --- what is concluded ---------------------------------------------------------------
+
+
+class SeriesKey(Frozen):
+    """What is fixed along a series; the revision is what varies.
+
+    ``config`` is the configuration's family, ``workload`` its name and ``workload_hash`` the
+    identity of what exactly was run.
+    """
+
+    line: str
+    target: str
+    config: str
+    build_options: str
+    machine_class: str
+    workload: str
+    workload_hash: str
+    clients: int
+    step: str
+    group: str
+    unit: str
+    metric: str
+
+
+class Point(Frozen):
+    """One value of a series: the revision at a position, one repetition."""
+
+    position: int
+    revision: str
+    repetition: int
+    value: float
+    run_id: str
+
+
+class Series(Frozen):
+    """The measurements of one metric along a line, ordered by position."""
+
+    key: SeriesKey
+    points: tuple[Point, ...]
+
+
+class Shift(Frozen):
+    """A change point of one series, in the words of that series.
+
+    ``effect`` is the relative change of the level, ``worse`` whether that is the bad way.
+    ``first_bad`` is the first revision at the new level, ``last_good`` the one before it;
+    ``earliest`` and ``latest`` bound the position with the detector's confidence.
+    """
+
+    series: SeriesKey
+    position: int
+    earliest: int
+    latest: int
+    last_good: str
+    first_bad: str
+    before: float
+    after: float
+    effect: float
+    effect_low: float
+    effect_high: float
+    pvalue: float
+    worse: bool
+
+
+class RegressionState(StrEnum):
+    """Where a regression stands. Nothing is filed as proven before it was confirmed."""
+
+    SUSPECTED = "suspected"
+    CONFIRMED = "confirmed"
+    REJECTED = "rejected"
+    ACKNOWLEDGED = "acknowledged"
+    RESOLVED = "resolved"
+
+
+class Regression(Frozen):
+    """Shifts with one cause: one line, one range of revisions, many series.
+
+    An improvement is the same thing with ``worse`` false. ``fingerprint`` stays the same
+    from night to night, so that one cause gives one issue.
+    """
+
+    fingerprint: str
+    line: str
+    target: str
+    last_good: str
+    first_bad: str
+    position: int
+    worse: bool
+    state: RegressionState
+    shifts: tuple[Shift, ...]

@@ -1,0 +1,1 @@
+"""Sinks: where regressions are told."""

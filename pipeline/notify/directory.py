@@ -1,0 +1,87 @@
+"""The default sink: every regression as a markdown file in a folder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from pipeline.model import METRICS, Regression, Shift
+
+_HEADER = "<!-- nightshift regression {fingerprint} -->"
+"""The marker by which the file of a regression is known again."""
+
+
+def issue_name(regression: Regression) -> str:
+    """Return the file name: the line, the first revision at the new level, the identity."""
+    kind = "regression" if regression.worse else "improvement"
+    first = regression.first_bad.replace("/", "-")
+    return f"{regression.line}-{first}-{kind}-{regression.fingerprint}.md"
+
+
+def issue_text(regression: Regression, reproduce: str) -> str:
+    """Write a regression for the people who have to act on it.
+
+    ``reproduce`` is the command that measures it again.
+    """
+    worst = regression.shifts[0]
+    kind = "Suspected regression" if regression.worse else "Improvement"
+    steps = len({shift.series.step for shift in regression.shifts})
+    lines = [
+        _HEADER.format(fingerprint=regression.fingerprint),
+        f"# {kind} in {regression.target} {regression.first_bad}: "
+        f"{worst.series.step} {worst.effect:+.1%} {worst.series.metric}",
+        "",
+        f"- line: {regression.line}",
+        f"- last good: {regression.last_good}"
+        if regression.worse
+        else f"- before: {regression.last_good}",
+        f"- first bad: {regression.first_bad}"
+        if regression.worse
+        else f"- since: {regression.first_bad}",
+        f"- state: {regression.state.value}",
+        f"- series that changed: {len(regression.shifts)}, in {steps} "
+        f"step{'s' if steps > 1 else ''}",
+        "",
+        "| step | metric | before | after | change | 95 % interval | p |",
+        "| :--- | :--- | ---: | ---: | ---: | :---: | ---: |",
+        *(_row(shift) for shift in regression.shifts),
+        "",
+        "Change is relative to the level before; p is of the change point, corrected for having",
+        "searched for it. This was measured in one night and not yet again.",
+        "",
+        "## Reproduce",
+        "",
+        f"    {reproduce}",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def write_issues(
+    regressions: Sequence[Regression], folder: Path, reproduce: str
+) -> tuple[list[Path], list[Path]]:
+    """Write one file for each regression and return (those that are new, all of them).
+
+    A regression that was written before keeps its file, brought up to date. One that is no
+    longer found keeps its file as it was: closing it takes a measured recovery.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    new, written = [], []
+    for regression in regressions:
+        path = folder / issue_name(regression)
+        if not path.exists():
+            new.append(path)
+        partial = path.with_suffix(".partial")
+        partial.write_text(issue_text(regression, reproduce), encoding="utf-8")
+        partial.rename(path)
+        written.append(path)
+    return new, written
+
+
+def _row(shift: Shift) -> str:
+    unit = METRICS[shift.series.metric].unit if shift.series.metric in METRICS else ""
+    return (
+        f"| {shift.series.step} | {shift.series.metric} ({unit}) | {shift.before:.5g} | "
+        f"{shift.after:.5g} | {shift.effect:+.1%} | {shift.effect_low:+.1%} to "
+        f"{shift.effect_high:+.1%} | {shift.pvalue:.2g} |"
+    )

@@ -1,0 +1,32 @@
+"""Storage reads and writes of the whole host."""
+
+from __future__ import annotations
+
+import psutil
+
+from pipeline.probes.base import Field, Kind
+
+
+class BlockIO:
+    """Reads and writes of all storage devices since boot, as iostat counts them."""
+
+    name = "block-io"
+    help = "reads and writes of the host's storage devices"
+    fields: tuple[Field, ...] = (
+        Field("disk.reads", Kind.COUNTER, "count"),
+        Field("disk.read_bytes", Kind.COUNTER, "bytes"),
+        Field("disk.writes", Kind.COUNTER, "count"),
+        Field("disk.write_bytes", Kind.COUNTER, "bytes"),
+    )
+
+    def read(self) -> dict[str, float]:
+        """Return the counters, or nothing where the kernel shows no storage device."""
+        now = psutil.disk_io_counters()
+        if now is None:
+            return {}
+        return {
+            "disk.reads": float(now.read_count),
+            "disk.read_bytes": float(now.read_bytes),
+            "disk.writes": float(now.write_count),
+            "disk.write_bytes": float(now.write_bytes),
+        }

@@ -1,0 +1,23 @@
+"""Memory of the whole host."""
+
+from __future__ import annotations
+
+import psutil
+
+from pipeline.probes.base import Field, Kind
+
+
+class HostMemory:
+    """Memory that is available and what the page cache holds."""
+
+    name = "memory"
+    help = "available memory and page cache of the host"
+    fields: tuple[Field, ...] = (
+        Field("host.available", Kind.GAUGE, "bytes"),
+        Field("host.cached", Kind.GAUGE, "bytes"),
+    )
+
+    def read(self) -> dict[str, float]:
+        """Return both gauges."""
+        now = psutil.virtual_memory()
+        return {"host.available": float(now.available), "host.cached": float(now.cached)}

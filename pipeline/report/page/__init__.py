@@ -1,0 +1,3 @@
+def write_page(path, store, plan, detected, settings, now):
+    path.write_text("placeholder, being written")
+    return path

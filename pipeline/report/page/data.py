@@ -1,0 +1,225 @@
+"""What a page is made of, read from the store: one statement for each kind of fact."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from sqlalchemy import Engine
+
+from pipeline.execute.plan import Line, Plan
+from pipeline.model import SeriesKey, Step, StepStatus, Workload
+from pipeline.report.tables import GROUPS
+from pipeline.store.queries import Row, RunRow, StepOutcome, outcomes, rows, runs
+
+THROUGHPUT = "qps"
+TABLE_METRICS = (THROUGHPUT, "cpu_us/o")
+"""The metrics that have a relative table of their own."""
+
+SHOWN_METRICS = (
+    THROUGHPUT,
+    "cpu_us/o",
+    "cpu/o",
+    "cs/o",
+    "server_cs/o",
+    "r/o",
+    "rKB/o",
+    "w/o",
+    "wKB/o",
+    "latency_p50",
+    "latency_p95",
+    "latency_p99",
+    "latency_max",
+    "qps_cv",
+    "stall_s",
+    "steal",
+    "errors",
+    "nopm",
+)
+"""The metrics beside the charts, in the order of their columns."""
+
+
+class Setup(NamedTuple):
+    """What is fixed along the series of a line besides the step and the metric."""
+
+    config: str
+    build_options: str
+    machine_class: str
+    workload: str
+    workload_hash: str
+    clients: int
+
+    @classmethod
+    def of(cls, key: SeriesKey | Row) -> Setup:
+        """Return the setup that a series or a measurement belongs to."""
+        return cls(
+            key.config,
+            key.build_options,
+            key.machine_class,
+            key.workload,
+            key.workload_hash,
+            key.clients,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class StepRun:
+    """One step of one run: where it stands on the line, how it ended, its values by metric."""
+
+    position: int
+    revision: str
+    repetition: int
+    run_id: str
+    failed: bool
+    note: str
+    values: Mapping[str, float]
+    timeline: Sequence[Sequence[float | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class StepData:
+    """A step along a line, its runs ordered by position and repetition."""
+
+    step: Step
+    runs: tuple[StepRun, ...]
+
+    def failed(self) -> tuple[StepRun, ...]:
+        """Return the runs in which the step failed."""
+        return tuple(run for run in self.runs if run.failed)
+
+    def metrics(self) -> tuple[str, ...]:
+        """Return the metrics that were measured at least once, in the shown order."""
+        met = {name for run in self.runs for name in run.values}
+        return tuple(name for name in SHOWN_METRICS if name in met)
+
+
+@dataclass(frozen=True, slots=True)
+class SetupData:
+    """Everything measured on a line with one setup; steps in the published order."""
+
+    setup: Setup
+    runs: tuple[RunRow, ...]
+    steps: tuple[StepData, ...]
+    rows: tuple[Row, ...]
+
+    def measured(self, labels: Sequence[str]) -> list[str]:
+        """Return those of a line's revisions that have a run, in order."""
+        met = {run.revision for run in self.runs}
+        return [label for label in labels if label in met]
+
+
+@dataclass(frozen=True, slots=True)
+class LineData:
+    """A line with what was measured along it, a part for each setup."""
+
+    line: Line
+    setups: tuple[SetupData, ...]
+
+    @property
+    def labels(self) -> list[str]:
+        """The revisions in order; the index is the position."""
+        return [revision.label for revision in self.line.revisions]
+
+
+def gather(store: Engine, plan: Plan) -> list[LineData]:
+    """Return what the store holds of a plan's lines, in the order of the plan.
+
+    Three statements whatever the number of runs, then work in proportion to the rows.
+    """
+    hashes = plan.workload_hashes()
+    if not hashes:
+        return [LineData(line, ()) for line in plan.lines]
+    labels = sorted({revision.label for line in plan.lines for revision in line.revisions})
+    families = {cell.key: cell.config.family for cell in plan.cells}
+    known = {run.run_id: run for run in runs(store, workloads=hashes)}
+    values: dict[tuple[str, str], dict[str, float]] = {}
+    table_rows: dict[tuple[str, Setup], list[Row]] = {}
+    setups: dict[str, Setup] = {}
+    for row in rows(store, workloads=hashes, metrics=SHOWN_METRICS, revisions=labels):
+        values.setdefault((row.run_id, row.step), {})[row.metric] = row.value
+        setup = setups.get(row.run_id)
+        if setup is None:
+            setup = setups[row.run_id] = Setup.of(row)
+        if row.metric in TABLE_METRICS:
+            table_rows.setdefault((row.target, setup), []).append(row)
+    ended: dict[str, list[StepOutcome]] = {}
+    for outcome in outcomes(store, workloads=hashes, revisions=labels):
+        ended.setdefault(outcome.run_id, []).append(outcome)
+        # A run in which every step failed has no row to tell its setup by.
+        if outcome.run_id not in setups:
+            setups[outcome.run_id] = _setup_of(known[outcome.run_id], outcome, families)
+    by_setup: dict[tuple[str, Setup], list[RunRow]] = {}
+    for run_id, setup in setups.items():
+        by_setup.setdefault((known[run_id].target, setup), []).append(known[run_id])
+    return [
+        LineData(
+            line,
+            tuple(
+                part
+                for (target, setup), found in by_setup.items()
+                if target == line.target
+                for part in _part(
+                    line, setup, found, table_rows.get((target, setup), ()), values, ended
+                )
+            ),
+        )
+        for line in plan.lines
+    ]
+
+
+def _part(
+    line: Line,
+    setup: Setup,
+    found: Sequence[RunRow],
+    measured: Iterable[Row],
+    values: Mapping[tuple[str, str], Mapping[str, float]],
+    ended: Mapping[str, Sequence[StepOutcome]],
+) -> Iterable[SetupData]:
+    position = {revision.label: place for place, revision in enumerate(line.revisions)}
+    members = sorted(
+        (run for run in found if run.revision in position),
+        key=lambda run: (position[run.revision], run.repetition, run.started_at),
+    )
+    if not members:
+        return
+    steps: dict[str, list[StepRun]] = {}
+    for run in members:
+        for outcome in ended.get(run.run_id, ()):
+            steps.setdefault(outcome.step, []).append(
+                StepRun(
+                    position=position[run.revision],
+                    revision=run.revision,
+                    repetition=run.repetition,
+                    run_id=run.run_id,
+                    failed=outcome.status != StepStatus.OK,
+                    note=outcome.note,
+                    values=values.get((run.run_id, outcome.step), {}),
+                    timeline=outcome.timeline,
+                )
+            )
+    defined = Workload.model_validate(members[0].workload).steps
+    yield SetupData(
+        setup=setup,
+        runs=tuple(members),
+        steps=tuple(StepData(step, tuple(steps.get(step.name, ()))) for step in _ordered(defined)),
+        rows=tuple(row for row in measured if row.revision in position),
+    )
+
+
+def _ordered(steps: Sequence[Step]) -> list[Step]:
+    """Order steps by group as published, within a group as they are run."""
+    groups = [*GROUPS, *dict.fromkeys(step.group for step in steps)]
+    return sorted(steps, key=lambda step: groups.index(step.group))
+
+
+def _setup_of(run: RunRow, outcome: StepOutcome, families: Mapping[str, str]) -> Setup:
+    workload = Workload.model_validate(run.workload)
+    return Setup(
+        config=families.get(run.cell_key, run.config),
+        build_options=run.build_options,
+        machine_class=str(run.machine["machine_class"]),
+        workload=workload.name,
+        workload_hash=outcome.workload_hash,
+        clients=workload.scale.clients,
+    )

@@ -1,0 +1,86 @@
+"""How the page writes numbers, times and names."""
+
+from __future__ import annotations
+
+import math
+import re
+from datetime import datetime
+
+from pipeline.model import METRICS
+
+MINUS = "\u2212"
+"""As wide as a digit, so that columns of figures stay straight."""
+
+
+def percent(value: float) -> str:
+    """Write a relative change with its sign; from a level of zero there is none."""
+    if math.isinf(value):
+        return f"{'+' if value > 0 else MINUS}∞"
+    # Rounded first, so that what is shown as zero has no sign.
+    shown = round(100 * value, 1)
+    sign = "+" if shown > 0 else MINUS if shown < 0 else "±"
+    return f"{sign}{abs(shown):.1f} %"
+
+
+def figure(value: float | None) -> str:
+    """Write a measured value with three significant digits, or all those before the point."""
+    if value is None or not math.isfinite(value):
+        return "–"
+    if value == 0:
+        return "0"
+    size = abs(value)
+    if size >= 1000:
+        text = f"{size:,.0f}".replace(",", "\u202f")
+    elif size >= 100:
+        text = f"{size:.0f}"
+    elif size >= 0.001:
+        text = f"{size:.{2 - math.floor(math.log10(size))}f}"
+    else:
+        text = f"{size:.1e}"
+    return f"{MINUS}{text}" if value < 0 else text
+
+
+def probability(value: float) -> str:
+    """Write a p-value: two digits, and never zero."""
+    if value < 1e-4:
+        return "< 0.0001"
+    return f"{value:.2g}" if value < 0.1 else f"{value:.2f}"
+
+
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """Write a number with its noun: ``1 run``, ``3 series``."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}".replace(",", "\u202f")
+
+
+def moment(when: datetime) -> str:
+    """Write a time to the minute, with its zone."""
+    return when.strftime("%Y-%m-%d %H:%M %Z").strip()
+
+
+def unit_of(metric: str) -> str:
+    """Return the unit of a metric, nothing where it is not known or is a bare count."""
+    known = METRICS.get(metric)
+    return known.unit if known is not None and known.unit not in {"count", "ratio"} else ""
+
+
+def help_of(metric: str) -> str:
+    """Return the definition of a metric."""
+    known = METRICS.get(metric)
+    return known.help if known is not None else metric
+
+
+class Anchors:
+    """Gives every section a readable name that no other section has."""
+
+    def __init__(self) -> None:
+        self._taken: set[str] = set()
+
+    def new(self, *parts: str) -> str:
+        """Return a name made of ``parts``, numbered when it was taken before."""
+        slug = "--".join(re.sub(r"[^A-Za-z0-9._]+", "-", part).strip("-") or "x" for part in parts)
+        name, number = slug, 1
+        while name in self._taken:
+            number += 1
+            name = f"{slug}.{number}"
+        self._taken.add(name)
+        return name

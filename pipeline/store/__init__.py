@@ -1,0 +1,1 @@
+"""The database derived from the bundles: schema, ingest, queries."""

@@ -1,0 +1,74 @@
+"""Opening the store: SQLite by default, PostgreSQL by URL, always at the newest schema."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from alembic import command
+from alembic.config import Config as AlembicConfig
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from alembic.util import CommandError
+from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
+
+from pipeline.errors import UserError, first_line
+from pipeline.store.schema import metadata
+
+
+def open_store(url: str) -> Engine:
+    """Return an engine on the store at ``url``, created and migrated as needed.
+
+    Raises UserError when it cannot be opened or was made by a newer nightshift.
+    """
+    try:
+        parsed = make_url(url)
+        if parsed.get_backend_name() == "sqlite" and parsed.database:
+            Path(parsed.database).parent.mkdir(parents=True, exist_ok=True)
+        engine = create_engine(parsed)
+        if engine.dialect.name == "sqlite":
+            event.listen(engine, "connect", _prepare_sqlite)
+        with engine.begin() as connection:
+            _migrate(connection)
+    except (ArgumentError, NoSuchModuleError, ImportError) as error:
+        raise UserError(
+            f"store.url is not a database this nightshift can use ({first_line(error)}); "
+            "write sqlite:///FILE or postgresql+psycopg://USER@HOST/DATABASE"
+        ) from error
+    except (DBAPIError, OSError) as error:
+        shown = make_url(url).render_as_string(hide_password=True)
+        cause = getattr(error, "orig", None) or error
+        raise UserError(f"the store {shown} cannot be opened: {first_line(cause)}") from error
+    return engine
+
+
+def empty_store(engine: Engine) -> None:
+    """Remove everything from the store and bring it to the newest schema again."""
+    with engine.begin() as connection:
+        metadata.drop_all(connection)
+        connection.exec_driver_sql("DROP TABLE IF EXISTS alembic_version")
+        _migrate(connection)
+
+
+def _migrate(connection: Connection) -> None:
+    settings = AlembicConfig()
+    settings.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+    settings.attributes["connection"] = connection
+    newest = ScriptDirectory.from_config(settings).get_current_head()
+    if MigrationContext.configure(connection).get_current_revision() == newest:
+        return
+    try:
+        command.upgrade(settings, "head")
+    except CommandError as error:
+        raise UserError(
+            "the store was made by a newer nightshift; upgrade this one, or move the store away "
+            "and run `nightshift rebuild`"
+        ) from error
+
+
+def _prepare_sqlite(connection: Any, _record: object) -> None:
+    """Write-ahead logging survives a kill; foreign keys are off in SQLite unless asked for."""
+    for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON"):
+        connection.execute(f"PRAGMA {pragma}")

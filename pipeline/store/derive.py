@@ -1,0 +1,99 @@
+"""From what a step printed and what the probes read, to its measurements.
+
+Pure functions. The definitions are those of the Small Datum reports; see docs/metrics.md.
+"""
+
+from __future__ import annotations
+
+import itertools
+import statistics
+from collections.abc import Sequence
+
+from pipeline.model import Sample, StepOutput, TimePoint
+
+SHORTEST_TIMELINE = 10
+"""Seconds of throughput below which its variance says more of the clock than of the DBMS."""
+
+STALL = 0.1
+"""A second whose throughput is below this part of the median counts as stalled."""
+
+
+def measurements(
+    output: StepOutput, samples: Sequence[Sample], database_bytes: int | None = None
+) -> dict[str, float]:
+    """Return every metric of a step that its output and samples allow, by name."""
+    throughput = output.operations / output.seconds if output.seconds > 0 else 0.0
+    values = {"qps": throughput, "errors": float(output.errors)}
+    values |= {f"latency_{name}": value for name, value in output.latency_ms.items()}
+    values |= _variance(output.timeline)
+    values |= _hardware(samples, throughput)
+    if database_bytes is not None:
+        values["dbsize"] = float(database_bytes)
+    return values
+
+
+def _variance(timeline: Sequence[TimePoint]) -> dict[str, float]:
+    rates = [point.ops_per_second for point in timeline]
+    if len(rates) < SHORTEST_TIMELINE:
+        return {}
+    mean, median = statistics.fmean(rates), statistics.median(rates)
+    if mean <= 0:
+        return {}
+    spacing = [b.at - a.at for a, b in itertools.pairwise(timeline)]
+    longest, current = 0.0, 0.0
+    for rate, seconds in zip(rates, [spacing[0], *spacing], strict=True):
+        current = current + seconds if rate < STALL * median else 0.0
+        longest = max(longest, current)
+    return {
+        "qps_cv": statistics.stdev(rates) / mean,
+        "qps_p1": statistics.quantiles(rates, n=100, method="inclusive")[0],
+        "stall_s": longest,
+    }
+
+
+def _hardware(samples: Sequence[Sample], throughput: float) -> dict[str, float]:
+    if len(samples) < 2:
+        return {}
+    first, last = samples[0], samples[-1]
+    seconds = last.at - first.at
+    if seconds <= 0:
+        return {}
+    grown = {
+        name: value - first.values[name]
+        for name, value in last.values.items()
+        if name in first.values
+    }
+    rates: dict[str, float] = {}
+    if grown.get("host.total", 0.0) > 0:
+        busy = grown["host.user"] + grown["host.system"]
+        rates["cpu/s"] = 100.0 * busy / grown["host.total"]
+        rates["steal"] = 100.0 * grown["host.steal"] / grown["host.total"]
+    for name, counter, scale in (
+        ("cs/s", "host.cs", 1.0),
+        ("r/s", "disk.reads", 1.0),
+        ("w/s", "disk.writes", 1.0),
+        ("rMB/s", "disk.read_bytes", 1e-6),
+        ("wMB/s", "disk.write_bytes", 1e-6),
+    ):
+        if counter in grown:
+            rates[name] = grown[counter] * scale / seconds
+    values = dict(rates)
+    resident = [sample.values["server.rss"] for sample in samples if "server.rss" in sample.values]
+    if resident:
+        values["rss"] = max(resident)
+    if throughput <= 0:
+        return values
+    for name, rate, scale in (
+        ("cpu/o", "cpu/s", 1.0),
+        ("cs/o", "cs/s", 1.0),
+        ("r/o", "r/s", 1.0),
+        ("w/o", "w/s", 1.0),
+        ("rKB/o", "rMB/s", 1000.0),
+        ("wKB/o", "wMB/s", 1000.0),
+    ):
+        if rate in rates:
+            values[name] = rates[rate] * scale / throughput
+    for name, counter in (("cpu_us/o", "server.cpu_us"), ("server_cs/o", "server.cs")):
+        if counter in grown:
+            values[name] = grown[counter] / seconds / throughput
+    return values

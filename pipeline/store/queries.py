@@ -1,0 +1,249 @@
+"""What is read from the store. Every function is one question, answered by one statement."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from sqlalchemy import Engine, Select, func, select
+
+from pipeline.model import column_name
+from pipeline.store.schema import (
+    build,
+    config,
+    machine,
+    measurement,
+    metric,
+    run,
+    settings,
+    step,
+    step_run,
+    workload,
+)
+
+
+class Row(NamedTuple):
+    """One measurement with everything that places it."""
+
+    target: str
+    revision: str
+    line: str | None
+    config: str
+    build_options: str
+    machine_class: str
+    workload: str
+    workload_hash: str
+    clients: int
+    step: str
+    group: str
+    unit: str
+    metric: str
+    repetition: int
+    value: float
+    run_id: str
+
+
+class StepOutcome(NamedTuple):
+    """How one step of one run ended, with its throughput over time."""
+
+    run_id: str
+    revision: str
+    workload_hash: str
+    repetition: int
+    step: str
+    group: str
+    status: str
+    note: str
+    timeline: list[list[float | None]]
+
+
+class RunRow(NamedTuple):
+    """One run: what was measured, on what, by what."""
+
+    run_id: str
+    origin: str
+    target: str
+    revision: str
+    order: list[int]
+    line: str | None
+    repetition: int
+    cell_key: str
+    build_options: str
+    build_hash: str
+    provenance: dict[str, Any]
+    config: str
+    machine: dict[str, Any]
+    workload: dict[str, Any]
+    settings_id: int | None
+    started_at: datetime
+    ended_at: datetime
+
+    @property
+    def name(self) -> str:
+        """The published name of what was measured."""
+        return column_name(self.target, self.revision, self.build_options, self.config)
+
+
+def measured(engine: Engine) -> set[tuple[str, int]]:
+    """Return (cell key, repetition) of every run in the store."""
+    with engine.connect() as connection:
+        rows = connection.execute(select(run.c.cell_key, run.c.repetition))
+        return {(row.cell_key, row.repetition) for row in rows}
+
+
+def rows(
+    engine: Engine,
+    *,
+    workloads: Sequence[str] = (),
+    metrics: Sequence[str] = (),
+    target: str | None = None,
+    line: str | None = None,
+    revisions: Sequence[str] = (),
+) -> Iterator[Row]:
+    """Yield measurements, in the order of runs and steps. Empty filters take everything.
+
+    ``workloads`` are hashes; ``line`` is the line of imported runs.
+    """
+    wanted = (
+        select(
+            run.c.target,
+            run.c.revision,
+            run.c.line,
+            config.c.family,
+            build.c.options,
+            machine.c.machine_class,
+            workload.c.name,
+            workload.c.hash,
+            workload.c.clients,
+            step.c.name,
+            step.c.group,
+            step.c.unit,
+            metric.c.name,
+            run.c.repetition,
+            measurement.c.value,
+            run.c.run_id,
+        )
+        .select_from(run)
+        .join(step_run, step_run.c.run == run.c.id)
+        .join(measurement, measurement.c.step_run == step_run.c.id)
+        .join(metric, metric.c.id == measurement.c.metric)
+        .join(step, step.c.id == step_run.c.step)
+        .join(build, build.c.id == run.c.build_id)
+        .join(config, config.c.id == run.c.config_id)
+        .join(machine, machine.c.id == run.c.machine_id)
+        .join(workload, workload.c.id == run.c.workload_id)
+        .order_by(run.c.id, step_run.c.place, measurement.c.metric)
+    )
+    if metrics:
+        # By id, so that only these rows of the large table are read.
+        ids = select(metric.c.id).where(metric.c.name.in_(metrics))
+        wanted = wanted.where(measurement.c.metric.in_(ids))
+    wanted = _of_runs(wanted, workloads, target, line, revisions)
+    with engine.connect() as connection:
+        for found in connection.execute(wanted):
+            yield Row(*found)
+
+
+def outcomes(
+    engine: Engine,
+    *,
+    workloads: Sequence[str] = (),
+    target: str | None = None,
+    revisions: Sequence[str] = (),
+) -> list[StepOutcome]:
+    """Return how the steps ended, in the order of runs and steps."""
+    wanted = (
+        select(
+            run.c.run_id,
+            run.c.revision,
+            workload.c.hash,
+            run.c.repetition,
+            step.c.name,
+            step.c.group,
+            step_run.c.status,
+            step_run.c.note,
+            step_run.c.timeline,
+        )
+        .select_from(run)
+        .join(step_run, step_run.c.run == run.c.id)
+        .join(step, step.c.id == step_run.c.step)
+        .join(workload, workload.c.id == run.c.workload_id)
+        .order_by(run.c.id, step_run.c.place)
+    )
+    wanted = _of_runs(wanted, workloads, target, None, revisions)
+    with engine.connect() as connection:
+        return [StepOutcome(*found) for found in connection.execute(wanted)]
+
+
+def runs(
+    engine: Engine, *, workloads: Sequence[str] = (), target: str | None = None
+) -> list[RunRow]:
+    """Return the runs, oldest first."""
+    wanted = (
+        select(
+            run.c.run_id,
+            run.c.origin,
+            run.c.target,
+            run.c.revision,
+            run.c.revision_order,
+            run.c.line,
+            run.c.repetition,
+            run.c.cell_key,
+            build.c.options,
+            build.c.program_hash,
+            build.c.provenance,
+            config.c.name,
+            machine.c.fingerprint,
+            workload.c.definition,
+            run.c.settings_id,
+            run.c.started_at,
+            run.c.ended_at,
+        )
+        .select_from(run)
+        .join(build, build.c.id == run.c.build_id)
+        .join(config, config.c.id == run.c.config_id)
+        .join(machine, machine.c.id == run.c.machine_id)
+        .join(workload, workload.c.id == run.c.workload_id)
+        .order_by(run.c.id)
+    )
+    wanted = _of_runs(wanted, workloads, target, None, ())
+    with engine.connect() as connection:
+        return [RunRow(*found) for found in connection.execute(wanted)]
+
+
+def settings_of(engine: Engine, settings_id: int) -> dict[str, str]:
+    """Return the variables a server reported, by name."""
+    with engine.connect() as connection:
+        wanted = select(settings.c.variables).where(settings.c.id == settings_id)
+        return dict(connection.execute(wanted).scalar_one())
+
+
+def imported_lines(engine: Engine) -> list[str]:
+    """Return the names of the lines that were imported."""
+    wanted = select(run.c.line).where(run.c.line.is_not(None)).distinct().order_by(run.c.line)
+    with engine.connect() as connection:
+        return [str(name) for name in connection.execute(wanted).scalars()]
+
+
+def count_measurements(engine: Engine) -> int:
+    """Return how many measurements the store holds."""
+    with engine.connect() as connection:
+        return int(connection.execute(select(func.count()).select_from(measurement)).scalar_one())
+
+
+def _of_runs(
+    wanted: Select[Any],
+    workloads: Sequence[str],
+    target: str | None,
+    line: str | None,
+    revisions: Sequence[str],
+) -> Select[Any]:
+    if workloads:
+        ids = select(workload.c.id).where(workload.c.hash.in_(workloads))
+        wanted = wanted.where(run.c.workload_id.in_(ids))
+    if target is not None:
+        wanted = wanted.where(run.c.target == target)
+    if revisions:
+        wanted = wanted.where(run.c.revision.in_(revisions))
+    return wanted.where(run.c.line == line) if line is not None else wanted

@@ -1,0 +1,139 @@
+"""The tables of the store.
+
+Everything here is derived from the bundles and can be rebuilt from them. What many runs
+share (builds, configurations, machines, workloads, settings) is kept once, by its hash.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    JSON,
+    Column,
+    DateTime,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+
+def _shared(name: str, *columns: Column[object]) -> Table:
+    """A table of things that many runs share, identified by a hash."""
+    return Table(
+        name,
+        metadata,
+        Column("id", Integer, primary_key=True),
+        Column("hash", String(64), nullable=False, unique=True),
+        *columns,
+    )
+
+
+build = _shared(
+    "build",
+    Column("target", String, nullable=False),
+    Column("version", String, nullable=False),
+    Column("options", String, nullable=False),
+    Column("program_hash", String(64), nullable=False),
+    Column("provenance", JSON, nullable=False),
+)
+
+config = _shared(
+    "config",
+    Column("family", String, nullable=False),
+    Column("name", String, nullable=False),
+    Column("text", Text, nullable=False),
+)
+
+machine = _shared(
+    "machine",
+    Column("machine_class", String, nullable=False),
+    Column("fingerprint", JSON, nullable=False),
+)
+
+workload = _shared(
+    "workload",
+    Column("family", String, nullable=False),
+    Column("name", String, nullable=False),
+    Column("version", String, nullable=False),
+    Column("clients", Integer, nullable=False),
+    Column("definition", JSON, nullable=False),
+)
+
+settings = _shared("settings", Column("variables", JSON, nullable=False))
+
+run = Table(
+    "run",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("run_id", String, nullable=False, unique=True),
+    Column("bundle_sha256", String(64), nullable=False),
+    Column("origin", String, nullable=False),
+    Column("cell_key", String(64), nullable=False),
+    Column("repetition", Integer, nullable=False),
+    Column("target", String, nullable=False),
+    Column("revision", String, nullable=False),
+    Column("revision_order", JSON, nullable=False),
+    Column("line", String),
+    Column("build_id", ForeignKey("build.id"), nullable=False),
+    Column("config_id", ForeignKey("config.id"), nullable=False),
+    Column("machine_id", ForeignKey("machine.id"), nullable=False),
+    Column("workload_id", ForeignKey("workload.id"), nullable=False),
+    Column("settings_id", ForeignKey("settings.id")),
+    Column("started_at", DateTime(timezone=True), nullable=False),
+    Column("ended_at", DateTime(timezone=True), nullable=False),
+    Index("ix_run_cell_key_repetition", "cell_key", "repetition"),
+    Index("ix_run_target_workload_id", "target", "workload_id"),
+)
+
+step = Table(
+    "step",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("name", String, nullable=False),
+    Column("group", String, nullable=False),
+    Column("unit", String, nullable=False),
+    UniqueConstraint("name", "group", "unit"),
+)
+
+metric = Table(
+    "metric",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("name", String, nullable=False, unique=True),
+)
+
+step_run = Table(
+    "step_run",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("run", ForeignKey("run.id", ondelete="CASCADE"), nullable=False),
+    Column("step", ForeignKey("step.id"), nullable=False),
+    Column("place", Integer, nullable=False),
+    Column("status", String, nullable=False),
+    Column("note", Text, nullable=False),
+    Column("timeline", JSON, nullable=False),
+    UniqueConstraint("run", "step", "place"),
+)
+
+measurement = Table(
+    "measurement",
+    metadata,
+    Column("step_run", ForeignKey("step_run.id", ondelete="CASCADE"), primary_key=True),
+    Column("metric", ForeignKey("metric.id"), primary_key=True),
+    Column("value", Float, nullable=False),
+    sqlite_with_rowid=False,
+)

@@ -1,0 +1,22 @@
+"""Every DBMS that can be tested, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pipeline.errors import meant
+from pipeline.targets.base import Target
+from pipeline.targets.postgres import Postgres
+
+_POSTGRES: Target = Postgres()
+
+TARGETS: Mapping[str, Target] = {_POSTGRES.name: _POSTGRES}
+"""The targets; a new one is added here and nowhere else."""
+
+
+def find_target(name: str) -> Target:
+    """Return a target by name. Raises KeyError with a sentence for an unknown one."""
+    try:
+        return TARGETS[name]
+    except KeyError:
+        raise KeyError(f"there is no target {name!r}; {meant(name, TARGETS)}") from None

@@ -1,0 +1,80 @@
+"""What every workload family owes: its steps, their order, their commands, their figures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from pipeline.model import Connection, Frozen, Scale, Step, StepOutput, Workload
+
+
+class Load(Frozen):
+    """Make the tables and fill them."""
+
+
+class Warm(Frozen):
+    """Run a step's statements without measuring, to fill caches."""
+
+    step: Step
+
+
+class Measure(Frozen):
+    """Run a step and measure it."""
+
+    step: Step
+
+
+class Maintain(Frozen):
+    """Do the postwrite maintenance, then rest so many seconds."""
+
+    rest: float
+
+
+Command = Load | Warm | Measure
+"""The actions that are a command of the load generator; maintenance is the target's."""
+
+Action = Command | Maintain
+"""One thing to do. Only :class:`Measure` is measured; the rest is timed."""
+
+
+class Family(Protocol):
+    """One workload family."""
+
+    name: str
+
+    def workload(self, name: str, steps: Sequence[str], scale: Scale) -> Workload:
+        """Return the workload of the named steps or groups, in the published order.
+
+        Raises :class:`UnknownStepError` for a name that is neither.
+        """
+        ...
+
+    def actions(self, workload: Workload) -> tuple[Action, ...]:
+        """Return everything a run does, in order."""
+        ...
+
+    def tables(self, workload: Workload) -> tuple[str, ...]:
+        """Return the names of the tables, for maintenance."""
+        ...
+
+    def command(
+        self, action: Command, workload: Workload, connection: Connection, seed: int
+    ) -> tuple[str, ...]:
+        """Return the command that performs a load, warm-up or step."""
+        ...
+
+    def started(self, line: str) -> bool:
+        """Say whether this line of output means that measuring begins now."""
+        ...
+
+    def parse(self, step: Step, workload: Workload, text: str) -> StepOutput:
+        """Read a step's output. Raises ValueError, in a sentence, when it is not whole."""
+        ...
+
+    def tools(self) -> dict[str, str]:
+        """Return the versions of the tools it runs. Raises UserError for a missing one."""
+        ...
+
+
+class UnknownStepError(ValueError):
+    """A step name that the family does not have; the text says what was meant."""

@@ -1,0 +1,1 @@
+"""The sysbench microbenchmarks: catalogue, scripts, commands and the parser of their output."""

@@ -1,0 +1,205 @@
+"""The sysbench family: from the catalogue to commands, and from output to figures."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from pipeline.errors import UserError
+from pipeline.model import Connection, Scale, Step, StepOutput, TimePoint, Workload
+from pipeline.workloads.base import (
+    Action,
+    Command,
+    Load,
+    Maintain,
+    Measure,
+    UnknownStepError,
+    Warm,
+)
+from pipeline.workloads.sysbench import catalogue
+from pipeline.workloads.sysbench.parse import parse_output, percentile
+
+SCRIPTS = Path(__file__).parent / "lua"
+
+MEASURING = "Threads started!"
+"""What sysbench prints when all threads are warm and the clock starts."""
+
+_PERCENTILES = {"p50": 0.50, "p95": 0.95, "p99": 0.99}
+
+_PUBLISHED_ROWS = 50_000_000
+"""Rows in all tables of the smallest published scale."""
+
+
+def rest_after_writes(rows: int) -> float:
+    """Return the seconds of rest after maintenance for so many rows in all tables.
+
+    Published: 60 s and 1 s for every million rows, at most 1200 s. Tables smaller than any
+    published are given the same part of it as they have of the smallest published ones.
+    """
+    full = min(60.0 + rows / 1e6, 1200.0)
+    return full * min(rows / _PUBLISHED_ROWS, 1.0)
+
+
+class Sysbench:
+    """The 32 microbenchmarks, run by the real sysbench with the scripts in ``lua/``."""
+
+    name = "sysbench"
+
+    def workload(self, name: str, steps: Sequence[str], scale: Scale) -> Workload:
+        """Return the workload of the named steps or groups, in the published order.
+
+        Raises UnknownStepError for a name that is neither, and ValueError for a measured
+        time that sysbench cannot do.
+        """
+        if scale.measure != int(scale.measure) or scale.measure < 1:
+            raise ValueError(f"sysbench measures whole seconds, not {scale.measure:g} s")
+        try:
+            chosen = catalogue.select(steps)
+        except ValueError as error:
+            raise UnknownStepError(str(error)) from error
+        return Workload(
+            family=self.name,
+            name=name,
+            version=_scripts_version(),
+            scale=scale,
+            steps=tuple(_step(spec) for spec in chosen),
+        )
+
+    def actions(self, workload: Workload) -> tuple[Action, ...]:
+        """Return load, warm-ups, steps, and the maintenance after the writes.
+
+        Maintenance is done even when no write step was chosen: the load leaves debt too.
+        """
+        by_phase = {
+            phase: [
+                Measure(step=step)
+                for step in workload.steps
+                if catalogue.step_named(step.name).phase is phase
+            ]
+            for phase in catalogue.Phase
+        }
+        warm = [catalogue.step_named(name) for name in catalogue.WARMUPS]
+        rows = workload.scale.tables * workload.scale.rows
+        return (
+            Load(),
+            *(Warm(step=_step(spec)) for spec in warm),
+            *by_phase[catalogue.Phase.BEFORE_MAINTENANCE],
+            Maintain(rest=rest_after_writes(rows)),
+            *by_phase[catalogue.Phase.AFTER_MAINTENANCE],
+            *by_phase[catalogue.Phase.LAST],
+        )
+
+    def tables(self, workload: Workload) -> tuple[str, ...]:
+        """Return the names of the tables."""
+        return tuple(f"sbtest{number}" for number in range(1, workload.scale.tables + 1))
+
+    def command(
+        self, action: Command, workload: Workload, connection: Connection, seed: int
+    ) -> tuple[str, ...]:
+        """Return the sysbench command of a load, warm-up or step.
+
+        A warm-up is the step's own warm-up, followed by one event of each client.
+        """
+        scale = workload.scale
+        base = (
+            "sysbench",
+            *_connection_options(connection),
+            f"--tables={scale.tables}",
+            f"--table-size={scale.rows}",
+            f"--rand-seed={seed}",
+        )
+        script = str(SCRIPTS / "nightshift.lua")
+        if isinstance(action, Load):
+            return (*base, f"--threads={min(scale.tables, scale.clients)}", script, "prepare")
+        spec = catalogue.step_named(action.step.name)
+        length = (
+            ("--time=0", f"--events={scale.clients}")
+            if isinstance(action, Warm)
+            else (f"--time={int(scale.measure)}", "--events=0")
+        )
+        return (
+            *base,
+            *length,
+            f"--threads={scale.clients}",
+            "--rand-type=uniform",
+            "--report-interval=1",
+            "--percentile=95",
+            "--histogram=on",
+            f"--step={spec.lua_step}",
+            f"--range={spec.range}",
+            f"--warmup={scale.warmup}",
+            script,
+            "run",
+        )
+
+    def started(self, line: str) -> bool:
+        """Say whether sysbench's clock starts with this line."""
+        return line.startswith(MEASURING)
+
+    def parse(self, step: Step, workload: Workload, text: str) -> StepOutput:
+        """Read a step's output. Raises ValueError when sysbench failed or was killed."""
+        spec = catalogue.step_named(step.name)
+        found = parse_output(text, spec, workload.scale.rows)
+        percentiles = {
+            name: percentile(found.histogram, fraction, found.latency_max_ms)
+            for name, fraction in _PERCENTILES.items()
+        }
+        return StepOutput(
+            operations=found.operations,
+            seconds=found.seconds,
+            timeline=tuple(
+                TimePoint(at=at, ops_per_second=rate, latency_ms=latency)
+                for at, rate, latency in found.timeline
+            ),
+            latency_ms={
+                "avg": found.latency_avg_ms,
+                **percentiles,
+                "max": found.latency_max_ms,
+            },
+            histogram=found.histogram,
+            errors=found.errors,
+        )
+
+    def tools(self) -> dict[str, str]:
+        """Return the version of sysbench. Raises UserError when it is not installed."""
+        if shutil.which("sysbench") is None:
+            raise UserError(
+                "sysbench is not installed; `make setup` installs it, or install your system's "
+                "package named sysbench"
+            )
+        shown = subprocess.run(
+            ["sysbench", "--version"], capture_output=True, text=True, check=True
+        )
+        return {"sysbench": shown.stdout.strip()}
+
+
+def _step(spec: catalogue.StepSpec) -> Step:
+    return Step(name=spec.name, group=spec.group, unit=spec.unit.value)
+
+
+def _connection_options(connection: Connection) -> tuple[str, ...]:
+    driver = connection.driver
+    place = (
+        f"--{driver}-host={connection.socket_dir}"
+        if driver == "pgsql"
+        else f"--{driver}-socket={connection.socket_dir}/socket"
+    )
+    return (
+        f"--db-driver={driver}",
+        place,
+        f"--{driver}-port={connection.port}",
+        f"--{driver}-user={connection.user}",
+        f"--{driver}-db={connection.database}",
+    )
+
+
+def _scripts_version() -> str:
+    """Return the identity of the scripts: other scripts measure something else."""
+    content = hashlib.sha256()
+    for path in sorted(SCRIPTS.rglob("*.lua")):
+        content.update(path.relative_to(SCRIPTS).as_posix().encode())
+        content.update(path.read_bytes())
+    return content.hexdigest()[:12]

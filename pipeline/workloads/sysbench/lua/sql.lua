@@ -1,0 +1,88 @@
+-- The only module that knows how SQL reaches the server: sysbench's drivers.
+--
+-- A connection of another kind (for example an embedded library by FFI) provides
+--   connection.dialect                 "pgsql" or "mysql": whose SQL to write
+--   connection:query(text)             one statement, result thrown away
+--   connection:prepare(text, kinds)    -> statement; ? is the placeholder, and kinds
+--                                      holds, for each one, "int" or a text's length
+--   connection:bulk_insert(head, n, row)   n tuples row(1) .. row(n) after `head`
+--   connection:close()
+--   statement.ints[i][0] = value       the i-th integer parameter, counted from 1
+--   statement:randomise(i, template)   the i-th text parameter: '#' becomes a digit
+--   statement:execute()
+-- Every call raises an error when the statement fails. An error table with the field
+-- errcode == sysbench.error.RESTART_EVENT asks for the whole event to be run again.
+
+local sql = {}
+
+local DIALECTS = { pgsql = true, mysql = true }
+
+local Statement = {}
+Statement.__index = Statement
+
+function Statement:execute()
+   self.handle:execute()
+end
+
+function Statement:randomise(i, template)
+   self.texts[i]:set_rand_str(template)
+end
+
+local Connection = {}
+Connection.__index = Connection
+
+function Connection:query(text)
+   self.handle:query(text)
+end
+
+function Connection:prepare(text, kinds)
+   local handle = self.handle:prepare(text)
+   local statement = setmetatable({ handle = handle, ints = {}, texts = {}, params = {} }, Statement)
+   for i, kind in ipairs(kinds) do
+      local param
+      if kind == "int" then
+         param = handle:bind_create(sysbench.sql.type.INT)
+         table.insert(statement.ints, param.buffer)
+      else
+         param = handle:bind_create(sysbench.sql.type.CHAR, kind)
+         table.insert(statement.texts, param)
+      end
+      -- Keeps the buffers alive: C holds only their addresses.
+      statement.params[i] = param
+   end
+   if #kinds > 0 and handle:bind_param(unpack(statement.params)) ~= 0 then
+      error("cannot prepare: " .. text:sub(1, 200), 0)
+   end
+   table.insert(self.statements, statement)
+   return statement
+end
+
+function Connection:bulk_insert(head, count, row)
+   self.handle:bulk_insert_init(head)
+   for i = 1, count do
+      self.handle:bulk_insert_next(row(i))
+   end
+   self.handle:bulk_insert_done()
+end
+
+function Connection:close()
+   for _, statement in ipairs(self.statements) do
+      statement.handle:close()
+   end
+   self.statements = {}
+   self.handle:disconnect()
+end
+
+-- A new connection by the driver that --db-driver names.
+function sql.connect()
+   local driver = sysbench.sql.driver()
+   local dialect = driver:name()
+   if not DIALECTS[dialect] then
+      error("nightshift speaks to the drivers pgsql and mysql, not to " .. dialect, 0)
+   end
+   local connection = { dialect = dialect, driver = driver, statements = {} }
+   connection.handle = driver:connect()
+   return setmetatable(connection, Connection)
+end
+
+return sql

@@ -1,0 +1,141 @@
+"""What tests of real servers share: one cache of archives, one running Postgres."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from pipeline.config import Paths
+from pipeline.errors import UserError
+from pipeline.machine.account import Account, find_account
+from pipeline.machine.fingerprint import fingerprint
+from pipeline.machine.ports import free_port
+from pipeline.model import Build, Machine, Revision
+from pipeline.sources.base import Fetched
+from pipeline.sources.cached import CachedVersions
+from pipeline.sources.maven import MavenSource
+from pipeline.targets.base import Placement
+from pipeline.targets.postgres import Postgres
+from pipeline.targets.postgres.server import PostgresServer
+
+
+@dataclass(frozen=True)
+class Release:
+    """A release as it was had: its revision, its archive and the installed build."""
+
+    revision: Revision
+    archive: Fetched
+    build: Build
+
+
+@dataclass(frozen=True)
+class RunningPostgres:
+    """A started server, and how a client reaches it."""
+
+    server: PostgresServer
+    build: Build
+
+    @property
+    def socket_dir(self) -> Path:
+        return Path(self.server.connection.socket_dir)
+
+    @property
+    def port(self) -> int:
+        return self.server.connection.port
+
+    @property
+    def user(self) -> str:
+        return self.server.connection.user
+
+    @property
+    def database(self) -> str:
+        return self.server.connection.database
+
+
+@pytest.fixture(scope="session")
+def cache() -> Path:
+    """The folder that the program itself caches in: an archive is downloaded once."""
+    return Paths().cache_folder
+
+
+@pytest.fixture(scope="session")
+def account() -> Account:
+    return find_account()
+
+
+@pytest.fixture(scope="session")
+def machine() -> Machine:
+    return fingerprint("test", Path())
+
+
+@pytest.fixture(scope="session")
+def server_root() -> Iterator[Path]:
+    """A folder that the account of the servers can enter, which tmp_path is not for root."""
+    with tempfile.TemporaryDirectory(prefix="nightshift-") as folder:
+        root = Path(folder)
+        root.chmod(0o755)
+        yield root
+
+
+@pytest.fixture
+def server_folder(server_root: Path) -> Iterator[Path]:
+    """A fresh folder of that kind for one test."""
+    folder = Path(tempfile.mkdtemp(dir=server_root))
+    folder.chmod(0o755)
+    yield folder
+    shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="session")
+def releases(cache: Path, server_root: Path) -> Callable[[str], Release]:
+    """Get the newest release of a major of Postgres, once; skip where it cannot be had."""
+    target = Postgres()
+    source = CachedVersions(
+        MavenSource(target.coordinates), cache / "versions" / f"{target.name}.json"
+    )
+    had: dict[str, Release] = {}
+
+    def get(major: str) -> Release:
+        if major not in had:
+            try:
+                known = target.revisions(source.versions())
+                revision = [each for each in known if each.major == major][-1]
+                archive = source.fetch(revision.locator, cache / "downloads")
+            except UserError as error:
+                pytest.skip(f"Postgres {major} cannot be had: {error}")
+            home = server_root / "builds" / revision.version
+            had[major] = Release(revision, archive, target.install(revision, archive, home))
+        return had[major]
+
+    return get
+
+
+@pytest.fixture(scope="session")
+def postgres_server(
+    releases: Callable[[str], Release], server_root: Path, account: Account, machine: Machine
+) -> Iterator[RunningPostgres]:
+    """A real, empty Postgres 17 for the whole session; use tables of your own."""
+    target = Postgres()
+    release = releases("17")
+    template = server_root / "templates" / release.revision.version
+    target.template(release.build, template, account)
+    server = target.start(
+        release.build,
+        # A small machine: the tests' server should not claim most of this one.
+        target.config(
+            "x10a", release.revision, machine.model_copy(update={"memory_bytes": 2**30})
+        ),
+        template,
+        Placement(
+            folder=server_root / "shared", port=free_port(), processors=(), account=account
+        ),
+    )
+    try:
+        yield RunningPostgres(server=server, build=release.build)
+    finally:
+        server.stop()

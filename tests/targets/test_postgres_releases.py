@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import pytest
+
+from pipeline.model import Revision
+from pipeline.targets import TARGETS, find_target
+from pipeline.targets.postgres import Postgres
+
+
+def one(spelling: str) -> Revision:
+    (revision,) = Postgres().revisions([spelling])
+    return revision
+
+
+def test_two_part_versions() -> None:
+    assert one("17.11.0") == Revision(
+        target="postgres", version="17.11", order=(17, 11), major="17", locator="17.11.0"
+    )
+
+
+def test_three_part_versions_before_ten() -> None:
+    assert one("9.6.24") == Revision(
+        target="postgres", version="9.6.24", order=(9, 6, 24), major="9.6", locator="9.6.24"
+    )
+
+
+@pytest.mark.parametrize(
+    ("spellings", "locator"),
+    [
+        (["14.10.0", "14.10.1"], "14.10.1"),
+        (["14.10.1", "14.10.0"], "14.10.1"),
+        (["10.5.0", "10.5.0-1"], "10.5.0-1"),
+        (["14.10.2", "14.10.10"], "14.10.10"),
+        (["9.6.10", "9.6.10-1"], "9.6.10-1"),
+    ],
+)
+def test_the_last_packaging_counts(spellings: list[str], locator: str) -> None:
+    (revision,) = Postgres().revisions(spellings)
+    assert revision.locator == locator
+
+
+def test_releases_are_ordered_by_number() -> None:
+    found = Postgres().revisions(["17.10.0", "9.6.24", "17.9.0", "10.4.0", "17.0.0"])
+    assert [revision.version for revision in found] == ["9.6.24", "10.4", "17.0", "17.9", "17.10"]
+    assert [revision.order for revision in found] == sorted(revision.order for revision in found)
+
+
+@pytest.mark.parametrize("spelling", ["18.0.0-beta1", "18", "", "18.1", "x.y.z", "1.2.3.4"])
+def test_other_spellings_are_no_releases(spelling: str) -> None:
+    assert Postgres().revisions([spelling]) == ()
+
+
+def test_binaries_are_for_the_processor() -> None:
+    assert Postgres("x86_64").coordinates.endswith("-linux-amd64")
+    assert Postgres("aarch64").coordinates.endswith("-linux-arm64")
+
+
+def test_a_target_is_found_by_name() -> None:
+    assert find_target("postgres") is TARGETS["postgres"]
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [("postgre", "did you mean postgres?"), ("oracle", "known are postgres")],
+)
+def test_an_unknown_target_says_what_there_is(name: str, hint: str) -> None:
+    with pytest.raises(KeyError) as error:
+        find_target(name)
+    assert hint in str(error.value)

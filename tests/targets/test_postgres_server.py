@@ -1,0 +1,406 @@
+"""Postgres for real: started, asked, maintained, stopped, and failing in every usual way."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import psycopg
+import pytest
+
+from pipeline.errors import UserError
+from pipeline.machine.account import Account
+from pipeline.machine.ports import LOOPBACK, free_port
+from pipeline.model import Build, Machine, Provenance, ServerConfig
+from pipeline.targets.base import Placement
+from pipeline.targets.postgres import Postgres, server
+from pipeline.targets.postgres.cluster import initdb_command, last_complaint
+from pipeline.targets.postgres.server import PostgresServer, check_socket_path, start_error
+from tests.conftest import Release, RunningPostgres
+
+pytestmark = pytest.mark.integration
+TARGET = Postgres()
+
+
+class Stage:
+    """A release with its template, ready to be started in a folder of its own."""
+
+    def __init__(
+        self, release: Release, template: Path, folder: Path, account: Account, machine: Machine
+    ) -> None:
+        self.build = release.build
+        self.template = template
+        self.folder = folder
+        self.account = account
+        small = machine.model_copy(update={"memory_bytes": 2**30})
+        self.config = TARGET.config("x10a", release.revision, small)
+
+    def start(
+        self,
+        port: int = 0,
+        config: ServerConfig | None = None,
+        processors: tuple[int, ...] = (),
+    ) -> PostgresServer:
+        return TARGET.start(
+            self.build,
+            config or self.config,
+            self.template,
+            Placement(
+                folder=self.folder,
+                port=port or free_port(),
+                processors=processors,
+                account=self.account,
+            ),
+        )
+
+    def processes(self) -> list[psutil.Process]:
+        """Whatever still runs this stage's programs on its data."""
+        return [
+            process
+            for process in psutil.process_iter(["cmdline"])
+            if str(self.folder / "data") in (process.info["cmdline"] or [])
+        ]
+
+
+@pytest.fixture
+def stage(
+    releases: Callable[[str], Release],
+    server_root: Path,
+    server_folder: Path,
+    account: Account,
+    machine: Machine,
+) -> Iterator[Callable[[str], Stage]]:
+    made: list[Stage] = []
+
+    def make(major: str = "17") -> Stage:
+        release = releases(major)
+        template = server_root / "templates" / release.build.version
+        TARGET.template(release.build, template, account)
+        made.append(Stage(release, template, server_folder / major, account, machine))
+        return made[-1]
+
+    yield make
+    left = [process for each in made for process in each.processes()]
+    for process in left:
+        process.kill()
+    assert left == []
+
+
+Staged = Callable[..., Stage]
+
+
+def session(running: PostgresServer) -> psycopg.Connection[tuple[object, ...]]:
+    where = running.connection
+    return psycopg.connect(
+        host=where.socket_dir,
+        port=where.port,
+        user=where.user,
+        dbname=where.database,
+        autocommit=True,
+    )
+
+
+def descendants(running: PostgresServer) -> list[psutil.Process]:
+    root = psutil.Process(running.pid)
+    return [root, *root.children(recursive=True)]
+
+
+@pytest.mark.parametrize("major", ["12", "14", "17", "18"])
+def test_a_server_runs_is_maintained_and_leaves_nothing(stage: Staged, major: str) -> None:
+    prepared = stage(major)
+    running = prepared.start()
+    try:
+        family = descendants(running)
+        assert len(family) > 3
+        settings = running.settings()
+        assert settings["server_version"] == prepared.build.version
+        assert settings["shared_buffers"] == f"{716 * 1024 // 8} 8kB"
+        assert settings["synchronous_commit"] == "off"
+        assert settings["data_checksums"] == "off"
+        assert settings["server_encoding"] == "UTF8"
+        assert settings["listen_addresses"] == LOOPBACK
+        assert len(settings) > 300
+        empty = running.database_bytes()
+        with session(running) as client:
+            client.execute('CREATE TABLE "odd "" name" AS SELECT generate_series(1, 50000) AS id')
+            client.execute("CREATE TABLE plain AS SELECT generate_series(1, 50000) AS id")
+            client.execute("CREATE INDEX ON plain (id)")
+            client.execute("DELETE FROM plain WHERE id % 50 = 0")
+            assert running.database_bytes() > empty + 2_000_000
+            running.maintain(['odd " name', "plain"])
+            counts = client.execute(
+                "SELECT relname, vacuum_count, analyze_count, n_dead_tup FROM pg_stat_user_tables"
+                " ORDER BY relname"
+            ).fetchall()
+            pages = client.execute(
+                "SELECT relallvisible = relpages FROM pg_class WHERE relname = 'plain'"
+            ).fetchone()
+        assert counts == [('odd " name', 1, 1, 0), ("plain", 1, 1, 0)]
+        assert pages == (True,)
+        said = (prepared.folder / "vacuum.log").read_text()
+        assert "plain_id_idx" in said, "the index was skipped"
+    finally:
+        running.stop()
+    assert not any(process.is_running() for process in family)
+    assert prepared.processes() == []
+    running.stop()
+
+
+def test_maintenance_of_a_missing_table_is_not_swallowed(postgres_server: RunningPostgres) -> None:
+    with pytest.raises(psycopg.errors.UndefinedTable):
+        postgres_server.server.maintain(['no such"; DROP DATABASE sbtest; --'])
+
+
+def test_loopback_is_open_to_every_user_and_so_refused(postgres_server: RunningPostgres) -> None:
+    with pytest.raises(psycopg.OperationalError, match="rejects connection"):
+        psycopg.connect(
+            host=LOOPBACK,
+            port=postgres_server.port,
+            user=postgres_server.user,
+            dbname=postgres_server.database,
+        )
+    assert postgres_server.socket_dir.stat().st_mode & 0o077 == 0
+
+
+def test_every_process_is_pinned_and_not_root(stage: Staged) -> None:
+    last = max(os.sched_getaffinity(0))
+    prepared = stage()
+    running = prepared.start(processors=(last,))
+    try:
+        for process in descendants(running):
+            assert process.cpu_affinity() == [last]
+            assert process.uids().effective == prepared.account.uid != 0
+    finally:
+        running.stop()
+
+
+def test_a_repetition_starts_from_the_empty_database(stage: Staged) -> None:
+    prepared = stage()
+    running = prepared.start()
+    with session(running) as client:
+        client.execute("CREATE TABLE left_over (id int)")
+    running.stop()
+    running = prepared.start()
+    try:
+        with session(running) as client:
+            found = client.execute("SELECT count(*) FROM pg_stat_user_tables").fetchone()
+        assert found == (0,)
+    finally:
+        running.stop()
+
+
+def test_a_port_in_use_is_one_line(stage: Staged) -> None:
+    prepared = stage()
+    with socket.socket() as other:
+        other.bind((LOOPBACK, 0))
+        other.listen()
+        port = other.getsockname()[1]
+        with pytest.raises(UserError, match=f"^port {port} on 127.0.0.1 is in use; ") as error:
+            prepared.start(port)
+    assert "\n" not in str(error.value)
+    assert prepared.processes() == []
+
+
+def test_a_port_taken_at_the_last_moment_is_the_same_line(
+    stage: Staged, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "check_port", lambda port: None)
+    test_a_port_in_use_is_one_line(stage)
+
+
+def test_a_server_that_refuses_its_configuration_says_why(stage: Staged) -> None:
+    prepared = stage()
+    wrong = prepared.config.model_copy(
+        update={"text": prepared.config.text + "shared_buffers = 1PB\n"}
+    )
+    with pytest.raises(UserError) as error:
+        prepared.start(config=wrong)
+    assert "\n" not in str(error.value)
+    assert f"Postgres {prepared.build.version} did not start (" in str(error.value)
+    assert "configuration file" in str(error.value)
+    assert prepared.processes() == []
+
+
+def test_a_build_without_io_uring_says_what_it_has(
+    stage: Staged, releases: Callable[[str], Release], machine: Machine
+) -> None:
+    prepared = stage("18")
+    config = TARGET.config("x10d", releases("18").revision, machine)
+    help_text = subprocess.run(
+        ["grep", "-c", "io_uring_setup", str(prepared.build.home / "bin/postgres")],
+        capture_output=True,
+        check=False,
+    )
+    if help_text.returncode == 0:
+        pytest.skip("this build has io_uring")
+    with pytest.raises(UserError, match="io_method.*io_uring.*Available values: sync, worker"):
+        prepared.start(config=config)
+
+
+def test_an_interrupted_start_leaves_nothing(
+    stage: Staged, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(seconds: float) -> None:
+        raise KeyboardInterrupt
+
+    prepared = stage()
+    monkeypatch.setattr(server.time, "sleep", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        prepared.start()
+    assert prepared.processes() == []
+
+
+def test_a_server_that_never_answers_is_given_up(
+    stage: Staged, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prepared = stage()
+    monkeypatch.setattr(server, "READY_DEADLINE", -1.0)
+    with pytest.raises(UserError, match="did not answer within"):
+        prepared.start()
+    assert prepared.processes() == []
+
+
+def test_a_killed_server_is_cleared_away(stage: Staged) -> None:
+    prepared = stage()
+    running = prepared.start()
+    family = descendants(running)
+    os.kill(running.pid, signal.SIGKILL)
+    running.stop()
+    psutil.wait_procs(family, timeout=10)
+    assert prepared.processes() == []
+
+
+def test_a_server_that_does_not_listen_is_killed(
+    stage: Staged, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "STOP_DEADLINE", 0.2)
+    prepared = stage()
+    running = prepared.start()
+    family = descendants(running)
+    for process in family:
+        process.suspend()
+    running.stop()
+    assert not any(process.is_running() for process in family)
+
+
+NIGHT = """
+import sys
+from pathlib import Path
+from pipeline.machine.account import find_account
+from pipeline.model import Build, ServerConfig
+from pipeline.targets.base import Placement
+from pipeline.targets.postgres import Postgres
+build, config, home, template, folder, port = sys.argv[1:]
+running = Postgres().start(
+    Build.model_validate_json(build).model_copy(update={"home": Path(home)}),
+    ServerConfig.model_validate_json(config),
+    Path(template),
+    Placement(folder=Path(folder), port=int(port), processors=(), account=find_account()),
+)
+sys.stdout.write(f"{running.pid}\\n")
+sys.stdout.flush()
+sys.stdin.read()
+"""
+
+
+def test_a_killed_night_leaves_no_server(stage: Staged) -> None:
+    prepared = stage()
+    arguments = [
+        *(prepared.build.model_dump_json(), prepared.config.model_dump_json()),
+        *(prepared.build.home, prepared.template, prepared.folder, free_port()),
+    ]
+    night = subprocess.Popen(
+        [sys.executable, "-c", NIGHT, *map(str, arguments)],
+        cwd=Path(__file__).parents[2],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    with night:
+        assert night.stdout is not None
+        root = psutil.Process(int(night.stdout.readline()))
+        family = [root, *root.children(recursive=True)]
+        night.kill()
+    _, alive = psutil.wait_procs(family, timeout=20)
+    assert alive == []
+
+
+def test_a_template_is_made_once_and_completely(
+    releases: Callable[[str], Release], server_folder: Path, account: Account
+) -> None:
+    build = releases("17").build
+    folder = server_folder / "templates" / "17"
+    TARGET.template(build, folder, account)
+    control = folder / "global/pg_control"
+    before = control.stat()
+    TARGET.template(build, folder, account)
+    assert control.stat() == before
+    assert folder.stat().st_uid == account.uid
+    assert [path.name for path in folder.parent.iterdir()] == ["17"]
+
+
+def test_a_failed_template_leaves_nothing(server_folder: Path, account: Account) -> None:
+    home = server_folder / "home"
+    (home / "bin").mkdir(parents=True)
+    initdb = home / "bin/initdb"
+    initdb.write_text("#!/bin/sh\nmkdir $2; echo 'initdb: error: something is wrong' >&2; exit 1\n")
+    initdb.chmod(0o755)
+    with pytest.raises(UserError, match=r"^initdb failed in .* \(something is wrong\)$"):
+        TARGET.template(fake_build("17.1", home), server_folder / "t" / "17", account)
+    assert list((server_folder / "t").iterdir()) == []
+    initdb.write_text("#!/bin/sh\necho 'initdb: error: No space left on device' >&2; exit 1\n")
+    with pytest.raises(UserError, match="no space left in"):
+        TARGET.template(fake_build("17.1", home), server_folder / "t" / "17", account)
+
+
+def fake_build(version: str, home: Path) -> Build:
+    return Build(
+        target="postgres",
+        version=version,
+        options="official",
+        hash="0",
+        provenance=Provenance(source="s", locator="l", sha256="0", options="official"),
+        home=home,
+    )
+
+
+@pytest.mark.parametrize(("version", "expected"), [("17.11", False), ("18.0", True)])
+def test_checksums_are_off_in_every_major(version: str, expected: bool) -> None:
+    command = initdb_command(fake_build(version, Path("/x")), Path("/y"))
+    assert ("--no-data-checksums" in command) is expected
+
+
+def test_a_folder_too_long_for_a_socket_is_refused() -> None:
+    fits = Path("/") / ("x" * (107 - len("//.s.PGSQL.5432")))
+    check_socket_path(fits, 5432)
+    with pytest.raises(UserError, match="is 1 characters too long for a Unix socket"):
+        check_socket_path(Path(f"{fits}x"), 5432)
+    with pytest.raises(UserError, match="comma"):
+        check_socket_path(Path("/a,b"), 5432)
+
+
+@pytest.mark.parametrize(
+    ("log", "expected"),
+    [
+        ("LOG: a\nFATAL:  could not map: no memory\nHINT:  less\nLOG: bye\n", "no memory; less"),
+        ("FATAL:  first\nPANIC:  second\nLOG:  the end\n", "second"),
+        ("what happened\n\n", "what happened"),
+        ("", "it said nothing"),
+    ],
+)
+def test_the_reason_is_taken_from_the_log(log: str, expected: str) -> None:
+    line = str(start_error(log, 5432, "17.1", Path("/x/server.log")))
+    assert f"{expected})" in line
+    assert line.endswith("its log is /x/server.log")
+    assert "\n" not in line
+
+
+def test_the_last_complaint_of_a_program() -> None:
+    assert last_complaint("initdb: error: no\n") == "no"
+    assert last_complaint("") == ""
