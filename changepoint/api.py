@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from types import MappingProxyType
 from typing import get_args
@@ -11,17 +11,19 @@ from typing import get_args
 import numpy as np
 
 from changepoint import edivisive, effect
+from changepoint.method import Found, Method
 from changepoint.model import ChangePoint, Detection, Direction, Noise, Position, Segment
 from changepoint.noise import quantum
-from changepoint.position_test import Replicates
+from changepoint.position_test import Replicates, is_replicated
 from changepoint.series import RESOLUTION, Floats, Series, read
 
-NIGHTS_PER_SEARCH = 10
-"""Nights whose alarms one search may spend. A ladder is measured at once, and its positions, ten or
-so, stand for the nights that could have raised an alarm; a longer series is searched again every
-night, but a false alarm that comes with one night stays for many, so few of them are new."""
+NIGHTS_PER_LADDER = 10
+"""Nights whose alarms one search of a replicated series may spend. A ladder is measured at once,
+and its positions, ten or so, stand for the nights that could have raised an alarm."""
 
-Method = Callable[[Series, float, int], tuple[edivisive.Found, ...]]
+NIGHTS_PER_SERIES = 2
+"""The same for a series without replicates, which is searched again every night. Some of the
+nights' alarms are the one of the night before; measured, about half are new."""
 
 _METHODS: Mapping[str, Method] = MappingProxyType({"edivisive": edivisive.find})
 
@@ -49,8 +51,9 @@ def detect(
             replicates of one revision, and changes fall only between positions. By default
             every value is a position of its own and its label is its index.
         alarms_per_1000: false alarms to expect of 1000 nights that each add a position. One
-            search, of a series of any length, spends those of ten nights: at the default a series
-            without a change raises an alarm with a probability of .005.
+            search spends those of ten nights if there are replicates and of two if not: a
+            series without a change raises an alarm with a probability of at most .005 and
+            .001 at the default.
         min_effect: smallest relative change of level that matters, as a fraction. Smaller
             changes are undone one at a time, the smallest first, their neighbours measured
             again without them.
@@ -66,14 +69,15 @@ def detect(
         raise ValueError(f"no method {method!r}; there is {', '.join(_METHODS)}")
     if direction is not None and direction not in get_args(Direction):
         raise ValueError(f"direction must be increase, decrease or None, not {direction!r}")
-    if not 0.0 < alarms_per_1000 < 1000.0 / NIGHTS_PER_SEARCH:
+    if not 0.0 < alarms_per_1000 < 1000.0 / NIGHTS_PER_LADDER:
         raise ValueError(f"alarms_per_1000 must be above 0 and below 100, not {alarms_per_1000}")
     if not (min_effect >= 0.0 and math.isfinite(min_effect)):
         raise ValueError(f"min_effect must be a fraction of at least 0, not {min_effect}")
     if not 0 <= seed < 2**63:
         raise ValueError(f"seed must be between 0 and 2**63 - 1, not {seed}")
     series = read(values, positions)
-    probability = alarms_per_1000 / 1000.0 * NIGHTS_PER_SEARCH
+    nights = NIGHTS_PER_LADDER if is_replicated(np.diff(series.offsets)) else NIGHTS_PER_SERIES
+    probability = alarms_per_1000 / 1000.0 * nights
     found = _METHODS[method](series, probability, seed)
     kept = _large_enough(series, found, min_effect)
     parts = effect.stretches(series, [f.at for f in kept]) if series.positions else []
@@ -87,9 +91,7 @@ def detect(
     )
 
 
-def _large_enough(
-    series: Series, found: tuple[edivisive.Found, ...], min_effect: float
-) -> tuple[edivisive.Found, ...]:
+def _large_enough(series: Series, found: tuple[Found, ...], min_effect: float) -> tuple[Found, ...]:
     kept = list(found)
     while kept:
         parts = effect.stretches(series, [f.at for f in kept])
@@ -103,7 +105,7 @@ def _large_enough(
 
 
 def _change(
-    series: Series, found: edivisive.Found, left: effect.Stretch, right: effect.Stretch
+    series: Series, found: Found, left: effect.Stretch, right: effect.Stretch
 ) -> ChangePoint:
     before, after = effect.level(series, left), effect.level(series, right)
     first, last = effect.position_interval(left, right)

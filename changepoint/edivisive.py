@@ -14,11 +14,10 @@ Both sides are then searched in the same way.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from changepoint import energy
+from changepoint.method import Found
 from changepoint.noise import clip_replicates, quantum
 from changepoint.position_test import Replicates, Split, best_split
 from changepoint.series import RESOLUTION, Floats, Ints, Series
@@ -29,9 +28,9 @@ replicates, one against four has p = 2/455 however large the step. The position 
 share that limit and is held to the alarm probability. Two positions of three replicates (p = .1)
 and three (p = .024) can reach neither."""
 
-EXCEEDING = 10
-"""Permuted maxima above the observed one that decide at the limit: with ten, chance in the
-permutations moves p by a third at most times."""
+EXCEEDING = 5
+"""Permuted maxima, the observed one included, that decide at the limit: enough that chance in the
+permutations moves p there by less than half, few enough that a night's search ends."""
 
 MIN_PERMUTATIONS = 1_999
 MAX_PERMUTATIONS = 99_999
@@ -40,14 +39,6 @@ MAX_PERMUTATIONS = 99_999
 WINDOW = 400
 """Positions searched at once: the search costs the square of it. Longer stretches are searched in
 windows of this many, each overlapping the next by half, so a change is in the middle of one."""
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A change between the positions ``at - 1`` and ``at`` of the series, and its p-value."""
-
-    at: int
-    pvalue: float
 
 
 def find(series: Series, alarm_probability: float, seed: int) -> tuple[Found, ...]:

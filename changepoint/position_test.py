@@ -63,6 +63,15 @@ class PositionNoise:
         return float(stdtrit(self.degrees, 0.5 + confidence / 2.0))
 
 
+def is_replicated(counts: Floats | Ints) -> bool:
+    """Whether replicates, counts (positions,), suffice to tell a position's noise from its level.
+
+    Half as many extra values as positions, and two: with fewer the noise between replicates is
+    known worse than that between positions.
+    """
+    return float(np.sum(counts)) - len(counts) >= max(2.0, len(counts) / 2.0)
+
+
 @dataclass(frozen=True, slots=True)
 class Replicates:
     """Means and sums of squares per position: counts, means and squares are (positions,)."""
@@ -79,14 +88,10 @@ class Replicates:
         residuals = values - np.repeat(means, np.diff(offsets))
         return cls(counts, means, np.add.reduceat(residuals * residuals, offsets[:-1]))
 
-    def part(self, start: int, stop: int) -> Replicates:
-        """The positions [start, stop)."""
-        return Replicates(self.counts[start:stop], self.means[start:stop], self.squares[start:stop])
-
     @property
     def replicated(self) -> bool:
         """Whether there are enough replicates to tell a position's noise from its level."""
-        return float(np.sum(self.counts - 1.0)) >= max(2.0, len(self.counts) / 2.0)
+        return is_replicated(self.counts)
 
     def within(self) -> tuple[float, float]:
         """Mean square between replicates and its degrees of freedom."""

@@ -27,9 +27,9 @@ Ints = NDArray[np.int64]
 class Series:
     """Measured values, grouped by position.
 
-    values: (n,) measured values, in order, as ``origin + unit * scaled`` gives them back.
-    scaled: the same brought to magnitude 1 at most around 0, so that squares neither overflow
-    nor vanish. offsets: (positions + 1,) where each position starts in ``values``.
+    scaled: (n,) measured values, in order, brought to magnitude 1 at most around 0, so that
+    squares neither overflow nor vanish; ``origin + unit * scaled`` gives them back.
+    offsets: (positions + 1,) where each position starts in ``scaled``.
     labels: the caller's label of each position. indices: (n,) place in the caller's values.
     length: how many values the caller gave, missing ones included.
     """

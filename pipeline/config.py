@@ -5,22 +5,25 @@ A mistake in the file is answered with the file, the line and what was meant.
 
 from __future__ import annotations
 
+import json
 import os
-import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from pipeline.errors import UserError, meant
+from pipeline.mistakes import NAME, VERSION, settings_at, toml_message, wording
+from pipeline.model import METRICS
+from pipeline.toml_lines import Location, find_line
 from pipeline.units import Duration, Percent
 
 DEFAULT_FILE = Path("nightshift.toml")
-Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
+Name = Annotated[str, Field(pattern=NAME)]
 """Names go into file names, so they are letters, digits, dots, dashes and underscores."""
-Version = Annotated[str, Field(pattern=r"^(\d+(\.\d+)*)?$")]
+Version = Annotated[str, Field(pattern=VERSION)]
 """A release or the beginning of one: 17, 17.4."""
 
 
@@ -118,61 +121,91 @@ class WorkloadSection(Section):
     steps: tuple[str, ...] = Field(
         default=("all",), description='step or group names, or "all"', min_length=1
     )
-    tables: int = Field(default=1, ge=1)
+    tables: int = Field(default=1, ge=1, description="number of tables")
     rows: int = Field(default=20_000, ge=1000, description="rows per table")
-    clients: tuple[Annotated[int, Field(ge=1)], ...] = Field(default=(1,), min_length=1)
-    measure: Duration = Field(default=1.0, description="measured time of a step")
-    warmup: Duration = Field(default=0.25, description="time a step runs before it is measured")
+    clients: tuple[Annotated[int, Field(ge=1)], ...] = Field(
+        default=(1,), min_length=1, description="numbers of clients, a cell for each"
+    )
+    measure: Duration = Field(
+        default=1.0, description="measured time of a step", json_schema_extra={"default": "1s"}
+    )
+    warmup: Duration = Field(
+        default=0.25,
+        description="time a step runs before it is measured",
+        json_schema_extra={"default": "250ms"},
+    )
 
 
 class DetectSection(Section):
     """What counts as a change."""
 
-    metrics: tuple[str, ...] = Field(default=("qps", "cpu_us/o"), min_length=1)
-    alarms_per_1000: float = Field(
-        default=0.5, gt=0, le=100, description="false alarms per 1000 tests of a series"
+    metrics: tuple[str, ...] = Field(
+        default=("qps", "cpu_us/o"), min_length=1, description="the metrics that are looked at"
     )
-    min_effect: Percent = Field(default=0.03, description="smallest change worth a word")
+    alarms_per_1000: float = Field(
+        default=0.5, gt=0, lt=100, description="false alarms per 1000 series that are looked at"
+    )
+    min_effect: Percent = Field(
+        default=0.03,
+        description="smallest change worth a word",
+        json_schema_extra={"default": "3%"},
+    )
 
 
 class ReportSection(Section):
     """How tables are coloured: relative throughput at or beyond these is marked."""
 
-    worse: float = Field(default=0.95, gt=0, le=1)
-    better: float = Field(default=1.05, ge=1)
+    worse: float = Field(
+        default=0.95, gt=0, le=1, description="relative throughput at or below is yellow"
+    )
+    better: float = Field(default=1.05, ge=1, description="relative throughput at or above is blue")
 
 
 class NotifySection(Section):
     """Where regressions are told."""
 
-    sink: Literal["directory"] = "directory"
-    folder: Path | None = Field(default=None, description="default: issues in paths.results")
+    sink: Literal["directory"] = Field(
+        default="directory", description="directory: a markdown file for each regression"
+    )
+    folder: Path | None = Field(
+        default=None, description="where the files go; by default issues in paths.results"
+    )
 
 
 class Quick(Section):
     """What --quick puts in place of the settings above: a real night in two minutes."""
 
-    repetitions: int = Field(default=2, ge=1)
-    newest: int = Field(default=2, ge=1, description="revisions per line")
-    steps: tuple[str, ...] = Field(default=("point-query", "scan", "update-index"), min_length=1)
-    rows: int = Field(default=5000, ge=1000)
-    measure: Duration = 1.0
-    warmup: Duration = 0.1
+    repetitions: int = Field(default=2, ge=1, le=100, description="runs of every cell")
+    newest: int = Field(default=2, ge=1, description="only the newest N revisions of a line")
+    steps: tuple[str, ...] = Field(
+        default=("point-query", "scan", "update-index"),
+        min_length=1,
+        description="step or group names",
+    )
+    rows: int = Field(default=5000, ge=1000, description="rows per table")
+    measure: Duration = Field(
+        default=1.0, description="measured time of a step", json_schema_extra={"default": "1s"}
+    )
+    warmup: Duration = Field(
+        default=0.1,
+        description="time a step runs before it is measured",
+        json_schema_extra={"default": "100ms"},
+    )
 
 
 class Config(Section):
     """The whole file."""
 
-    paths: Paths = Paths()
-    store: StoreSection = StoreSection()
-    machine: MachineSection = MachineSection()
-    night: Night = Night()
+    paths: Paths = Field(default_factory=Paths)
+    store: StoreSection = Field(default_factory=StoreSection)
+    machine: MachineSection = Field(default_factory=MachineSection)
+    night: Night = Field(default_factory=Night)
     line: tuple[LineSection, ...] = ()
     workload: tuple[WorkloadSection, ...] = ()
-    detect: DetectSection = DetectSection()
-    report: ReportSection = ReportSection()
-    notify: NotifySection = NotifySection()
-    quick: Quick = Quick()
+    detect: DetectSection = Field(default_factory=DetectSection)
+    report: ReportSection = Field(default_factory=ReportSection)
+    notify: NotifySection = Field(default_factory=NotifySection)
+    quick: Quick = Field(default_factory=Quick)
 
     @property
     def store_url(self) -> str:
@@ -194,9 +227,9 @@ class ConfigFile:
         try:
             raw = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
-            raise UserError(_toml_message(path, text, error)) from error
+            raise UserError(toml_message(path, text, error)) from error
         try:
-            self.config = Config.model_validate(raw)
+            self.config = _validated(raw)
         except ValidationError as error:
             raise self._first_problem(error) from error
         self._check_references()
@@ -208,39 +241,61 @@ class ConfigFile:
         return UserError(f"{self.path}:{line}: {where}: {message}")
 
     def _first_problem(self, error: ValidationError) -> UserError:
-        first = error.errors()[0]
+        # A misspelt setting comes before all: the true one counts as missing then.
+        first = min(
+            error.errors(),
+            key=lambda e: (e["type"] != "extra_forbidden", find_line(self.text, e["loc"])),
+        )
         location = first["loc"]
         if first["type"] == "extra_forbidden":
-            known = _keys_at(location[:-1])
+            known = settings_at(Config, location[:-1])
             hint = meant(str(location[-1]), known)
             return self.problem(location, f"there is no such setting; {hint}")
-        message = str(first.get("ctx", {}).get("error", first["msg"]))
-        return self.problem(location, message[:1].lower() + message[1:])
+        return self.problem(location, wording(first))
 
     def _check_references(self) -> None:
         names = [line.name for line in self.config.line]
+        self._check_once("line", names)
+        self._check_once("workload", [workload.name for workload in self.config.workload])
+        for index, workload in enumerate(self.config.workload):
+            self._check_known(("workload", index, "lines"), "line", workload.lines, names)
+        self._check_known(("detect", "metrics"), "metric", self.config.detect.metrics, METRICS)
+
+    def _check_once(self, table: str, names: Sequence[str]) -> None:
         for index, name in enumerate(names):
             if name in names[:index]:
-                raise self.problem(("line", index, "name"), f"two lines are named {name}")
-        for index, workload in enumerate(self.config.workload):
-            for at, wanted in enumerate(workload.lines):
-                if wanted not in names:
-                    raise self.problem(
-                        ("workload", index, "lines", at),
-                        f"there is no line {wanted!r}; {meant(wanted, names)}",
-                    )
+                raise self.problem((table, index, "name"), f"two {table}s are named {name}")
+
+    def _check_known(
+        self, location: Location, kind: str, wanted: Sequence[str], known: Iterable[str]
+    ) -> None:
+        for at, name in enumerate(wanted):
+            if name not in (choices := list(known)):
+                raise self.problem(
+                    (*location, at), f"there is no {kind} {name!r}; {meant(name, choices)}"
+                )
 
 
 def load_config(path: Path) -> ConfigFile:
     """Read a configuration file. Raises UserError with file and line for any mistake."""
     try:
-        return ConfigFile(path, path.read_text(encoding="utf-8"))
+        data = path.read_bytes()
     except FileNotFoundError as error:
         raise UserError(
             f"{path} does not exist; run in the folder that holds it or give --config FILE"
         ) from error
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"{path} cannot be read: {error}") from error
+    except IsADirectoryError as error:
+        raise UserError(
+            f"{path} is a folder; give the file in it, as --config {path / DEFAULT_FILE}"
+        ) from error
+    except OSError as error:
+        raise UserError(f"{path} cannot be read: {error.strerror}") from error
+    try:
+        text = data.decode("utf-8-sig")  # Some editors begin a file with a mark of its encoding.
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise UserError(f"{path}:{line}: not UTF-8; save the file in that encoding") from error
+    return ConfigFile(path, text)
 
 
 def json_schema() -> dict[str, Any]:
@@ -251,48 +306,11 @@ def json_schema() -> dict[str, Any]:
     return schema
 
 
-def find_line(text: str, location: Sequence[str | int]) -> int:
-    """Return the 1-based line of a setting in TOML text, or of the nearest table above it.
+def _validated(raw: Mapping[str, Any]) -> Config:
+    """Validate as strictly as the schema does: "3" is no number and 1 is no boolean.
 
-    ``location`` is a path as pydantic gives it: ("workload", 0, "steps", 2).
+    Strictness is that of JSON, where a list may stand for a tuple and a text for a path. A
+    date, which JSON lacks, goes in as what no setting takes.
     """
-    best, best_depth = 1, 0
-    table: list[str | int] = []
-    seen: dict[str, int] = {}
-    for number, line in enumerate(text.splitlines(), start=1):
-        if header := re.match(r"\s*(\[\[?)\s*([\w.-]+)\s*\]", line):
-            name = header[2]
-            table = list(name.split("."))
-            if header[1] == "[[":
-                seen[name] = seen.get(name, -1) + 1
-                table.append(seen[name])
-            here = table
-        elif key := re.match(r"\s*\"?([\w-]+)\"?\s*=", line):
-            here = [*table, key[1]]
-        else:
-            continue
-        depth = len(here)
-        if here == list(location[:depth]) and depth > best_depth:
-            best, best_depth = number, depth
-    return best
-
-
-def _keys_at(location: Sequence[str | int]) -> list[str]:
-    """Return the settings that may stand in the table at ``location``."""
-    section: type[BaseModel] = Config
-    for part in location:
-        if isinstance(part, int):
-            continue
-        annotation = section.model_fields[part].annotation
-        inner = getattr(annotation, "__args__", (annotation,))[0]
-        if not (isinstance(inner, type) and issubclass(inner, BaseModel)):
-            break
-        section = inner
-    return [field.alias or name for name, field in section.model_fields.items()]
-
-
-def _toml_message(path: Path, text: str, error: tomllib.TOMLDecodeError) -> str:
-    found = re.search(r"\(at line (\d+)", str(error))
-    line = int(found[1]) if found else len(text.splitlines())
-    reason = re.sub(r"\s*\(at .*\)$", "", str(error))
-    return f"{path}:{line}: not valid TOML: {reason[:1].lower()}{reason[1:]}"
+    text = json.dumps(raw, default=lambda moment: {"date": str(moment)})
+    return Config.model_validate_json(text, strict=True)

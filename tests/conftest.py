@@ -127,13 +127,9 @@ def postgres_server(
     server = target.start(
         release.build,
         # A small machine: the tests' server should not claim most of this one.
-        target.config(
-            "x10a", release.revision, machine.model_copy(update={"memory_bytes": 2**30})
-        ),
+        target.config("x10a", release.revision, machine.model_copy(update={"memory_bytes": 2**30})),
         template,
-        Placement(
-            folder=server_root / "shared", port=free_port(), processors=(), account=account
-        ),
+        Placement(folder=server_root / "shared", port=free_port(), processors=(), account=account),
     )
     try:
         yield RunningPostgres(server=server, build=release.build)

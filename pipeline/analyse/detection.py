@@ -59,6 +59,7 @@ def detect_all(
 
 def save_detected(detected: Detected, results: Path) -> Path:
     """Keep what was found for the stages after."""
+    results.mkdir(parents=True, exist_ok=True)
     path = results / _FILE
     partial = path.with_suffix(".partial")
     partial.write_text(detected.model_dump_json(indent=1))

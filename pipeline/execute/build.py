@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from pathlib import Path
 
@@ -24,10 +23,10 @@ def find_build(cache: Path, revision: Revision, options: str) -> Build | None:
     """Return the build if it is installed on this machine."""
     home = build_home(cache, revision, options)
     try:
-        described = json.loads((home / "build.json").read_text())
+        described = Build.model_validate_json((home / "build.json").read_bytes())
     except (FileNotFoundError, ValueError):
         return None
-    return Build.model_validate({**described, "home": home})
+    return described.model_copy(update={"home": home})
 
 
 def obtain_build(cache: Path, revision: Revision, options: str) -> Build:

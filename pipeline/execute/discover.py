@@ -50,5 +50,5 @@ def discovered(results: Path) -> Discovered:
         raise UserError(f"no releases are known in {results} yet; run `nightshift discover`") from (
             error
         )
-    except ValueError as error:
+    except (AttributeError, TypeError, ValueError) as error:
         raise UserError(f"{path} is damaged; run `nightshift discover` again") from error

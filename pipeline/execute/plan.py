@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 
 from pipeline.config import Config, ConfigFile, LineSection, WorkloadSection
-from pipeline.errors import meant
+from pipeline.errors import UserError, meant
+from pipeline.execute.build import OFFICIAL
 from pipeline.execute.discover import Discovered
-from pipeline.model import Cell, Frozen, Machine, Revision, Scale, Workload
+from pipeline.model import Cell, Frozen, Machine, Revision, Scale, ServerConfig, Workload
 from pipeline.targets import find_target
 from pipeline.workloads import find_family
-from pipeline.workloads.base import UnknownStepError
+from pipeline.workloads.base import Family, UnknownStepError
+
+_LABEL = re.compile(r"[^#]+(#([2-9]|[1-9]\d+))?")
+"""A version, or a copy of one; the first of them is the version itself."""
 
 
 class Line(Frozen):
@@ -90,12 +95,16 @@ def targets_of(file: ConfigFile) -> list[str]:
 
 
 def check_workloads(file: ConfigFile) -> None:
-    """Refuse unknown families and steps, in the file and in its [quick] table."""
+    """Refuse unknown families, steps and build options, in the file and its [quick] table."""
     for index, section in enumerate(file.config.workload):
-        _workload(file, ("workload", index, "steps"), section, clients=section.clients[0])
-    for index, section in enumerate(quicken(file.config).workload):
-        if file.config.workload[index].family == section.family:
-            _workload(file, ("quick", "steps"), section, clients=section.clients[0])
+        if section.build != OFFICIAL:
+            raise file.problem(
+                ("workload", index, "build"),
+                f"there are no build options {section.build!r}; known are {OFFICIAL}",
+            )
+        _workload(file, ("workload", index), section, clients=section.clients[0])
+    for section in quicken(file.config).workload:
+        _workload(file, ("quick",), section, clients=section.clients[0])
 
 
 def make_plan(file: ConfigFile, found: Discovered, machine: Machine, quick: bool) -> Plan:
@@ -109,7 +118,7 @@ def make_plan(file: ConfigFile, found: Discovered, machine: Machine, quick: bool
         Line(
             name=section.name,
             target=section.target,
-            revisions=_revisions(file, index, section, found[section.target]),
+            revisions=_revisions(file, index, section, found.get(section.target, ())),
         )
         for index, section in enumerate(config.line)
     )
@@ -119,12 +128,12 @@ def make_plan(file: ConfigFile, found: Discovered, machine: Machine, quick: bool
             if section.lines and line.name not in section.lines:
                 continue
             for clients in section.clients:
-                workload = _workload(file, ("workload", index, "steps"), section, clients)
+                workload = _workload(file, ("workload", index), section, clients)
                 for revision in line.revisions:
                     cell = Cell(
                         revision=revision,
                         build_options=section.build,
-                        config=find_target(line.target).config(section.config, revision, machine),
+                        config=_server_config(file, index, section, revision, machine),
                         machine_class=machine.machine_class,
                         workload=workload,
                     )
@@ -152,6 +161,8 @@ def select(revisions: Sequence[Revision], section: LineSection) -> tuple[Revisio
 def _revisions(
     file: ConfigFile, index: int, section: LineSection, known: Sequence[Revision]
 ) -> tuple[Revision, ...]:
+    if not known:
+        raise UserError(f"no release of {section.target} is known; run `nightshift discover`")
     if not section.revisions:
         chosen = select(known, section)
         if not chosen:
@@ -165,7 +176,7 @@ def _revisions(
     chosen_labels = []
     for at, label in enumerate(section.revisions):
         version, _, copy = label.partition("#")
-        if version not in by_version or not (copy or "2").isdecimal():
+        if version not in by_version or not _LABEL.fullmatch(label):
             raise file.problem(
                 ("line", index, "revisions", at),
                 f"{section.target} has no release {label!r}; {meant(version, by_version)}",
@@ -180,13 +191,23 @@ def _revisions(
     return tuple(sorted(chosen_labels, key=lambda revision: (revision.order, revision.copy_number)))
 
 
+def _server_config(
+    file: ConfigFile, index: int, section: WorkloadSection, revision: Revision, machine: Machine
+) -> ServerConfig:
+    try:
+        return find_target(revision.target).config(section.config, revision, machine)
+    except UserError as error:
+        raise file.problem(("workload", index, "config"), str(error)) from error
+
+
 def _workload(
-    file: ConfigFile, location: tuple[str | int, ...], section: WorkloadSection, clients: int
+    file: ConfigFile, table: tuple[str | int, ...], section: WorkloadSection, clients: int
 ) -> Workload:
+    """Return a section's workload. Mistakes are said of ``table``, where its settings stand."""
     try:
         family = find_family(section.family)
     except KeyError as error:
-        raise file.problem((*location[:-1], "family"), error.args[0]) from error
+        raise file.problem((*table, "family"), error.args[0]) from error
     scale = Scale(
         tables=section.tables,
         rows=section.rows,
@@ -197,9 +218,18 @@ def _workload(
     try:
         return family.workload(section.name, section.steps, scale)
     except UnknownStepError as error:
-        raise file.problem(location, str(error)) from error
+        at = next(at for at, step in enumerate(section.steps) if not _known(family, step, scale))
+        raise file.problem((*table, "steps", at), str(error)) from error
     except ValueError as error:
-        raise file.problem((*location[:-1], "measure"), str(error)) from error
+        raise file.problem((*table, "measure"), str(error)) from error
+
+
+def _known(family: Family, step: str, scale: Scale) -> bool:
+    try:
+        family.workload("", (step,), scale)
+    except UnknownStepError:
+        return False
+    return True
 
 
 def _numbers(version: str) -> tuple[int, ...]:

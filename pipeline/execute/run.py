@@ -29,11 +29,13 @@ def build_all(cells: Iterable[Cell], cache: Path, watcher: Watcher) -> Builds:
     ]
     if missing:
         watcher.begin("build", len(missing))
-        for cell in missing:
-            watcher.note(f"obtaining {cell.revision.target} {cell.revision.version}")
-            obtain_build(cache, cell.revision, cell.build_options)
-            watcher.advance(1)
-        watcher.end()
+        try:
+            for cell in missing:
+                watcher.note(f"obtaining {cell.revision.target} {cell.revision.version}")
+                obtain_build(cache, cell.revision, cell.build_options)
+                watcher.advance(1)
+        finally:
+            watcher.end()
     return {
         key: obtain_build(cache, cell.revision, cell.build_options) for key, cell in wanted.items()
     }

@@ -44,10 +44,12 @@ def execute(
     started: Callable[[str], bool],
     measure: float,
     limit: float,
+    patience: float = PATIENCE,
 ) -> Executed:
     """Run a command to its end, sampling from the line at which ``started`` says it measures.
 
-    ``measure`` is the length of the measured part, ``limit`` of the whole, in seconds.
+    ``measure`` is the length of the measured part, ``limit`` of the whole, in seconds. A
+    command that takes ``patience`` longer than that is killed.
     """
     sampler = SamplerThread(Sampler(probes))
     began = time.monotonic()
@@ -65,7 +67,7 @@ def execute(
         hung.set()
         process.kill()
 
-    watchdog = threading.Timer(limit + PATIENCE, give_up)
+    watchdog = threading.Timer(limit + patience, give_up)
     watchdog.daemon = True
     watchdog.start()
     lines: list[str] = []

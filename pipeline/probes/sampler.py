@@ -16,9 +16,9 @@ from pipeline.probes.base import Probe
 INTERVAL = 1.0
 """Seconds between samples, as iostat and vmstat are run in the published reports."""
 
-EARLY = 0.03
-"""The last sample is taken this long before the step's end: connections that have closed
-take their counters with them."""
+EARLY = 0.1
+"""Seconds before the end of a step at which the last sample is taken: connections that close
+take their counters with them, and a busy machine may be late with the sample."""
 
 
 def schedule(seconds: float, interval: float = INTERVAL, early: float = EARLY) -> list[float]:

@@ -46,7 +46,12 @@ class ServerProcesses:
                     cpu_us = _cpu_us(process)
             except psutil.NoSuchProcess:
                 continue
-            self._seen[identity] = _Usage(cpu_us, switches.voluntary + switches.involuntary)
+            # A process that starts a thread is read from other accounts, which lag a little.
+            before = self._seen.get(identity, _Usage(0.0, 0.0))
+            self._seen[identity] = _Usage(
+                max(cpu_us, before.cpu_us),
+                max(switches.voluntary + switches.involuntary, before.switches),
+            )
             private += memory.rss - memory.shared
             shared = max(shared, memory.shared)
         return {

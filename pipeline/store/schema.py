@@ -6,10 +6,13 @@ share (builds, configurations, machines, workloads, settings) is kept once, by i
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 from sqlalchemy import (
     JSON,
     Column,
     DateTime,
+    Dialect,
     Float,
     ForeignKey,
     Index,
@@ -18,8 +21,26 @@ from sqlalchemy import (
     String,
     Table,
     Text,
+    TypeDecorator,
     UniqueConstraint,
 )
+
+class UtcDateTime(TypeDecorator[datetime]):
+    """A moment in UTC. SQLite forgets the zone; this puts it back."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        """Turn any zone into UTC before it is written."""
+        return value.astimezone(UTC) if value is not None else None
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        """Give what was read its zone."""
+        if value is None or value.tzinfo is not None:
+            return value
+        return value.replace(tzinfo=UTC)
+
 
 metadata = MetaData(
     naming_convention={
@@ -93,8 +114,8 @@ run = Table(
     Column("machine_id", ForeignKey("machine.id"), nullable=False),
     Column("workload_id", ForeignKey("workload.id"), nullable=False),
     Column("settings_id", ForeignKey("settings.id")),
-    Column("started_at", DateTime(timezone=True), nullable=False),
-    Column("ended_at", DateTime(timezone=True), nullable=False),
+    Column("started_at", UtcDateTime(), nullable=False),
+    Column("ended_at", UtcDateTime(), nullable=False),
     Index("ix_run_cell_key_repetition", "cell_key", "repetition"),
     Index("ix_run_target_workload_id", "target", "workload_id"),
 )

@@ -29,5 +29,5 @@ def test_a_port_in_use_is_one_line() -> None:
 
 
 def test_a_port_beyond_the_last_is_refused() -> None:
-    with pytest.raises(UserError, match="port 70000 on 127.0.0.1 cannot be used"):
+    with pytest.raises(UserError, match=r"port 70000 on 127\.0\.0\.1 cannot be used"):
         check_port(70000)

@@ -238,9 +238,7 @@ def test_a_version_that_is_a_path_is_refused(
 
 
 def test_nobody_listening_is_one_line(sleeps: Sleeps, tmp_path: Path) -> None:
-    source = MavenSource(
-        "org.example:thing", base=f"http://127.0.0.1:{free_port()}", sleep=sleeps
-    )
+    source = MavenSource("org.example:thing", base=f"http://127.0.0.1:{free_port()}", sleep=sleeps)
     for ask in (source.versions, lambda: source.fetch("1.2.0", tmp_path)):
         with pytest.raises(UserError) as error:
             ask()
@@ -358,9 +356,7 @@ def changing() -> Changing:
 
 @pytest.fixture
 def make(changing: Changing, clock: Clock, tmp_path: Path) -> Make:
-    return lambda: CachedVersions(
-        changing, tmp_path / "lists" / "x.json", max_age=60, clock=clock
-    )
+    return lambda: CachedVersions(changing, tmp_path / "lists" / "x.json", max_age=60, clock=clock)
 
 
 def test_a_young_list_is_answered_from_the_file(

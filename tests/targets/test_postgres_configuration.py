@@ -21,8 +21,10 @@ def sized(machine: Machine, cores: int, gb: float) -> Machine:
 
 
 def settings(text: str) -> dict[str, str]:
-    lines = (line for line in text.splitlines() if line and not line.startswith("#"))
-    return dict(re.fullmatch(r"(\w+) = (\S+)", line).groups() for line in lines)  # type: ignore[union-attr]
+    lines = [line for line in text.splitlines() if line and not line.startswith("#")]
+    found: list[tuple[str, str]] = re.findall(r"^(\w+) = (\S+)$", "\n".join(lines), re.MULTILINE)
+    assert len(found) == len(lines)
+    return dict(found)
 
 
 def test_there_is_x10a_for_every_major() -> None:
@@ -83,7 +85,7 @@ def test_equal_machines_give_equal_configurations(machine: Machine) -> None:
 @pytest.mark.parametrize("gb", [0.25, 1, 2, 23.5, 125, 2000])
 def test_scaling_stays_within_reason(machine: Machine, gb: float) -> None:
     values = scale(sized(machine, 2, gb))
-    assert 128 <= values["shared_buffers_mb"]
+    assert values["shared_buffers_mb"] >= 128
     assert values["shared_buffers_mb"] <= max(1024, gb * 1024) * 0.8
     assert values["min_wal_size_mb"] < values["max_wal_size_mb"] <= 65536
     assert 64 <= values["autovacuum_work_mem_mb"] <= 256

@@ -44,11 +44,11 @@ def tar_xz(members: Iterable[Member]) -> bytes:
             info.type = KINDS.get(kind, tarfile.REGTYPE)
             # Modes as careless as an archive may have them.
             info.mode = 0o700 if kind == "program" else 0o600
-            if kind in ("link", "hard") and content is not None:
-                info.linkname = content.decode()
-                content = None
-            info.size = len(content or b"")
-            tar.addfile(info, io.BytesIO(content or b""))
+            data = content or b""
+            if kind in ("link", "hard"):
+                info.linkname, data = data.decode(), b""
+            info.size = len(data)
+            tar.addfile(info, io.BytesIO(data))
     return packed.getvalue()
 
 
@@ -110,7 +110,7 @@ def test_the_hash_is_over_the_program_files(server_folder: Path) -> None:
     ("member", "complaint"),
     [
         (("../out", b"x", "file"), "leads outside"),
-        (("/tmp/out", b"x", "file"), "leads outside"),
+        (("/out", b"x", "file"), "leads outside"),
         (("bin/../../out", b"x", "file"), "leads outside"),
         (("lib/out", b"/etc/passwd", "link"), "leads outside"),
         (("lib/out", b"../../out", "link"), "leads outside"),

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pipeline.model import METRICS, Direction, Shift
-from pipeline.report.page.data import LineData, StepData
+from pipeline.report.page.data import LineData, StepData, StepRun
 from pipeline.report.page.wording import percent
 
 MOST_TIMELINE_POINTS = 300_000
@@ -68,7 +68,7 @@ class Charts:
                     name: [_short(value) for value in medians(data, name, len(self._lines[line]))]
                     for name in metrics
                 },
-                "shifts": [_shift(shift) for shift in shifts],
+                "shifts": [_shift(shift, measured) for shift in shifts],
             }
         )
 
@@ -138,11 +138,14 @@ def embedded(document: Mapping[str, Any]) -> str:
     return text
 
 
-def _shift(shift: Shift) -> dict[str, Any]:
+def _shift(shift: Shift, measured: Sequence[StepRun]) -> dict[str, Any]:
+    """``after`` is the last measured position that is surely before the change."""
+    metric = shift.series.metric
+    places = [run.position for run in measured if metric in run.values]
     return {
-        "metric": shift.series.metric,
+        "metric": metric,
         "position": shift.position,
-        "earliest": shift.earliest,
+        "after": max([place for place in places if place < shift.earliest], default=0),
         "latest": shift.latest,
         "worse": shift.worse,
         "text": percent(shift.effect),

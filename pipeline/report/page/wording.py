@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from datetime import datetime
+from datetime import UTC, datetime
 
 from pipeline.model import METRICS
 
@@ -53,8 +53,9 @@ def counted(number: int, noun: str, plural: str = "") -> str:
 
 
 def moment(when: datetime) -> str:
-    """Write a time to the minute, with its zone."""
-    return when.strftime("%Y-%m-%d %H:%M %Z").strip()
+    """Write a time to the minute, in UTC. SQLite keeps times without their zone, in UTC."""
+    known = when.replace(tzinfo=UTC) if when.tzinfo is None else when.astimezone(UTC)
+    return known.strftime("%Y-%m-%d %H:%M UTC")
 
 
 def unit_of(metric: str) -> str:

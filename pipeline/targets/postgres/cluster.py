@@ -103,15 +103,21 @@ def _run(account: Account, command: list[str], folder: Path, stdin: str = "") ->
 
 
 def last_complaint(text: str) -> str:
-    """Return the last line that tells why a program of Postgres gave up, or the last line.
+    """Return the last line that tells why a program of Postgres gave up, with its hint.
 
-    A server says FATAL or PANIC, and says what to do in a HINT that may follow.
+    A server says FATAL or PANIC, and may say what to do in a HINT that follows. About its
+    configuration file FATAL only says that it is wrong, and a LOG line before says where.
     """
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    for number in range(len(lines) - 1, -1, -1):
-        for mark in ("PANIC: ", "FATAL: ", "ERROR: ", "error: "):
-            if mark in lines[number]:
-                why = lines[number].partition(mark)[2].strip()
-                hints = [line for line in lines[number + 1 :] if "HINT: " in line]
-                return f"{why}; {hints[0].partition('HINT: ')[2].strip()}" if hints else why
-    return lines[-1] if lines else ""
+    marks = ["PANIC: ", "FATAL: ", "ERROR: ", "error: "]
+    found = [number for number, line in enumerate(lines) if any(mark in line for mark in marks)]
+    if found and lines[found[-1]].endswith("contains errors"):
+        marks = ["LOG: "]
+        found = [number for number, line in enumerate(lines[: found[-1]]) if marks[0] in line]
+    if not found:
+        return lines[-1] if lines else ""
+    last = found[-1]
+    mark = next(mark for mark in marks if mark in lines[last])
+    hints = [line for line in lines[last + 1 :] if "HINT: " in line][:1]
+    parts = [lines[last].partition(mark)[2], *(hint.partition("HINT: ")[2] for hint in hints)]
+    return "; ".join(part.strip() for part in parts)

@@ -37,7 +37,7 @@ def unpacked(archive: Path, home: Path) -> Iterator[Path]:
     """
     home.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{home.name}.", dir=home.parent) as beside:
-        os.chmod(beside, 0o755)
+        Path(beside).chmod(0o755)
         folder = Path(beside) / home.name
         folder.mkdir()
         try:
@@ -115,7 +115,7 @@ def _extract(tar: tarfile.TarFile, root: Path) -> None:
         if not path.resolve().is_relative_to(inside):
             raise _Refused(f"its link {path.name} leads outside, to {to}")
     for folder, _, _ in os.walk(root):
-        os.chmod(folder, 0o755)
+        Path(folder).chmod(0o755)
 
 
 def _inside(name: str) -> PurePosixPath:
@@ -131,7 +131,7 @@ def program_hash(home: Path) -> str:
     for folder in PROGRAM_FOLDERS:
         for path in sorted((home / folder).rglob("*")):
             if path.is_symlink():
-                content = f"-> {os.readlink(path)}"
+                content = f"-> {path.readlink()}"
             elif path.is_file():
                 with path.open("rb") as file:
                     content = hashlib.file_digest(file, "sha256").hexdigest()

@@ -101,7 +101,8 @@ class Sysbench:
     ) -> tuple[str, ...]:
         """Return the sysbench command of a load, warm-up or step.
 
-        A warm-up is the step's own warm-up, followed by one event of each client.
+        A warm-up is the step's own warm-up, followed by one event of each client; of a step
+        that reads whole tables, only the one event.
         """
         scale = workload.scale
         base = (
@@ -115,6 +116,8 @@ class Sysbench:
         if isinstance(action, Load):
             return (*base, f"--threads={min(scale.tables, scale.clients)}", script, "prepare")
         spec = catalogue.step_named(action.step.name)
+        # One scan reads all there is; more of them would warm nothing further.
+        whole_tables = isinstance(action, Warm) and spec.unit is catalogue.Unit.ROWS
         length = (
             ("--time=0", f"--events={scale.clients}")
             if isinstance(action, Warm)
@@ -130,7 +133,7 @@ class Sysbench:
             "--histogram=on",
             f"--step={spec.lua_step}",
             f"--range={spec.range}",
-            f"--warmup={scale.warmup}",
+            f"--warmup={0.0 if whole_tables else scale.warmup}",
             script,
             "run",
         )

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import groupby
+from itertools import accumulate
 from typing import Final
 
 from pipeline.workloads.sysbench.catalogue import StepSpec
@@ -87,7 +89,7 @@ def parse_output(text: str, spec: StepSpec, table_size: int) -> StepOutput:
     seconds, events = float(total[1]), int(total[2])
     if events == 0 or seconds <= 0:
         raise ValueError(f"sysbench ended no event of {spec.name} in {seconds:g} s")
-    histogram = tuple(_histogram(text))
+    histogram = _histogram(text)
     counted = sum(count for _, count in histogram)
     if counted != events:
         raise ValueError(
@@ -124,14 +126,12 @@ def percentile(histogram: Sequence[tuple[float, int]], q: float, max_ms: float) 
         raise ValueError("a histogram without events has no percentiles")
     if not 0 <= q <= 1:
         raise ValueError(f"the quantile {q} is not within 0..1")
-    wanted = q * sum(count for _, count in held)
-    below = 0
-    for edge, count in held[:-1]:
-        if below + count >= wanted:
-            return _within(edge, edge, (wanted - below) / count, max_ms)
-        below += count
-    edge, count = held[-1]
-    return _within(edge, max_ms, (wanted - below) / count, max_ms)
+    reached = list(accumulate(count for _, count in held))
+    wanted = q * reached[-1]
+    at = bisect_left(reached, wanted, hi=len(held) - 1)
+    edge, count = held[at]
+    upper = edge if at < len(held) - 1 else max_ms
+    return _within(edge, upper, (wanted - reached[at] + count) / count, max_ms)
 
 
 def _within(edge: float, upper: float, share: float, max_ms: float) -> float:
@@ -142,27 +142,30 @@ def _within(edge: float, upper: float, share: float, max_ms: float) -> float:
 
 
 @cache
-def _indices_by_label() -> dict[str, list[int]]:
-    labels: dict[str, list[int]] = {}
+def _edges_by_label() -> dict[str, list[float]]:
+    """Return the upper edges, in ms, of the buckets that sysbench prints with each label."""
+    edges: dict[str, list[float]] = {}
     for index in range(_BUCKETS):
         centre = math.exp(index * _LOG_STEP + math.log(_FIRST_MS))
-        labels.setdefault(f"{centre:.3f}", []).append(index)
-    return labels
+        upper = _FIRST_MS * math.exp((index + 0.5) * _LOG_STEP)
+        edges.setdefault(f"{centre:.3f}", []).append(upper)
+    return edges
 
 
-def _histogram(text: str) -> Iterator[tuple[float, int]]:
-    """Yield the buckets of sysbench's histogram with their upper edges.
+def _histogram(text: str) -> Histogram:
+    """Return the buckets of sysbench's histogram with their upper edges.
 
     sysbench prints the centre of a bucket with three decimals only, so that below 0.03 ms
     several buckets have the same label. They are printed in order: where as many lines as
     buckets have a label, each line's bucket is known; where fewer have it (in the tails),
     the middle ones are taken, which is off by less than the label's own rounding.
     """
-    for label, lines in groupby(_BUCKET.findall(text), key=lambda line: line[0]):
-        counts = [int(count) for _, count in lines]
-        indices = _indices_by_label().get(label, [])
-        if len(counts) > len(indices):
-            raise ValueError(f"sysbench has no {len(counts)} histogram buckets at {label} ms")
-        first = (len(indices) - len(counts)) // 2
-        for index, count in zip(indices[first:], counts, strict=False):
-            yield _FIRST_MS * math.exp((index + 0.5) * _LOG_STEP), count
+    printed = _BUCKET.findall(text)
+    uppers: list[float] = []
+    for label, lines in Counter(label for label, _ in printed).items():
+        edges = _edges_by_label().get(label, [])
+        if lines > len(edges):
+            raise ValueError(f"sysbench has no {lines} histogram buckets at {label} ms")
+        first = (len(edges) - lines) // 2
+        uppers += edges[first : first + lines]
+    return tuple(zip(uppers, (int(count) for _, count in printed), strict=True))

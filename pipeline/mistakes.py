@@ -1,0 +1,62 @@
+"""What is said of a mistake in nightshift.toml: in the words of the file, with what was meant."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+
+from pydantic import BaseModel
+from pydantic_core import ErrorDetails
+
+NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
+"""What a name is, as a pattern."""
+
+VERSION = r"^(\d+(\.\d+)*)?$"
+"""What a version or the beginning of one is; empty for none."""
+
+_EXPECTED = {
+    NAME: "is not a name; write letters, digits, dots, dashes and underscores",
+    VERSION: 'is not a version; write one or the beginning of one, as "17.4" or "17"',
+}
+
+
+def wording(error: ErrorDetails) -> str:
+    """Say a validation error in the words of the file."""
+    at, context = error["loc"], error.get("ctx", {})
+    match error["type"]:
+        case "missing":
+            return "is missing, and there is no default"
+        case "tuple_type" if len(at) == 1:
+            return f"there can be many of these; write [[{at[0]}]] above each"
+        case "tuple_type":
+            return 'is not a list; write it in brackets, as ["a", "b"]'
+        case "model_type":
+            return f"there is one table of these; write [{at[0]}] above it"
+        case "string_pattern_mismatch":
+            return f"{error['input']!r} {_EXPECTED[context['pattern']]}"
+    message = str(context.get("error", error["msg"]))
+    return message[:1].lower() + message[1:]
+
+
+def settings_at(root: type[BaseModel], location: Sequence[str | int]) -> list[str]:
+    """Return the settings that may stand in the table at ``location``."""
+    section = root
+    for part in location:
+        if isinstance(part, int):
+            continue
+        annotation = section.model_fields[part].annotation
+        inner = getattr(annotation, "__args__", (annotation,))[0]
+        if not (isinstance(inner, type) and issubclass(inner, BaseModel)):
+            break
+        section = inner
+    return [field.alias or name for name, field in section.model_fields.items()]
+
+
+def toml_message(path: Path, text: str, error: tomllib.TOMLDecodeError) -> str:
+    """Say where a text is not TOML, and why."""
+    found = re.search(r"\(at line (\d+)", str(error))
+    line = int(found[1]) if found else len(text.splitlines())
+    reason = re.sub(r"\s*\(at .*\)$", "", str(error))
+    return f"{path}:{line}: not valid TOML: {reason[:1].lower()}{reason[1:]}"

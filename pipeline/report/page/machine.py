@@ -1,0 +1,213 @@
+"""What it was measured on and with: machines, builds, and how settings differ."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from pipeline.report.page.data import LineData
+from pipeline.report.page.wording import counted, moment
+from pipeline.store.queries import RunRow
+
+PER_RUN_SETTINGS: Mapping[str, str] = {
+    "config_file": "a path of the run's own folder",
+    "data_directory": "the run's own folder",
+    "external_pid_file": "a path of the run's own folder",
+    "hba_file": "a path of the run's own folder",
+    "ident_file": "a path of the run's own folder",
+    "port": "a free port is picked for every run",
+    "server_version": "the revision says it",
+    "server_version_num": "the revision says it",
+    "unix_socket_directories": "the run's own folder",
+}
+"""Variables that differ from run to run or say only which revision it is, with the reason.
+Everything else that differs is shown, even where it looks harmless."""
+
+
+@dataclass(frozen=True, slots=True)
+class MachineField:
+    """One fact of the machines: a value for each, and whether they differ."""
+
+    name: str
+    values: tuple[str, ...]
+    differs: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Machines:
+    """The distinct machines (or states of one) that runs were measured on."""
+
+    heads: tuple[str, ...]
+    fields: tuple[MachineField, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BuildView:
+    """One build: where it came from, and which other revisions are the same program."""
+
+    target: str
+    revision: str
+    options: str
+    reported: str
+    source: str
+    locator: str
+    archive: str
+    program: str
+    same_as: str
+
+
+@dataclass(frozen=True, slots=True)
+class SettingsStep:
+    """How the settings differ between one revision of a line and the next measured one."""
+
+    before: str
+    after: str
+    changed: tuple[tuple[str, str, str], ...]
+    added: tuple[tuple[str, str], ...]
+    removed: tuple[tuple[str, str], ...]
+    summary: str
+
+
+@dataclass(frozen=True, slots=True)
+class LineSettings:
+    """The differences along a line with one configuration."""
+
+    line: str
+    configs: str
+    steps: tuple[SettingsStep, ...]
+    missing: tuple[str, ...]
+
+
+def runs_of(lines: Sequence[LineData]) -> list[RunRow]:
+    """Return the runs that the page shows, each once."""
+    return list(
+        {run.run_id: run for line in lines for part in line.setups for run in part.runs}.values()
+    )
+
+
+def view_machines(runs: Sequence[RunRow]) -> Machines:
+    """Return the distinct fingerprints side by side, in the order they were met."""
+    found: dict[str, list[RunRow]] = {}
+    for run in sorted(runs, key=lambda run: run.started_at):
+        found.setdefault(json.dumps(run.machine, sort_keys=True), []).append(run)
+    machines = [_facts(members[0].machine) for members in found.values()]
+    names = list(dict.fromkeys(name for machine in machines for name in machine))
+    columns = [[machine.get(name, "–") for machine in machines] for name in names]
+    return Machines(
+        heads=tuple(
+            f"{members[0].machine['hostname'] or members[0].machine['machine_class']}, "
+            f"{counted(len(members), 'run')} since {moment(members[0].started_at)}"
+            for members in found.values()
+        ),
+        fields=tuple(
+            MachineField(name, tuple(values), len(set(values)) > 1)
+            for name, values in zip(names, columns, strict=True)
+        ),
+    )
+
+
+def view_builds(runs: Sequence[RunRow]) -> list[BuildView]:
+    """Return the builds in the order of their revisions; equal programs name each other."""
+    by_name = {
+        (run.target, run.revision, run.build_options): run
+        for run in sorted(runs, key=lambda run: (run.target, run.order, run.revision))
+    }
+    by_hash: dict[str, list[str]] = {}
+    for run in by_name.values():
+        by_hash.setdefault(run.build_hash, []).append(run.revision)
+    return [
+        BuildView(
+            target=run.target,
+            revision=run.revision,
+            options=run.build_options,
+            reported=str(run.provenance.get("reported_version", "")),
+            source=str(run.provenance.get("source", "")),
+            locator=str(run.provenance.get("locator", "")),
+            archive=str(run.provenance.get("sha256", "")),
+            program=run.build_hash,
+            same_as=", ".join(
+                dict.fromkeys(name for name in by_hash[run.build_hash] if name != run.revision)
+            ),
+        )
+        for run in by_name.values()
+    ]
+
+
+def view_settings(
+    lines: Sequence[LineData], settings_of: Callable[[int], Mapping[str, str]]
+) -> list[LineSettings]:
+    """Return the differences between consecutive measured revisions, line by line.
+
+    The settings of a revision are those of its first run; ``settings_of`` is asked once for
+    each.
+    """
+    known: dict[int, Mapping[str, str]] = {}
+
+    def read(settings_id: int) -> Mapping[str, str]:
+        if settings_id not in known:
+            known[settings_id] = settings_of(settings_id)
+        return known[settings_id]
+
+    views: dict[tuple[str, str], LineSettings] = {}
+    for line in lines:
+        for part in line.setups:
+            # Workloads of one configuration share its differences.
+            key = (line.line.name, part.setup.config)
+            if key in views:
+                continue
+            first: dict[str, RunRow] = {}
+            for run in part.runs:
+                first.setdefault(run.revision, run)
+            seen = [
+                (label, read(run.settings_id))
+                for label, run in first.items()
+                if run.settings_id is not None
+            ]
+            views[key] = LineSettings(
+                line=line.line.name,
+                configs=", ".join(dict.fromkeys(run.config for run in part.runs)),
+                steps=tuple(
+                    difference(before, after, old, new)
+                    for (before, old), (after, new) in zip(seen, seen[1:], strict=False)
+                ),
+                missing=tuple(label for label, run in first.items() if run.settings_id is None),
+            )
+    return list(views.values())
+
+
+def difference(
+    before: str, after: str, old: Mapping[str, str], new: Mapping[str, str]
+) -> SettingsStep:
+    """Compare the settings of two revisions, except those of PER_RUN_SETTINGS."""
+    names = sorted((old.keys() | new.keys()) - PER_RUN_SETTINGS.keys())
+    changed = tuple(
+        (name, old[name], new[name])
+        for name in names
+        if name in old and name in new and old[name] != new[name]
+    )
+    added = tuple((name, new[name]) for name in names if name not in old)
+    removed = tuple((name, old[name]) for name in names if name not in new)
+    counts = [
+        f"{len(found)} {what}"
+        for found, what in ((changed, "changed"), (added, "added"), (removed, "removed"))
+        if found
+    ]
+    return SettingsStep(
+        before, after, changed, added, removed, ", ".join(counts) or "no difference"
+    )
+
+
+def _facts(machine: Mapping[str, object]) -> dict[str, str]:
+    facts = {
+        name.replace("_", " "): str(value)
+        for name, value in machine.items()
+        if name not in {"settings", "memory_bytes"} and value not in ("", None)
+    }
+    memory = machine.get("memory_bytes")
+    if isinstance(memory, int) and memory:
+        facts["memory"] = f"{memory / 2**30:.1f} GiB"
+    settings = machine.get("settings")
+    if isinstance(settings, Mapping):
+        facts |= {str(name): str(value) for name, value in settings.items()}
+    return facts

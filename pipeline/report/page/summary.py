@@ -1,0 +1,271 @@
+"""The head of the page: what was found, worst first, in sentences that claim no more."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from pipeline.analyse.detection import Detected
+from pipeline.execute.plan import Plan
+from pipeline.model import Regression, RegressionState, Shift
+from pipeline.report.page.data import LineData, Setup
+from pipeline.report.page.wording import (
+    counted,
+    figure,
+    help_of,
+    moment,
+    percent,
+    probability,
+    unit_of,
+)
+from pipeline.units import show_duration
+
+FIRST_SHOWN = 8
+"""Series of a regression that are shown at once; the others unfold."""
+
+WIDEST_PLOT = 1.0
+"""Relative change at which the interval's plot ends: beyond a doubling it is drawn cut off."""
+
+Places = Mapping[tuple[str, Setup, str], str]
+"""The anchor of every step: by line, setup and step."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShiftView:
+    """One changed series of a finding. ``low``, ``mid`` and ``high`` are percents of a plot's
+    width, 50 being no change."""
+
+    step: str
+    anchor: str
+    metric: str
+    help: str
+    unit: str
+    before: str
+    after: str
+    effect: str
+    interval: str
+    where: str
+    pvalue: str
+    low: float
+    mid: float
+    high: float
+    worse: bool
+    setup: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A regression or an improvement as the page tells it."""
+
+    anchor: str
+    line: str
+    last_good: str
+    first_bad: str
+    state: str
+    worse: bool
+    worst: str
+    extent: str
+    pvalue: str
+    shown: tuple[ShiftView, ...]
+    folded: tuple[ShiftView, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FailedStep:
+    """A step that failed in some run."""
+
+    lines: tuple[str, ...]
+    step: str
+    anchor: str
+    revision: str
+    repetition: int
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """The head: sentences, figures, findings and failures."""
+
+    sentence: str
+    caveats: tuple[str, ...]
+    facts: tuple[tuple[str, str], ...]
+    regressions: tuple[Finding, ...]
+    improvements: tuple[Finding, ...]
+    failed: tuple[FailedStep, ...]
+
+
+def summarise(
+    lines: Sequence[LineData], plan: Plan, detected: Detected, places: Places, now: datetime
+) -> Summary:
+    """Return the head of a page."""
+    findings = [
+        _finding(number, regression, places)
+        for number, regression in enumerate(detected.regressions, start=1)
+    ]
+    failed = _failed(lines, places)
+    return Summary(
+        sentence=sentence(detected),
+        caveats=tuple(_caveats(lines, plan, failed)),
+        facts=tuple(_facts(lines, detected, now)),
+        regressions=tuple(finding for finding in findings if finding.worse),
+        improvements=tuple(finding for finding in findings if not finding.worse),
+        failed=failed,
+    )
+
+
+def sentence(detected: Detected) -> str:
+    """Say what was found in one sentence, and whether any of it was measured twice."""
+    if not detected.series:
+        return "Nothing was searched for changes yet."
+    within = f"in {counted(detected.series, 'series', 'series')}"
+    if not detected.regressions:
+        return f"No change was found {within}."
+    worse = [regression for regression in detected.regressions if regression.worse]
+    better = len(detected.regressions) - len(worse)
+    parts = [
+        f"{counted(len(of), 'regression').replace(' ', f' {state.value} ', 1)}"
+        for state in RegressionState
+        if (of := [regression for regression in worse if regression.state is state])
+    ]
+    if not parts:
+        parts = ["no regression"]
+    if better:
+        parts.append(counted(better, "improvement"))
+    text = f"{', '.join(parts)} {within}"
+    if not any(r.state is RegressionState.CONFIRMED for r in detected.regressions):
+        text += "; nothing confirmed by a second measurement yet"
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def _caveats(
+    lines: Sequence[LineData], plan: Plan, failed: Sequence[FailedStep]
+) -> list[str]:
+    have = {
+        (run.cell_key, run.repetition) for line in lines for part in line.setups for run in part.runs
+    }
+    missing = len(plan.remaining(have))
+    texts = []
+    if missing:
+        planned = len(plan.cells) * plan.repetitions
+        texts.append(
+            f"{missing} of {counted(planned, 'planned run')} "
+            f"{'is' if missing == 1 else 'are'} not in the store yet."
+        )
+    if failed:
+        steps = counted(len({one.step for one in failed}), "step")
+        texts.append(
+            f"{counted(len(failed), 'measurement')} failed, in {steps}; they are shown as failed "
+            "and are part of no figure."
+        )
+    return texts
+
+
+def _facts(
+    lines: Sequence[LineData], detected: Detected, now: datetime
+) -> list[tuple[str, str]]:
+    # Lines share runs, so everything is counted by its own name.
+    runs = {run.run_id: run for line in lines for part in line.setups for run in part.runs}
+    steps = {step.step.name for line in lines for part in line.setups for step in part.steps}
+    facts = [
+        ("targets", ", ".join(sorted({line.line.target for line in lines}))),
+        ("lines", str(len(lines))),
+        ("revisions", str(len({(run.target, run.revision) for run in runs.values()}))),
+        ("steps", str(len(steps))),
+        ("runs", f"{len(runs):,}".replace(",", "\u202f")),
+        ("series searched", f"{detected.series:,}".replace(",", "\u202f")),
+    ]
+    if runs:
+        began = min(run.started_at for run in runs.values())
+        ended = max(run.ended_at for run in runs.values())
+        spent = sum(
+            (run.ended_at - run.started_at).total_seconds()
+            for run in runs.values()
+        )
+        machines = sorted({str(run.machine["machine_class"]) for run in runs.values()})
+        facts += [
+            ("machine class", ", ".join(machines)),
+            ("measured", f"{moment(began)} to {moment(ended)}"),
+            ("time in runs", show_duration(spent)),
+        ]
+    return [*facts, ("page written", moment(now))]
+
+
+def _failed(lines: Sequence[LineData], places: Places) -> tuple[FailedStep, ...]:
+    """Return every failure once, with all lines that its run is part of."""
+    found: dict[tuple[str, str], FailedStep] = {}
+    for line in lines:
+        for part in line.setups:
+            for step in part.steps:
+                for run in step.failed():
+                    known = found.get((run.run_id, step.step.name))
+                    found[run.run_id, step.step.name] = (
+                        replace(known, lines=(*known.lines, line.line.name))
+                        if known is not None
+                        else FailedStep(
+                            lines=(line.line.name,),
+                            step=step.step.name,
+                            anchor=places[line.line.name, part.setup, step.step.name],
+                            revision=run.revision,
+                            repetition=run.repetition,
+                            note=run.note,
+                        )
+                    )
+    return tuple(found.values())
+
+
+def _finding(number: int, regression: Regression, places: Places) -> Finding:
+    # One scale for all series of a finding, so that their intervals can be compared by eye.
+    bounds = [
+        abs(bound)
+        for shift in regression.shifts
+        for bound in (shift.effect_low, shift.effect_high, shift.effect)
+        if math.isfinite(bound)
+    ]
+    scale = min(max([*bounds, 0.01]), WIDEST_PLOT)
+    several = len({Setup.of(shift.series) for shift in regression.shifts}) > 1
+    views = [_shift(shift, regression.line, places, scale, several) for shift in regression.shifts]
+    worst = max(regression.shifts, key=lambda shift: abs(shift.effect))
+    steps = len({shift.series.step for shift in regression.shifts})
+    return Finding(
+        anchor=f"finding-{number}",
+        line=regression.line,
+        last_good=regression.last_good,
+        first_bad=regression.first_bad,
+        state=regression.state.value,
+        worse=regression.worse,
+        worst=f"{percent(worst.effect)} {worst.series.metric} in {worst.series.step}",
+        extent=f"{counted(len(views), 'series', 'series')} in {counted(steps, 'step')}",
+        pvalue=probability(min(shift.pvalue for shift in regression.shifts)),
+        shown=tuple(views[:FIRST_SHOWN]),
+        folded=tuple(views[FIRST_SHOWN:]),
+    )
+
+
+def _shift(shift: Shift, line: str, places: Places, scale: float, several: bool) -> ShiftView:
+    setup = Setup.of(shift.series)
+
+    def place(effect: float) -> float:
+        return round(50 + 50 * max(-1.0, min(1.0, effect / scale)), 1)
+
+    return ShiftView(
+        step=shift.series.step,
+        anchor=places.get((line, setup, shift.series.step), ""),
+        metric=shift.series.metric,
+        help=help_of(shift.series.metric),
+        unit=unit_of(shift.series.metric),
+        before=figure(shift.before),
+        after=figure(shift.after),
+        effect=percent(shift.effect),
+        interval=f"{percent(shift.effect_low)} to {percent(shift.effect_high)}",
+        where=shift.first_bad,
+        pvalue=probability(shift.pvalue),
+        low=place(shift.effect_low),
+        mid=place(shift.effect),
+        high=place(shift.effect_high),
+        worse=shift.worse,
+        setup=f"{setup.workload}, {counted(setup.clients, 'client')}, {setup.config}"
+        if several
+        else "",
+    )

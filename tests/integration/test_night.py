@@ -1,0 +1,222 @@
+"""The main job on a real Postgres with the real sysbench, from configuration to report."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pipeline.bundle import read_bundle
+from tests.conftest import Release
+from tests.integration.nights import Night, leftovers, make_night
+
+KILLS = int(os.environ.get("NIGHTSHIFT_TEST_KILLS", "2"))
+"""Moments at which a night is killed; docs/development.md has the figures for ten."""
+
+
+@pytest.fixture(scope="session")
+def version(releases: Callable[[str], Release]) -> str:
+    """The newest 17 there is; skips where it cannot be had."""
+    return releases("17").revision.version
+
+
+@pytest.fixture(scope="module")
+def night(tmp_path_factory: pytest.TempPathFactory, version: str) -> Night:
+    """One night of two copies of one build, three times each: an A/A night."""
+    made = make_night(
+        tmp_path_factory.mktemp("night"),
+        revisions=[version, f"{version}#2"],
+        steps=["point-query", "scan", "update-index"],
+        repetitions=3,
+    )
+    made.run("nightly")
+    return made
+
+
+def test_a_night_measures_every_run_and_writes_everything(night: Night, version: str) -> None:
+    assert len(night.bundles()) == 6
+    (table,) = night.tables()
+    assert [column["label"] for column in table["columns"]] == [version, f"{version}#2"]
+    steps = [row["step"] for group in table["groups"] for row in group["rows"]]
+    assert steps == ["point-query_range=100", "scan_range=100", "update-index_range=100"]
+    assert all(
+        value > 0 for group in table["groups"] for row in group["rows"] for value in row["values"]
+    )
+    page = (night.folder / "results/report.html").read_text()
+    assert f"{version}#2" in page
+    assert list(night.folder.glob("results/tables/*.md"))
+
+
+def test_an_a_a_night_flags_nothing(night: Night) -> None:
+    detected = night.json("detect")
+    assert detected["series"] >= 6
+    assert detected["regressions"] == []
+    assert not list(night.folder.glob("results/issues/*"))
+
+
+def test_a_second_night_has_nothing_to_measure(night: Night) -> None:
+    before = night.bundles()
+    again = night.json("nightly")
+    assert again["runs"] == 0
+    assert night.bundles() == before
+
+
+def test_a_bundle_tells_everything_about_its_run(night: Night, version: str) -> None:
+    path = sorted((night.folder / "results/bundles").glob("*.tar.zst"))[0]
+    bundle = read_bundle(path)
+    head = bundle.manifest
+    assert head.tools["sysbench"].startswith("sysbench 1.")
+    assert head.build.provenance.reported_version.endswith(version)
+    assert len(head.build.provenance.sha256) == 64
+    assert head.steps[0].command[0] == "sysbench"
+    assert b"shared_buffers" in bundle.files["settings.json"]
+    assert b"Threads started!" in bundle.files[f"{head.steps[0].folder}/stdout.txt"]
+    assert {phase.name for phase in head.phases} >= {"start", "load", "maintenance", "stop"}
+    if len(os.sched_getaffinity(0)) > 1:
+        assert head.pinning.server == head.pinning.client != head.pinning.harness
+
+
+def test_measurements_are_of_the_step_and_of_the_server(night: Night) -> None:
+    values = {(step, metric): value for _, step, metric, value in night.rows()}
+    assert 0 < values["point-query_range=100", "cpu_us/o"] < 10_000
+    assert values["point-query_range=100", "qps"] > 100
+    # A scan counts rows; it reads far more of them a second than queries can be answered.
+    assert values["scan_range=100", "qps"] > 10 * values["point-query_range=100", "qps"]
+    assert values["update-index_range=100", "dbsize"] > 1_000_000
+    assert values["point-query_range=100", "rss"] > 1_000_000
+
+
+def test_rebuild_gives_the_same_store_from_bundles_alone(night: Night) -> None:
+    rows, tables = night.rows(), night.tables()
+    (night.folder / "results/store.db").unlink()
+    night.run("rebuild")
+    assert night.rows() == rows
+    assert night.tables() == tables
+
+
+def test_a_damaged_bundle_is_kept_aside_and_its_run_measured_again(
+    tmp_path: Path, version: str
+) -> None:
+    night = make_night(tmp_path / "n", revisions=[version], steps=["point-query"], repetitions=2)
+    night.run("nightly")
+    victim = sorted((night.folder / "results/bundles").glob("*.tar.zst"))[0]
+    whole = victim.read_bytes()
+    victim.write_bytes(whole[: len(whole) // 2])
+    (night.folder / "results/store.db").unlink()
+    refused = night.run("ingest", code=2)
+    assert [line for line in refused.stderr.splitlines() if victim.name in line]
+    again = night.run("nightly")
+    assert "1 runs measured" in again.stdout or "1 run measured" in again.stdout
+    assert victim.exists()
+    assert victim.with_name(victim.name + ".damaged").read_bytes() == whole[: len(whole) // 2]
+
+
+def test_nights_killed_at_random_go_on_where_they_were(
+    tmp_path: Path, version: str, cache: Path
+) -> None:
+    draw = random.Random()
+    seed = draw.randrange(2**32)
+    draw.seed(seed)
+    for kill in range(KILLS):
+        night = make_night(
+            tmp_path / f"night-{kill}",
+            revisions=[version, f"{version}#2"],
+            repetitions=2,
+        )
+        after = draw.uniform(0.3, 12.0)
+        process = night.start("nightly")
+        time.sleep(after)
+        process.kill()
+        process.wait()
+        told = f"seed {seed}, kill {kill} after {after:.2f} s"
+        assert leftovers(cache) == [], told
+        kept = night.bundles()
+        night.run("nightly")
+        bundles = night.bundles()
+        assert len(bundles) == 4, told
+        assert kept.items() <= bundles.items(), told
+        rows, tables = night.rows(), night.tables()
+        assert len({row[:3] for row in rows}) == len(rows), told
+        night.run("rebuild")
+        assert (night.rows(), night.tables()) == (rows, tables), told
+        assert night.json("nightly")["runs"] == 0, told
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_a_stopped_night_stops_its_server_too(
+    tmp_path: Path, version: str, cache: Path, how: signal.Signals
+) -> None:
+    night = make_night(tmp_path / "n", revisions=[version], repetitions=20)
+    process = subprocess.Popen(
+        night.command("nightly"),
+        cwd=night.folder,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while not leftovers(cache, seconds=0):
+        assert process.poll() is None, "the night ended before it measured"
+        time.sleep(0.05)
+    process.send_signal(how)
+    _, said = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "run the same command again" in said
+    assert "Traceback" not in said
+    assert leftovers(cache, seconds=0) == []
+    assert not [path for path in (cache / "runs").iterdir() if path.is_dir()]
+
+
+def test_two_nights_do_not_measure_at_once(tmp_path: Path, version: str, cache: Path) -> None:
+    first = make_night(tmp_path / "1", revisions=[version], repetitions=20)
+    second = make_night(tmp_path / "2", revisions=[version])
+    process = first.start("nightly")
+    try:
+        while not leftovers(cache, seconds=0):
+            assert process.poll() is None
+            time.sleep(0.05)
+        refused = second.run("nightly", code=2)
+        assert refused.stderr.count("\n") == 1
+        assert str(process.pid) in refused.stderr
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def test_a_port_in_use_is_one_line_and_loses_nothing(tmp_path: Path, version: str) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        night = make_night(tmp_path / "n", revisions=[version], steps=["point-query"], port=port)
+        refused = night.run("nightly", code=2)
+        complaint = refused.stderr.splitlines()[-1]
+        assert f"{port}" in complaint
+        assert "Traceback" not in refused.stderr
+    assert night.json("nightly")["runs"] == 1
+
+
+def test_two_majors_many_clients_and_every_step(
+    tmp_path: Path, releases: Callable[[str], Release]
+) -> None:
+    old, new = (releases(major).revision.version for major in ("14", "18"))
+    night = make_night(
+        tmp_path / "n",
+        revisions=[old, new],
+        steps=["random-points_range=10", "read-write_range=10", "insert"],
+        more="clients = [2]\ntables = 2\n",
+    )
+    night.run("nightly")
+    (table,) = night.tables()
+    assert [column["name"].split("_")[0] for column in table["columns"]] == [
+        "pg" + version.replace(".", "") for version in (old, new)
+    ]
+    values = [v for group in table["groups"] for row in group["rows"] for v in row["values"]]
+    assert len(values) == 6
+    assert all(value is not None and value > 0 for value in values)

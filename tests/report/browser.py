@@ -1,0 +1,163 @@
+"""A real Chromium without a network, driven through a pipe."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import fcntl
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+PROGRAM = shutil.which("chromium") or shutil.which("chromium-browser")
+
+_OPTIONS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--host-resolver-rules=MAP * ~NOTFOUND",
+    "--remote-debugging-pipe",
+)
+
+_AS_3_AND_4 = (
+    "import os, sys; os.dup2(int(sys.argv[1]), 3); os.dup2(int(sys.argv[2]), 4); "
+    "os.execv(sys.argv[3], sys.argv[3:])"
+)
+"""The browser reads commands from its file descriptor 3 and answers on 4."""
+
+
+class Browser:
+    """One page. Everything it says or asks of a network is kept."""
+
+    def __init__(self, writer: int, reader: int) -> None:
+        self._writer, self._reader = writer, reader
+        self._pending = b""
+        self._number = 0
+        self._session: str | None = None
+        self.events: list[dict[str, Any]] = []
+        target = self.send("Target.createTarget", url="about:blank")["targetId"]
+        attached = self.send("Target.attachToTarget", targetId=target, flatten=True)
+        self._session = attached["sessionId"]
+        for domain in ("Page", "Runtime", "Log", "Network"):
+            self.send(f"{domain}.enable")
+
+    def send(self, method: str, **params: Any) -> dict[str, Any]:
+        """Send one command and return its result; events that come before it are kept."""
+        self._number += 1
+        message: dict[str, Any] = {"id": self._number, "method": method, "params": params}
+        if self._session:
+            message["sessionId"] = self._session
+        os.write(self._writer, json.dumps(message).encode() + b"\0")
+        while True:
+            answer = self._receive()
+            if answer.get("id") == self._number:
+                assert "error" not in answer, answer
+                result: dict[str, Any] = answer["result"]
+                return result
+
+    def open(self, path: Path, *, width: int = 1400, height: int = 1000, dark: bool = False) -> None:
+        """Open a file in a window of a size and wait until its scripts have run."""
+        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        self.send("Emulation.setEmulatedMedia", features=[scheme])
+        self.send(
+            "Emulation.setDeviceMetricsOverride",
+            width=width, height=height, deviceScaleFactor=1, mobile=False,
+        )
+        self.events.clear()
+        self.send("Page.navigate", url=path.as_uri())
+        while not any(event["method"] == "Page.loadEventFired" for event in self.events):
+            self._receive()
+
+    def run(self, script: str) -> Any:
+        """Evaluate an expression, waiting for it where it is a promise."""
+        answer = self.send(
+            "Runtime.evaluate", expression=script, awaitPromise=True, returnByValue=True
+        )
+        assert "exceptionDetails" not in answer, answer
+        return answer["result"].get("value")
+
+    def until(self, script: str) -> None:
+        """Wait until an expression is true; the test's own limit ends it otherwise."""
+        self.run(
+            "new Promise((done) => { const look = () => (" + script + ") ? done(true) : "
+            "setTimeout(look, 20); look(); })"
+        )
+
+    def complaints(self) -> list[str]:
+        """Return the errors and warnings of the console, and uncaught exceptions."""
+        found = []
+        for event in self.events:
+            params = event["params"]
+            if event["method"] == "Runtime.exceptionThrown":
+                found.append(str(params["exceptionDetails"]))
+            elif event["method"] == "Log.entryAdded":
+                found.append(str(params["entry"]["text"]))
+            elif event["method"] == "Runtime.consoleAPICalled":
+                found.append(str(params["args"]))
+        return found
+
+    def requests(self) -> list[str]:
+        """Return the address of everything that was asked for."""
+        return [
+            str(event["params"]["request"]["url"])
+            for event in self.events
+            if event["method"] == "Network.requestWillBeSent"
+        ]
+
+    def picture(self, path: Path, *, whole: bool = False) -> None:
+        """Keep a picture of the window, or of the whole page."""
+        shot = self.send("Page.captureScreenshot", captureBeyondViewport=whole)
+        path.write_bytes(base64.b64decode(shot["data"]))
+
+    def _receive(self) -> dict[str, Any]:
+        while b"\0" not in self._pending:
+            read = os.read(self._reader, 1 << 20)
+            assert read, "the browser ended"
+            self._pending += read
+        text, _, self._pending = self._pending.partition(b"\0")
+        message: dict[str, Any] = json.loads(text)
+        if "method" in message:
+            self.events.append(message)
+        return message
+
+
+@contextlib.contextmanager
+def started(profile: Path) -> Iterator[Browser]:
+    """Run a browser with a profile of its own; nothing of it is left afterwards."""
+    assert PROGRAM is not None
+    inner, writer = os.pipe()
+    reader, outer = os.pipe()
+    commands, answers = (fcntl.fcntl(end, fcntl.F_DUPFD, 10) for end in (inner, outer))
+    os.close(inner)
+    os.close(outer)
+    process = subprocess.Popen(
+        [
+            *(sys.executable, "-c", _AS_3_AND_4, str(commands), str(answers)),
+            *(PROGRAM, *_OPTIONS, f"--user-data-dir={profile}"),
+        ],
+        pass_fds=(commands, answers),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    os.close(commands)
+    os.close(answers)
+    try:
+        yield Browser(writer, reader)
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        os.close(writer)
+        os.close(reader)
