@@ -16,7 +16,7 @@ import os
 import tarfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import zstandard
 from pydantic import ValidationError
@@ -26,8 +26,11 @@ from pipeline.model import BUNDLE_SCHEMA, Manifest
 
 SUFFIX = ".tar.zst"
 _MANIFEST = "manifest.json"
-_LARGEST_MEMBER = 1 << 30
-"""No member of a bundle is larger than this; a header that says so is damaged."""
+_LARGEST = 1 << 30
+"""No bundle unpacks to more than this; one that does is damaged, or made to fill memory."""
+
+_CHUNK = 4096
+"""Packed bytes unpacked at a time: few enough that the check of the size comes in time."""
 
 
 class BundleError(UserError):
@@ -80,7 +83,9 @@ def write_bundle(folder: Path, manifest: Manifest, files: Mapping[str, bytes]) -
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with partial.open("wb") as raw:
-            with zstandard.ZstdCompressor(level=3).stream_writer(raw, closefd=False) as packed:
+            # The checksum is what guards the manifest; the manifest guards everything else.
+            packer = zstandard.ZstdCompressor(level=3, write_checksum=True)
+            with packer.stream_writer(raw, closefd=False) as packed:
                 _write_members(packed, {_MANIFEST: _manifest_bytes(head), **files})
             raw.flush()
             os.fsync(raw.fileno())
@@ -100,7 +105,8 @@ def write_bundle(folder: Path, manifest: Manifest, files: Mapping[str, bytes]) -
 def read_bundle(path: Path) -> Bundle:
     """Read a bundle and verify every member.
 
-    Raises DamagedBundleError or NewerBundleError, one line, when it cannot be used.
+    Raises a BundleError, one line, when it cannot be used: DamagedBundleError,
+    NewerBundleError, or a plain one for a bundle that does not have its run's name.
     """
     try:
         packed = path.read_bytes()
@@ -128,9 +134,14 @@ def read_bundle(path: Path) -> Bundle:
     except ValidationError as error:
         where = ".".join(map(str, error.errors()[0]["loc"]))
         raise DamagedBundleError(path, f"has a manifest that does not fit at {where}") from error
-    for name, wanted in manifest.files.items():
-        if name not in members or hashlib.sha256(members[name]).hexdigest() != wanted:
+    for name in sorted(members.keys() | manifest.files.keys()):
+        data = members.get(name)
+        if data is None or hashlib.sha256(data).hexdigest() != manifest.files.get(name):
             raise DamagedBundleError(path, f"is damaged: its member {name} is missing or altered")
+    if path.name != f"{manifest.run_id}{SUFFIX}":
+        raise BundleError(
+            path, f"holds the run {manifest.run_id}; name it as its run, or remove it"
+        )
     return Bundle(manifest, members, hashlib.sha256(packed).hexdigest())
 
 
@@ -155,12 +166,12 @@ def _write_members(packed: zstandard.ZstdCompressionWriter, files: Mapping[str, 
 
 
 def _read_members(packed: bytes) -> dict[str, bytes]:
-    with zstandard.ZstdDecompressor().stream_reader(packed) as stream:
-        plain = stream.read()
     members: dict[str, bytes] = {}
-    with tarfile.open(fileobj=io.BytesIO(plain), mode="r:") as archive:
+    with tarfile.open(fileobj=io.BytesIO(_unpack(packed)), mode="r:") as archive:
         for info in archive:
-            if not info.isfile() or info.size > _LARGEST_MEMBER:
+            name = PurePosixPath(info.name)
+            allowed = info.isfile() and not name.is_absolute() and ".." not in name.parts
+            if not allowed or info.name in members:
                 raise tarfile.TarError(f"unexpected member {info.name}")
             handle = archive.extractfile(info)
             data = handle.read() if handle is not None else b""
@@ -168,6 +179,24 @@ def _read_members(packed: bytes) -> dict[str, bytes]:
                 raise EOFError(f"member {info.name} is cut short")
             members[info.name] = data
     return members
+
+
+def _unpack(packed: bytes) -> bytes:
+    """Return the content of exactly one whole zstd frame; its checksum is verified."""
+    unpacker = zstandard.ZstdDecompressor().decompressobj()
+    parts, size = [], 0
+    for start in range(0, len(packed), _CHUNK):
+        if unpacker.eof:
+            raise ValueError("something follows its end")
+        parts.append(unpacker.decompress(packed[start : start + _CHUNK]))
+        size += len(parts[-1])
+        if size > _LARGEST:
+            raise ValueError(f"it unpacks to more than {_LARGEST} bytes")
+    if not unpacker.eof:
+        raise EOFError("it ends too early")
+    if unpacker.unused_data:
+        raise ValueError("something follows its end")
+    return b"".join(parts)
 
 
 def _sync_folder(folder: Path) -> None:

@@ -32,6 +32,8 @@ def wording(error: ErrorDetails) -> str:
             return f"there can be many of these; write [[{at[0]}]] above each"
         case "tuple_type":
             return 'is not a list; write it in brackets, as ["a", "b"]'
+        case "too_short":
+            return "is an empty list; put at least one thing in it"
         case "model_type":
             return f"there is one table of these; write [{at[0]}] above it"
         case "string_pattern_mismatch":

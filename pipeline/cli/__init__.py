@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import errno
+import os
 import signal
 import sys
 from types import FrameType
 
-import click
+import typer
 
 from pipeline.cli import (
     build,
@@ -43,7 +44,13 @@ VERBS = (
     import_,
     schema,
 )
-"""The modules of all verbs; importing one adds it to the application."""
+"""The modules of all verbs, in the order of the help; importing one adds it to the application."""
+
+app.registered_commands.sort(
+    key=lambda verb: [module.__name__ for module in VERBS].index(
+        verb.callback.__module__ if verb.callback is not None else ""
+    )
+)
 
 INTERRUPTED = 130
 """Exit code after ctrl-C or a termination signal, as shells give it."""
@@ -52,17 +59,18 @@ INTERRUPTED = 130
 def main() -> None:
     """Run the command line. A user's error is one line and exit code 2."""
     signal.signal(signal.SIGTERM, _interrupt)
+    # The account of the servers must be able to enter and read what we install.
+    os.umask(0o022)
     try:
         code = app(standalone_mode=False)
     except UserError as error:
         warn(str(error))
         sys.exit(2)
-    except click.ClickException as error:
-        error.show()
+    except typer.TyperException as error:
+        warn(_usage(error))
         sys.exit(2)
-    except (click.Abort, KeyboardInterrupt):
-        warn("stopped; what was measured is kept, run the same command again to go on")
-        sys.exit(INTERRUPTED)
+    except (typer.Abort, KeyboardInterrupt):
+        code = INTERRUPTED
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(1)
@@ -74,7 +82,16 @@ def main() -> None:
             "space and run the same command again, nothing already measured is lost"
         )
         sys.exit(2)
+    if code == INTERRUPTED:  # As typer itself makes it of ctrl-C.
+        warn("stopped; what was measured is kept, run the same command again to go on")
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _usage(error: typer.TyperException) -> str:
+    """Say what is wrong with a command line, in one line."""
+    context = getattr(error, "ctx", None)
+    path = "nightshift" if context is None else context.command_path
+    return f"{error.format_message()} `{path} --help` shows what there is.".lstrip()
 
 
 def _interrupt(_signal: int, _frame: FrameType | None) -> None:

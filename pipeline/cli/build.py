@@ -9,9 +9,9 @@ from pipeline.cli.context import (
     Format,
     FormatOption,
     QuickOption,
-    err,
     out,
     print_json,
+    screen,
 )
 from pipeline.cli.progress import make_watcher
 from pipeline.config import DEFAULT_FILE
@@ -29,7 +29,7 @@ def build_verb(
     Example: nightshift build --quick
     """
     context = Context(config, quick)
-    builds = build_all(context.plan().cells, context.cache, make_watcher(err))
+    builds = build_all(context.plan().cells, context.cache, make_watcher(screen()))
     if form is Format.JSON:
         print_json([build.model_dump(mode="json") for build in builds.values()])
         return

@@ -42,11 +42,21 @@ class Format(StrEnum):
 
 FormatOption = Annotated[Format, typer.Option("--format", help="How results are printed.")]
 
-out = Console(highlight=False, soft_wrap=True)
+# Without emoji: they are written :100:, as is the line of a file.
+out = Console(highlight=False, soft_wrap=True, emoji=False)
 """Results, on standard output."""
 
-err = Console(stderr=True, highlight=False, soft_wrap=True)
+err = Console(stderr=True, highlight=False, soft_wrap=True, emoji=False)
 """Progress and warnings, on standard error."""
+
+
+def screen() -> Console:
+    """Return where progress is shown.
+
+    On a terminal that shows the results too, one console must draw both, or a table would be
+    written across the bar.
+    """
+    return out if out.is_terminal else err
 
 
 class Context:

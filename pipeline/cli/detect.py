@@ -24,7 +24,7 @@ def detect_verb(
     quick: QuickOption = False,
     form: FormatOption = Format.TEXT,
 ) -> None:
-    """Search the series of the plan for changes and put those of one cause together.
+    """Search the series for changes, one regression for each cause.
 
     Example: nightshift detect --format json
     """

@@ -19,13 +19,15 @@ from pipeline.cli.context import (
 from pipeline.config import DEFAULT_FILE
 from pipeline.store.published import import_published, read_published
 
-group = typer.Typer(no_args_is_help=True, help="Take in results that were measured elsewhere.")
+group = typer.Typer()
 app.add_typer(group, name="import")
 
 
-@group.callback()
-def _import() -> None:
+@group.callback(invoke_without_command=True)
+def import_group(context: typer.Context) -> None:
     """Take in results that were measured elsewhere."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
 
 
 @group.command("csv")
@@ -44,7 +46,7 @@ def csv_verb(
 ) -> None:
     """Take a table of absolute values as if it had been measured elsewhere.
 
-    Example: nightshift import csv results/published/2026-02-15-postgres-tproc-c-nopm-absolute.csv
+    Example: nightshift import csv table.csv --line tproc-c --target postgres
     """
     context = Context(config)
     name = line or file.stem

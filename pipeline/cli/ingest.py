@@ -11,9 +11,9 @@ from pipeline.cli.context import (
     Context,
     Format,
     FormatOption,
-    err,
     out,
     print_json,
+    screen,
     warn,
 )
 from pipeline.cli.progress import counting
@@ -33,7 +33,7 @@ def ingest_verb(config: ConfigOption = DEFAULT_FILE, form: FormatOption = Format
 def ingest_all(context: Context) -> IngestReport:
     """Ingest every bundle of the results folder, showing the progress."""
     paths = list(list_bundles(context.bundles))
-    with counting(err, "ingest", len(paths)) as progress:
+    with counting(screen(), "ingest", len(paths)) as progress:
         return context.ingest(paths, progress)
 
 

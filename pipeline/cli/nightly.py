@@ -13,9 +13,9 @@ from pipeline.cli.context import (
     Format,
     FormatOption,
     QuickOption,
-    err,
     out,
     print_json,
+    screen,
 )
 from pipeline.cli.detect import show as show_detected
 from pipeline.cli.notify import notify
@@ -26,7 +26,7 @@ from pipeline.config import DEFAULT_FILE
 from pipeline.execute.discover import discover
 from pipeline.execute.plan import Line, Plan
 from pipeline.model import Cell
-from pipeline.report.relative import relative_to
+from pipeline.report.relative import compared
 from pipeline.report.render import as_text
 from pipeline.report.tables import measured_table
 from pipeline.units import show_duration
@@ -38,7 +38,7 @@ def nightly_verb(
     quick: QuickOption = False,
     form: FormatOption = Format.TEXT,
 ) -> None:
-    """Discover, plan, build, run, ingest, detect, report, notify: a whole night.
+    """Do a whole night: every stage from discover to notify.
 
     What was measured before is not measured again, so a night that was stopped goes on where
     it was.
@@ -56,7 +56,7 @@ def nightly_verb(
         if first_look is not None:
             first_look.look(cell, repetition)
 
-    watcher = make_watcher(err)
+    watcher = make_watcher(screen())
     runs = run_stage(context, plan, watcher, on_bundle)
     detected = detect_all(context.store, plan, context.config.detect)
     save_detected(detected, context.results)
@@ -92,13 +92,15 @@ def _show_tables(context: Context, plan: Plan) -> None:
 def _show_line(context: Context, plan: Plan, line: Line) -> None:
     for workload in plan.workloads():
         table = measured_table(context.store, line, workload, "qps")
-        if table is not None and len(table.columns) > 1:
-            relative = relative_to(table, table.columns[0].label)
-            out.print(as_text(relative, context.config.report))
+        if table is not None:
+            out.print(as_text(compared(table), context.config.report))
 
 
 class _FirstLook:
-    """Shows a line's table as soon as each of its revisions was measured once."""
+    """Shows a line's table as soon as each of its revisions was measured once.
+
+    A line of one revision has nothing to compare, so there is nothing to look at early.
+    """
 
     def __init__(self, context: Context, plan: Plan) -> None:
         self._context, self._plan = context, plan
@@ -112,7 +114,7 @@ class _FirstLook:
             return
         for line in self._plan.lines:
             labels = {revision.label for revision in line.revisions}
-            if line.name not in self._shown and labels <= self._seen:
+            if line.name not in self._shown and len(labels) > 1 and labels <= self._seen:
                 self._shown.add(line.name)
                 out.print("first repetition, two decimals are not to be trusted yet:")
                 _show_line(self._context, self._plan, line)

@@ -25,7 +25,7 @@ def notify_verb(
     quick: QuickOption = False,
     form: FormatOption = Format.TEXT,
 ) -> None:
-    """Write what was detected where it is told: a markdown file for each regression.
+    """Write a markdown file for each regression that was detected.
 
     Example: nightshift notify
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ from rich.progress import (
     TaskProgressColumn,
     TextColumn,
 )
+from rich.table import Column
 from rich.text import Text
 
 from pipeline.execute.watch import Watcher
@@ -71,7 +73,7 @@ class Lines:
         """Print what is run, how far the stage is, and the time left."""
         left = time_left(self._done, self._total, self._clock() - self._began)
         percent = round(100 * self._done / self._total) if self._total else 0
-        remaining = f", {show_duration(left)} left" if left is not None else ""
+        remaining = f", {show_left(left)} left" if left is not None else ""
         self.note(f"{describe(cell, repetition)} ({percent} % done{remaining})")
 
     def step_begins(self, step: Step) -> None:
@@ -92,20 +94,34 @@ class Bars:
     def __init__(self, console: Console) -> None:
         self._progress = Progress(
             TextColumn("{task.description:<6}"),
-            BarColumn(),
+            BarColumn(bar_width=20),
             TaskProgressColumn(),
             _TimeLeft(),
-            TextColumn("{task.fields[doing]}"),
+            # In one line whatever the terminal's width; what is cut off matters least.
+            TextColumn(
+                "{task.fields[doing]}",
+                markup=False,
+                table_column=Column(no_wrap=True, overflow="ellipsis", ratio=1),
+            ),
+            expand=True,
             console=console,
             transient=True,
+            # Results that go to a file must not be drawn into above the bar instead.
+            redirect_stdout=sys.stdout.isatty(),
         )
-        self._task = self._progress.add_task("", visible=False, doing="")
+        self._task = self._progress.add_task("", visible=False, doing="", end=None)
         self._run = ""
 
     def begin(self, stage: str, total: float) -> None:
         """Show the stage's bar."""
         self._progress.reset(
-            self._task, total=total, description=stage, visible=True, doing="", start=True
+            self._task,
+            total=total,
+            description=stage,
+            visible=True,
+            doing="",
+            end=None,
+            start=True,
         )
         self._progress.start()
 
@@ -120,11 +136,15 @@ class Bars:
 
     def step_begins(self, step: Step) -> None:
         """Show the step of it."""
-        self._progress.update(self._task, doing=f"{self._run} {step.name}")
+        self._progress.update(self._task, doing=f"{step.name} on {self._run}")
 
     def advance(self, amount: float) -> None:
-        """Move the bar."""
+        """Move the bar, and estimate anew when it will be full."""
         self._progress.advance(self._task, amount)
+        (task,) = self._progress.tasks
+        elapsed = task.elapsed or 0.0
+        left = time_left(task.completed, task.total or 0.0, elapsed)
+        self._progress.update(self._task, end=None if left is None else elapsed + left)
 
     def end(self) -> None:
         """Take the bar away."""
@@ -133,11 +153,19 @@ class Bars:
 
 
 class _TimeLeft(ProgressColumn):
-    """The time left by the pace since the beginning: steadier than rich's own."""
+    """The time left by the pace since the beginning: steadier than rich's own.
+
+    Between two steps it counts down to the moment that was estimated last.
+    """
 
     def render(self, task: Task) -> Text:
-        left = time_left(task.completed, task.total or 0.0, task.elapsed or 0.0)
-        return Text("" if left is None else f"{show_duration(left)} left")
+        end = task.fields["end"]
+        return Text("" if end is None else f"{show_left(end - (task.elapsed or 0.0))} left")
+
+
+def show_left(seconds: float) -> str:
+    """Write an estimate of the time left; tenths of a second would claim too much."""
+    return show_duration(seconds) if seconds >= 10 else f"{max(round(seconds), 0)}s"
 
 
 def describe(cell: Cell, repetition: int) -> str:

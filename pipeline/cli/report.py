@@ -19,7 +19,7 @@ from pipeline.cli.context import (
 from pipeline.config import DEFAULT_FILE
 from pipeline.execute.plan import Plan
 from pipeline.report.page import write_page
-from pipeline.report.relative import relative_to
+from pipeline.report.relative import compared
 from pipeline.report.render import FORMATS
 from pipeline.report.tables import measured_table
 
@@ -30,7 +30,9 @@ def report_verb(
     quick: QuickOption = False,
     form: FormatOption = Format.TEXT,
 ) -> None:
-    """Write the tables (markdown, CSV, JSON) and the report page into the results folder.
+    """Write the tables and the report page into the results folder.
+
+    Tables are written as markdown, CSV and JSON.
 
     Example: nightshift report
     """
@@ -55,7 +57,7 @@ def write_report(context: Context, plan: Plan) -> list[Path]:
             measured = measured_table(context.store, line, workload, "qps")
             if measured is None:
                 continue
-            table = relative_to(measured, measured.columns[0].label)
+            table = compared(measured)
             for form, render in FORMATS.items():
                 name = f"{line.name}-{workload.name}-{workload.scale.clients}c.{endings[form]}"
                 path = folder / name

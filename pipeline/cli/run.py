@@ -11,9 +11,9 @@ from pipeline.cli.context import (
     Format,
     FormatOption,
     QuickOption,
-    err,
     out,
     print_json,
+    screen,
 )
 from pipeline.cli.progress import make_watcher
 from pipeline.cli.stages import run_stage
@@ -39,7 +39,7 @@ def run_verb(
         if form is Format.TEXT:
             out.print(str(path), markup=False)
 
-    run_stage(context, context.plan(), make_watcher(err), keep)
+    run_stage(context, context.plan(), make_watcher(screen()), keep)
     if form is Format.JSON:
         print_json([str(path) for path in paths])
     elif not paths:

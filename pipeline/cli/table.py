@@ -11,7 +11,8 @@ from pipeline.cli.app import app
 from pipeline.cli.context import ConfigOption, Context, QuickOption, out
 from pipeline.config import DEFAULT_FILE
 from pipeline.errors import UserError, meant
-from pipeline.report.relative import Table, relative_to
+from pipeline.model import METRICS
+from pipeline.report.relative import Table, compared
 from pipeline.report.render import FORMATS, as_text
 from pipeline.report.tables import imported_table, measured_table
 from pipeline.store.queries import imported_lines
@@ -51,11 +52,13 @@ def table_verb(
     """
     context = Context(config, quick)
     tables = _tables(context, line, metric)
+    if not any(table.groups for table in tables):
+        raise UserError(f"nothing was measured in the metric {metric!r}; {meant(metric, METRICS)}")
     if base and not line:
         # A base belongs to some of the lines; the others have nothing to say about it.
         tables = [t for t in tables if any(base in (c.label, c.name) for c in t.columns)] or tables
     if not absolute:
-        tables = [relative_to(table, base or table.columns[0].label) for table in tables]
+        tables = [compared(table, base) for table in tables]
     settings = context.config.report
     if form is TableFormat.JSON:
         rendered = ",\n".join(FORMATS["json"](table, settings, decimals) for table in tables)
@@ -84,5 +87,5 @@ def _tables(context: Context, line: str, metric: str) -> list[Table]:
         if (table := measured_table(context.store, planned, workload, metric)) is not None
     ]
     if not tables:
-        raise UserError("nothing was measured yet; run `nightshift nightly`")
+        raise UserError("nothing of this plan was measured yet; run `nightshift nightly`")
     return tables

@@ -9,6 +9,7 @@ from pathlib import Path
 from pipeline.errors import UserError
 from pipeline.model import Revision
 from pipeline.sources import source_for
+from pipeline.sources.cached import HOUR
 from pipeline.targets import find_target
 
 _FILE = "discovered.json"
@@ -17,15 +18,19 @@ Discovered = Mapping[str, tuple[Revision, ...]]
 """The revisions of each target, oldest first."""
 
 
-def discover(targets: Sequence[str], cache: Path, results: Path) -> Discovered:
+def discover(
+    targets: Sequence[str], cache: Path, results: Path, *, refresh: bool = False
+) -> Discovered:
     """Ask each target's source for its releases and remember the answer in ``results``.
 
+    A source that was asked within the last hour is not asked again, unless ``refresh`` is set.
     Raises UserError when a source cannot be reached and nothing is remembered of it.
     """
     found: dict[str, tuple[Revision, ...]] = {}
     for name in dict.fromkeys(targets):
         target = find_target(name)
-        found[name] = target.revisions(source_for(target.coordinates, cache).versions())
+        source = source_for(target.coordinates, cache, max_age=0.0 if refresh else HOUR)
+        found[name] = target.revisions(source.versions())
     results.mkdir(parents=True, exist_ok=True)
     remembered = {
         name: [revision.model_dump(mode="json") for revision in revisions]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from pipeline.markdown import cell
 from pipeline.model import METRICS, Regression, Shift
 
 _HEADER = "<!-- nightshift regression {fingerprint} -->"
@@ -14,8 +16,8 @@ _HEADER = "<!-- nightshift regression {fingerprint} -->"
 def issue_name(regression: Regression) -> str:
     """Return the file name: the line, the first revision at the new level, the identity."""
     kind = "regression" if regression.worse else "improvement"
-    first = regression.first_bad.replace("/", "-")
-    return f"{regression.line}-{first}-{kind}-{regression.fingerprint}.md"
+    place = re.sub(r"[^A-Za-z0-9._-]+", "-", f"{regression.line}-{regression.first_bad}")
+    return f"{place}-{kind}-{regression.fingerprint}.md"
 
 
 def issue_text(regression: Regression, reproduce: str) -> str:
@@ -32,12 +34,8 @@ def issue_text(regression: Regression, reproduce: str) -> str:
         f"{worst.series.step} {worst.effect:+.1%} {worst.series.metric}",
         "",
         f"- line: {regression.line}",
-        f"- last good: {regression.last_good}"
-        if regression.worse
-        else f"- before: {regression.last_good}",
-        f"- first bad: {regression.first_bad}"
-        if regression.worse
-        else f"- since: {regression.first_bad}",
+        f"- {'last good' if regression.worse else 'before'}: {regression.last_good}",
+        f"- {'first bad' if regression.worse else 'since'}: {regression.first_bad}",
         f"- state: {regression.state.value}",
         f"- series that changed: {len(regression.shifts)}, in {steps} "
         f"step{'s' if steps > 1 else ''}",
@@ -79,9 +77,10 @@ def write_issues(
 
 
 def _row(shift: Shift) -> str:
-    unit = METRICS[shift.series.metric].unit if shift.series.metric in METRICS else ""
+    known = METRICS.get(shift.series.metric)
+    metric = shift.series.metric + (f" ({known.unit})" if known is not None else "")
     return (
-        f"| {shift.series.step} | {shift.series.metric} ({unit}) | {shift.before:.5g} | "
+        f"| {cell(shift.series.step)} | {cell(metric)} | {shift.before:.5g} | "
         f"{shift.after:.5g} | {shift.effect:+.1%} | {shift.effect_low:+.1%} to "
         f"{shift.effect_high:+.1%} | {shift.pvalue:.2g} |"
     )

@@ -11,10 +11,11 @@ from pipeline.store.queries import Row
 
 
 class Column(Frozen):
-    """One revision of a table: its label on the line, and its published name."""
+    """One revision of a table: its label on the line, its published name, and its DBMS."""
 
     label: str
     name: str
+    target: str = ""
 
 
 class TableRow(Frozen):
@@ -114,6 +115,16 @@ def relative_to(table: Table, base: str) -> Table:
             ),
         }
     )
+
+
+def compared(table: Table, base: str = "") -> Table:
+    """Return the table relative to a base, by default its first column.
+
+    A table of one column has nothing to compare with and stays absolute. Raises UserError for
+    an unknown base.
+    """
+    relative = relative_to(table, base or table.columns[0].label)
+    return relative if relative.columns else table
 
 
 def _medians(

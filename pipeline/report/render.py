@@ -9,6 +9,7 @@ from collections.abc import Callable
 from rich.text import Text
 
 from pipeline.config import ReportSection
+from pipeline.markdown import cell
 from pipeline.model import METRICS, Direction
 from pipeline.report.relative import Table
 
@@ -79,29 +80,35 @@ def as_markdown(table: Table, settings: ReportSection, decimals: int | None = No
     relative = table.base is not None
     marks = {WORSE: "**", BETTER: "*", "": ""}
     heads = [f"col-{number}" for number in range(1, len(table.columns) + 1)]
-    lines = [f"### {table.title}: {table.metric}{_unit(table.metric)}", ""]
+    lines = [f"### {cell(table.title)}: {table.metric}{_unit(table.metric)}", ""]
     if table.base is not None:
-        lines += [f"Relative to: {table.base.name}", ""]
-    lines += [f"- {head}: {column.name}" for head, column in zip(heads, table.columns, strict=True)]
+        lines += [f"Relative to: {cell(table.base.name)}", ""]
+    lines += [
+        f"- {head}: {cell(column.name)}" for head, column in zip(heads, table.columns, strict=True)
+    ]
     for group in table.groups:
-        lines += ["", f"| {' | '.join(heads)} | {group.name} |"]
+        lines += ["", f"| {' | '.join(heads)} | {cell(group.name)} |"]
         lines.append("| " + "---: | " * len(heads) + ":--- |")
         for row in group.rows:
             cells = []
             for value in row.values:
                 mark = marks[colour_of(table.metric, value, settings)] if relative else ""
                 cells.append(f"{mark}{format_value(value, relative, decimals)}{mark}")
-            lines.append(f"| {' | '.join(cells)} | {row.step} |")
+            lines.append(f"| {' | '.join(cells)} | {cell(row.step)} |")
     return "\n".join([*lines, ""])
 
 
 def as_csv(table: Table, settings: ReportSection, decimals: int | None = None) -> str:
-    """Return comment lines, then a row per step with its group first; exact values."""
+    """Return comment lines, then a row per step; exact values.
+
+    An absolute table in this form can be imported again.
+    """
     out = io.StringIO()
     out.write(f"# title: {table.title}\n# metric: {table.metric}\n")
     out.write(f"# kind: {'absolute' if table.base is None else 'relative'}\n")
     if table.base is not None:
         out.write(f"# base: {table.base.name}\n")
+    out.write(_targets(table))
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(["step", "group", *(column.name for column in table.columns)])
     for group in table.groups:
@@ -121,6 +128,15 @@ FORMATS: dict[str, Callable[[Table, ReportSection, int | None], str]] = {
     "json": as_json,
 }
 """The written formats by name; text is for the terminal and has colours."""
+
+
+def _targets(table: Table) -> str:
+    """Say of which DBMS the columns are, as the import of published tables reads it."""
+    targets = {column.name: column.target for column in table.columns if column.target}
+    if len(set(targets.values())) > 1:
+        pairs = "; ".join(f"{name}={target}" for name, target in targets.items())
+        return f"# column-targets: {pairs}\n"
+    return "".join(f"# target: {target}\n" for target in set(targets.values()))
 
 
 def _unit(metric: str) -> str:

@@ -55,5 +55,9 @@ def imported_table(store: Engine, line: str, metric: str) -> Table:
 
 
 def _columns(labels: Sequence[str], found: Sequence[RunRow]) -> list[Column]:
-    names = {run.revision: run.name for run in found}
-    return [Column(label=label, name=names[label]) for label in labels if label in names]
+    by_label = {run.revision: run for run in found}
+    return [
+        Column(label=label, name=by_label[label].name, target=by_label[label].target)
+        for label in labels
+        if label in by_label
+    ]

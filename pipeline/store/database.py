@@ -11,7 +11,7 @@ from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from alembic.util import CommandError
 from sqlalchemy import Connection, Engine, create_engine, event
-from sqlalchemy.engine import make_url
+from sqlalchemy.engine import ExceptionContext, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 
 from pipeline.errors import UserError, first_line
@@ -28,8 +28,10 @@ def open_store(url: str) -> Engine:
         if parsed.get_backend_name() == "sqlite" and parsed.database:
             Path(parsed.database).parent.mkdir(parents=True, exist_ok=True)
         engine = create_engine(parsed)
+        event.listen(engine, "handle_error", _explain)
         if engine.dialect.name == "sqlite":
             event.listen(engine, "connect", _prepare_sqlite)
+            event.listen(engine, "begin", _begin_sqlite)
         with engine.begin() as connection:
             _migrate(connection)
     except (ArgumentError, NoSuchModuleError, ImportError) as error:
@@ -69,6 +71,33 @@ def _migrate(connection: Connection) -> None:
 
 
 def _prepare_sqlite(connection: Any, _record: object) -> None:
-    """Write-ahead logging survives a kill; foreign keys are off in SQLite unless asked for."""
+    """Write-ahead logging survives a kill; foreign keys are off in SQLite unless asked for.
+
+    The driver would begin transactions by itself, but not before statements that make or drop
+    tables: a killed migration or rebuild would leave half of them.
+    """
+    connection.isolation_level = None
     for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON"):
         connection.execute(f"PRAGMA {pragma}")
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    connection.exec_driver_sql("BEGIN")
+
+
+def _explain(context: ExceptionContext) -> None:
+    """Say what to do about a SQLite file that is damaged or cannot grow, whoever met it."""
+    cause = context.original_exception
+    name = getattr(cause, "sqlite_errorname", "")
+    file = context.engine.url.database if context.engine is not None else None
+    if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
+        raise UserError(
+            f"the store {file} is damaged ({first_line(cause)}); everything in it comes from the "
+            f"bundles: move {file} away, with its -wal and -shm files if there are any, and run "
+            "`nightshift rebuild`"
+        ) from cause
+    if name.startswith("SQLITE_FULL"):
+        raise UserError(
+            f"the disk that holds the store {file} is full; free some space and run the same "
+            "command again, nothing measured is lost"
+        ) from cause

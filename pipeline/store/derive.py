@@ -46,7 +46,9 @@ def _variance(timeline: Sequence[TimePoint]) -> dict[str, float]:
     spacing = [b.at - a.at for a, b in itertools.pairwise(timeline)]
     longest, current = 0.0, 0.0
     for rate, seconds in zip(rates, [spacing[0], *spacing], strict=True):
-        current = current + seconds if rate < STALL * median else 0.0
+        # Where most seconds stand still, the median is zero and nothing is below it.
+        stalled = rate < STALL * median or rate == 0
+        current = current + seconds if stalled else 0.0
         longest = max(longest, current)
     # Not statistics.stdev: its exact fractions take a hundred times as long.
     variance = sum((rate - mean) ** 2 for rate in rates) / (len(rates) - 1)
@@ -71,16 +73,18 @@ def _hardware(samples: Sequence[Sample], throughput: float) -> dict[str, float]:
     seconds = last.at - first.at
     if seconds <= 0:
         return {}
+    # A counter that went back was reset and says nothing.
     grown = {
         name: value - first.values[name]
         for name, value in last.values.items()
-        if name in first.values
+        if name in first.values and value >= first.values[name]
     }
     rates: dict[str, float] = {}
-    if grown.get("host.total", 0.0) > 0:
-        busy = grown["host.user"] + grown["host.system"]
-        rates["cpu/s"] = 100.0 * busy / grown["host.total"]
-        rates["steal"] = 100.0 * grown["host.steal"] / grown["host.total"]
+    if total := grown.get("host.total"):
+        if "host.user" in grown and "host.system" in grown:
+            rates["cpu/s"] = 100.0 * (grown["host.user"] + grown["host.system"]) / total
+        if "host.steal" in grown:
+            rates["steal"] = 100.0 * grown["host.steal"] / total
     for name, counter, scale in (
         ("cs/s", "host.cs", 1.0),
         ("r/s", "disk.reads", 1.0),

@@ -3,25 +3,33 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-from sqlalchemy import Connection, Engine, Table, insert, select
+import psycopg
+from sqlalchemy import Engine
 from sqlalchemy.exc import DBAPIError
 
-from pipeline.bundle import SUFFIX, Bundle, BundleError, DamagedBundleError, read_bundle
+from pipeline.bundle import (
+    SUFFIX,
+    Bundle,
+    BundleError,
+    DamagedBundleError,
+    NewerBundleError,
+    read_bundle,
+)
 from pipeline.errors import UserError, first_line
-from pipeline.model import Manifest, Origin, StepRecord, StepStatus, digest
+from pipeline.model import Origin, StepStatus
 from pipeline.probes.base import load_samples
-from pipeline.store import schema
 from pipeline.store.derive import measurements
+from pipeline.store.write import StepValues, Writer
 from pipeline.workloads import find_family
+from pipeline.workloads.base import Family, UnknownStepError
 
-SETTINGS_MEMBER = "settings.json"
 VALUES_MEMBER = "values.json"
-"""Members of a bundle that are not under a step's folder. Imported bundles have values."""
+"""The member of an imported bundle that holds its values: step -> metric -> value."""
 
 _BATCH = 50
 """Bundles per transaction: few enough to lose nothing worth a word when killed."""
@@ -48,208 +56,81 @@ def ingest(
     report = IngestReport()
     try:
         with engine.connect() as connection:
-            writer = _Writer(connection)
+            writer = Writer(connection)
             for count, path in enumerate(paths, start=1):
                 _take(writer, path, report)
                 progress()
                 if count % _BATCH == 0:
                     connection.commit()
             connection.commit()
-    except DBAPIError as error:
+    except (DBAPIError, psycopg.Error) as error:
+        cause = getattr(error, "orig", None) or error
         raise UserError(
-            f"the store failed while taking bundles ({first_line(error.orig or error)}); nothing "
-            "measured is lost, mend it and run `nightshift ingest` again"
+            f"the store failed while taking bundles ({first_line(cause)}); nothing measured is "
+            "lost, mend it and run `nightshift ingest` again"
         ) from error
     return report
 
 
-def _take(writer: _Writer, path: Path, report: IngestReport) -> None:
-    if writer.knows(path):
+def _take(writer: Writer, path: Path, report: IngestReport) -> None:
+    if writer.knows(path.name.removesuffix(SUFFIX)):
         report.known += 1
         return
     try:
         bundle = read_bundle(path)
-        steps = list(_step_values(bundle))
+        steps = list(_steps(bundle))
     except BundleError as error:
         report.refused.append(error)
-        return
-    except (ValueError, KeyError) as error:
+    except UnknownStepError as error:
+        report.refused.append(
+            NewerBundleError(path, f"needs a newer nightshift ({error}); upgrade to use it")
+        )
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        # Whole and verified, and yet not what this version of the layout holds.
         report.refused.append(
             DamagedBundleError(path, f"cannot be understood: {first_line(error)}")
         )
-        return
-    report.measurements += writer.write(bundle, steps)
-    report.taken += 1
+    else:
+        report.measurements += writer.write(bundle, steps)
+        report.taken += 1
 
 
-@dataclass(frozen=True)
-class _StepValues:
-    record: StepRecord
-    status: StepStatus
-    note: str
-    values: Mapping[str, float]
-    timeline: list[list[float | None]]
-
-
-def _step_values(bundle: Bundle) -> Iterable[_StepValues]:
+def _steps(bundle: Bundle) -> Iterator[StepValues]:
+    """Yield every step of a bundle with its values; raises one of what _take expects."""
     manifest = bundle.manifest
     if manifest.origin is Origin.IMPORTED:
         published = json.loads(bundle.files[VALUES_MEMBER])
         for record in manifest.steps:
-            yield _StepValues(record, record.status, record.note, published[record.step.name], [])
+            values = dict(published[record.step.name])
+            if not all(math.isfinite(value) for value in values.values()):
+                raise ValueError(f"a value of {record.step.name} is not a number")
+            yield StepValues(record.step, record.status, record.note, values, [])
         return
-    family = find_family(manifest.workload.family)
+    family = _family(bundle)
     for record in manifest.steps:
         if record.status is not StepStatus.OK:
-            yield _StepValues(record, record.status, record.note, {}, [])
+            yield StepValues(record.step, record.status, record.note, {}, [])
             continue
         text = bundle.files[f"{record.folder}/stdout.txt"].decode(errors="replace")
         try:
             output = family.parse(record.step, manifest.workload, text)
+        except UnknownStepError:
+            raise
         except ValueError as error:
-            yield _StepValues(record, StepStatus.FAILED, first_line(error), {}, [])
+            yield StepValues(record.step, StepStatus.FAILED, first_line(error), {}, [])
             continue
         samples = list(load_samples(bundle.files.get(f"{record.folder}/samples.jsonl", b"")))
-        yield _StepValues(
-            record,
+        yield StepValues(
+            record.step,
             StepStatus.OK,
             record.note,
             measurements(output, samples, record.database_bytes),
-            [[p.at, p.ops_per_second, p.latency_ms] for p in output.timeline],
+            [(p.at, p.ops_per_second, p.latency_ms) for p in output.timeline],
         )
 
 
-class _Writer:
-    """Writes bundles as rows on one connection, remembering the ids it has met."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-        self._ids: dict[tuple[str, str], int] = {}
-        rows = connection.execute(select(schema.run.c.run_id))
-        self._runs = {str(row.run_id) for row in rows}
-
-    def knows(self, path: Path) -> bool:
-        return path.name.removesuffix(SUFFIX) in self._runs
-
-    def write(self, bundle: Bundle, steps: Sequence[_StepValues]) -> int:
-        """Write one bundle and return how many measurements that was."""
-        run = self._write_run(bundle)
-        if not steps:
-            return 0
-        # One statement for all steps; their ids come back in the order of the rows.
-        written = self._connection.execute(
-            insert(schema.step_run).returning(schema.step_run.c.id, sort_by_parameter_order=True),
-            [
-                {
-                    "run": run,
-                    "step": self._step_id(step.record),
-                    "place": place,
-                    "status": step.status.value,
-                    "note": step.note,
-                    "timeline": step.timeline,
-                }
-                for place, step in enumerate(steps)
-            ],
-        ).scalars()
-        rows = [
-            {"step_run": step_run, "metric": self._metric_id(name), "value": value}
-            for step_run, step in zip(written, steps, strict=True)
-            for name, value in step.values.items()
-        ]
-        if rows:
-            self._connection.execute(insert(schema.measurement), rows)
-        self._runs.add(bundle.manifest.run_id)
-        return len(rows)
-
-    def _write_run(self, bundle: Bundle) -> int:
-        head = bundle.manifest
-        return self._insert(
-            schema.run,
-            {
-                "run_id": head.run_id,
-                "bundle_sha256": bundle.sha256,
-                "origin": head.origin.value,
-                "cell_key": head.cell_key,
-                "repetition": head.repetition,
-                "target": head.revision.target,
-                "revision": head.revision.label,
-                "revision_order": list(head.revision.order),
-                "line": head.line,
-                "started_at": head.started_at,
-                "ended_at": head.ended_at,
-                **self._shared_ids(head),
-                "settings_id": self._settings_id(bundle),
-            },
-        )
-
-    def _shared_ids(self, head: Manifest) -> dict[str, int]:
-        build, config, workload = head.build, head.config, head.workload
-        described = build.model_dump(mode="json")
-        return {
-            "build_id": self._shared(
-                schema.build,
-                digest(described),
-                {
-                    "target": build.target,
-                    "version": build.version,
-                    "options": build.options,
-                    "program_hash": build.hash,
-                    "provenance": described["provenance"],
-                },
-            ),
-            "config_id": self._shared(
-                schema.config,
-                digest(config.model_dump(mode="json")),
-                {"family": config.family, "name": config.name, "text": config.text},
-            ),
-            "machine_id": self._shared(
-                schema.machine,
-                digest(head.machine.model_dump(mode="json")),
-                {
-                    "machine_class": head.machine.machine_class,
-                    "fingerprint": head.machine.model_dump(mode="json"),
-                },
-            ),
-            "workload_id": self._shared(
-                schema.workload,
-                workload.hash,
-                {
-                    "family": workload.family,
-                    "name": workload.name,
-                    "version": workload.version,
-                    "clients": workload.scale.clients,
-                    "definition": workload.model_dump(mode="json"),
-                },
-            ),
-        }
-
-    def _settings_id(self, bundle: Bundle) -> int | None:
-        raw = bundle.files.get(SETTINGS_MEMBER)
-        if raw is None:
-            return None
-        variables = json.loads(raw)
-        return self._shared(schema.settings, digest(variables), {"variables": variables})
-
-    def _step_id(self, record: StepRecord) -> int:
-        row = record.step.model_dump()
-        return self._identified(schema.step, digest(row), row, match=row)
-
-    def _metric_id(self, name: str) -> int:
-        return self._identified(schema.metric, name, {"name": name}, match={"name": name})
-
-    def _shared(self, table: Table, key: str, row: Mapping[str, Any]) -> int:
-        return self._identified(table, key, {"hash": key, **row}, match={"hash": key})
-
-    def _identified(
-        self, table: Table, key: str, row: Mapping[str, Any], match: Mapping[str, Any]
-    ) -> int:
-        """Return the id of the row that matches, inserting it when there is none."""
-        if (table.name, key) not in self._ids:
-            wanted = select(table.c.id).where(*(table.c[name] == match[name] for name in match))
-            found = self._connection.execute(wanted).scalar()
-            self._ids[table.name, key] = self._insert(table, row) if found is None else int(found)
-        return self._ids[table.name, key]
-
-    def _insert(self, table: Table, row: Mapping[str, Any]) -> int:
-        added = insert(table).values(**row).returning(table.c.id)
-        return int(self._connection.execute(added).scalar_one())
+def _family(bundle: Bundle) -> Family:
+    try:
+        return find_family(bundle.manifest.workload.family)
+    except KeyError as error:
+        raise UnknownStepError(error.args[0]) from error

@@ -22,6 +22,10 @@ from pipeline.store.schema import (
     workload,
 )
 
+_OLDEST_FIRST = (run.c.started_at, run.c.run_id)
+"""The order of runs. Not that of their ids: those follow the order of ingest, which a rebuild
+does not keep."""
+
 
 class Row(NamedTuple):
     """One measurement with everything that places it."""
@@ -133,7 +137,7 @@ def rows(
         .join(config, config.c.id == run.c.config_id)
         .join(machine, machine.c.id == run.c.machine_id)
         .join(workload, workload.c.id == run.c.workload_id)
-        .order_by(run.c.id, step_run.c.place, measurement.c.metric)
+        .order_by(*_OLDEST_FIRST, step_run.c.place, metric.c.name)
     )
     if metrics:
         # By id, so that only these rows of the large table are read.
@@ -169,7 +173,7 @@ def outcomes(
         .join(step_run, step_run.c.run == run.c.id)
         .join(step, step.c.id == step_run.c.step)
         .join(workload, workload.c.id == run.c.workload_id)
-        .order_by(run.c.id, step_run.c.place)
+        .order_by(*_OLDEST_FIRST, step_run.c.place)
     )
     wanted = _of_runs(wanted, workloads, target, None, revisions)
     with engine.connect() as connection:
@@ -205,7 +209,7 @@ def runs(
         .join(config, config.c.id == run.c.config_id)
         .join(machine, machine.c.id == run.c.machine_id)
         .join(workload, workload.c.id == run.c.workload_id)
-        .order_by(run.c.id)
+        .order_by(*_OLDEST_FIRST)
     )
     wanted = _of_runs(wanted, workloads, target, None, ())
     with engine.connect() as connection:

@@ -25,6 +25,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
+
 class UtcDateTime(TypeDecorator[datetime]):
     """A moment in UTC. SQLite forgets the zone; this puts it back."""
 

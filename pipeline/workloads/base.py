@@ -68,7 +68,11 @@ class Family(Protocol):
         ...
 
     def parse(self, step: Step, workload: Workload, text: str) -> StepOutput:
-        """Read a step's output. Raises ValueError, in a sentence, when it is not whole."""
+        """Read a step's output.
+
+        Raises ValueError, in a sentence, when it is not whole, and its kind UnknownStepError
+        for a step that the family does not have.
+        """
         ...
 
     def tools(self) -> dict[str, str]:

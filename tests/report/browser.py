@@ -66,13 +66,18 @@ class Browser:
                 result: dict[str, Any] = answer["result"]
                 return result
 
-    def open(self, path: Path, *, width: int = 1400, height: int = 1000, dark: bool = False) -> None:
+    def open(
+        self, path: Path, *, width: int = 1400, height: int = 1000, dark: bool = False
+    ) -> None:
         """Open a file in a window of a size and wait until its scripts have run."""
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.send("Emulation.setEmulatedMedia", features=[scheme])
         self.send(
             "Emulation.setDeviceMetricsOverride",
-            width=width, height=height, deviceScaleFactor=1, mobile=False,
+            width=width,
+            height=height,
+            deviceScaleFactor=1,
+            mobile=False,
         )
         self.events.clear()
         self.send("Page.navigate", url=path.as_uri())

@@ -154,7 +154,9 @@ def make_store(
                 folder / "bundles",
                 manifest,
                 {
-                    VALUES_MEMBER: json.dumps({s.name: values.get(s.name, {}) for s in steps}).encode(),
+                    VALUES_MEMBER: json.dumps(
+                        {s.name: values.get(s.name, {}) for s in steps}
+                    ).encode(),
                     "settings.json": json.dumps(_settings(cell.revision, repetition)).encode(),
                 },
             )
@@ -171,9 +173,7 @@ def _add_timelines(store: Engine, seconds: int, drawn: random.Random) -> None:
     with store.begin() as connection:
         ids = connection.execute(select(schema.step_run.c.id, schema.step_run.c.status)).all()
         for row in ids:
-            points = [
-                [float(at), 4000 * drawn.gauss(1, 0.03), 0.2] for at in range(1, seconds + 1)
-            ]
+            points = [[float(at), 4000 * drawn.gauss(1, 0.03), 0.2] for at in range(1, seconds + 1)]
             connection.execute(
                 update(schema.step_run)
                 .where(schema.step_run.c.id == row.id)

@@ -4,35 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from pipeline.config import ReportSection
 from pipeline.model import Regression, Shift
-from pipeline.report.page.charts import Charts, medians
-from pipeline.report.page.data import TABLE_METRICS, THROUGHPUT, LineData, Setup, SetupData, StepData
-from pipeline.report.page.wording import (
-    Anchors,
-    counted,
-    figure,
-    help_of,
-    percent,
-    unit_of,
-)
+from pipeline.report.page.charts import Charts
+from pipeline.report.page.data import TABLE_METRICS, LineData, Setup, SetupData
+from pipeline.report.page.steps import Cell, StepView, failures_of, ratio_cell, view_step
+from pipeline.report.page.wording import Anchors, counted, figure, help_of, unit_of
 from pipeline.report.relative import Column, absolute_table, relative_to
-from pipeline.report.render import BETTER, WORSE, colour_of
-
-Tone = Literal["", "worse", "better", "failed"]
-_TONES: Mapping[str, Tone] = {WORSE: "worse", BETTER: "better"}
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """A cell of a table: its text, what it means, and what is said on pointing at it."""
-
-    text: str
-    tone: Tone = ""
-    title: str = ""
-    failed: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,52 +34,6 @@ class RelativeView:
     base: str
     columns: tuple[Column, ...]
     groups: tuple[tuple[str, tuple[Ratios, ...]], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class RevisionRow:
-    """One revision of a step's table: how many repetitions, then a cell for each metric."""
-
-    position: int
-    revision: str
-    base: bool
-    runs: Cell
-    relative: Cell
-    cells: tuple[Cell, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class MetricHead:
-    """The head of a metric's column."""
-
-    name: str
-    short: str
-    unit: str
-    help: str
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """A change point, as it is named beside a step's heading."""
-
-    text: str
-    worse: bool
-
-
-@dataclass(frozen=True, slots=True)
-class StepView:
-    """The section of one step."""
-
-    anchor: str
-    name: str
-    group: str
-    unit: str
-    heads: tuple[MetricHead, ...]
-    rows: tuple[RevisionRow, ...]
-    zero: tuple[str, ...]
-    marks: tuple[Mark, ...]
-    failed: int
-    measured: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +97,7 @@ def view_lines(
                 key = (line.line.name, part.setup, step.step.name)
                 found = sorted(shifts.get(key, ()), key=lambda shift: shift.position)
                 charts.add(places[key], number, step, found, line.labels.index(base))
-                steps.append(_step(places[key], step, found, line.labels, measured, settings))
+                steps.append(view_step(places[key], step, found, line.labels, measured, settings))
             setups.append(
                 SetupView(
                     anchor=anchors.new(line.line.name, part.setup.workload),
@@ -227,14 +160,14 @@ def _relative(
     for step in part.steps:
         name = step.step.name
         values = ratios.get(name, (None,) * len(relative.columns))
-        failures = _failures(step)
+        failures = failures_of(step)
         groups.setdefault(step.step.group, []).append(
             Ratios(
                 step=name,
                 anchor=places[line.line.name, part.setup, name],
                 base=_value_cell(bases.get(name), measured[0], failures),
                 cells=tuple(
-                    _ratio_cell(metric, value, settings, failures.get(column.label, ""))
+                    ratio_cell(metric, value, settings, failures.get(column.label, ""))
                     for column, value in zip(relative.columns, values, strict=True)
                 ),
             )
@@ -249,97 +182,8 @@ def _relative(
     )
 
 
-def _failures(step: StepData) -> dict[str, str]:
-    """Return ``1 of 3 failed`` for each revision in which the step failed."""
-    failed: dict[str, int] = {}
-    total: dict[str, int] = {}
-    for run in step.runs:
-        total[run.revision] = total.get(run.revision, 0) + 1
-        if run.failed:
-            failed[run.revision] = failed.get(run.revision, 0) + 1
-    return {label: f"{count} of {total[label]} failed" for label, count in failed.items()}
-
-
 def _value_cell(value: float | None, label: str, failures: Mapping[str, str]) -> Cell:
     failed = failures.get(label, "")
     if value is None:
         return Cell("failed", "failed", failed) if failed else Cell("–", title="not measured")
     return Cell(figure(value), failed=failed)
-
-
-def _ratio_cell(metric: str, ratio: float | None, settings: ReportSection, failed: str) -> Cell:
-    if ratio is None:
-        return Cell("failed", "failed", failed) if failed else Cell("–", title="nothing to compare")
-    tone = _TONES.get(colour_of(metric, ratio, settings), "")
-    # The limits are held against all digits: 0.95 may be either side of 0.95.
-    return Cell(f"{ratio:.2f}", tone, title=f"{ratio:.4f}", failed=failed)
-
-
-def _step(
-    anchor: str,
-    data: StepData,
-    shifts: Sequence[Shift],
-    labels: Sequence[str],
-    measured: Sequence[str],
-    settings: ReportSection,
-) -> StepView:
-    values = {name: medians(data, name, len(labels)) for name in data.metrics()}
-    # A column of nothing but zeros is said in words: the width is needed.
-    zero = tuple(
-        name for name, column in values.items() if name != THROUGHPUT and not any(column)
-    )
-    heads = [name for name in values if name not in zero]
-    failures = _failures(data)
-    counts = {label: 0 for label in labels}
-    for run in data.runs:
-        counts[run.revision] += not run.failed
-    base = labels.index(measured[0])
-    qps = values.get(THROUGHPUT, [None] * len(labels))
-    began = {(shift.series.metric, shift.position): shift for shift in shifts}
-    rows = []
-    for label in measured:
-        at = labels.index(label)
-        before, here = qps[base], qps[at]
-        failed = failures.get(label, "")
-        rows.append(
-            RevisionRow(
-                position=at,
-                revision=label,
-                base=at == base,
-                runs=Cell(str(counts[label]), failed=failed),
-                relative=_ratio_cell(
-                    THROUGHPUT,
-                    here / before if here is not None and before else None,
-                    settings,
-                    "" if here is not None else failed,
-                ),
-                cells=tuple(
-                    _metric_cell(values[name][at], began.get((name, at))) for name in heads
-                ),
-            )
-        )
-    return StepView(
-        anchor=anchor,
-        name=data.step.name,
-        group=data.step.group,
-        unit=data.step.unit,
-        heads=tuple(
-            MetricHead(name, name.replace("latency_", ""), unit_of(name), help_of(name))
-            for name in heads
-        ),
-        rows=tuple(rows),
-        zero=zero,
-        marks=tuple(
-            Mark(f"{shift.series.metric} {percent(shift.effect)} at {shift.first_bad}", shift.worse)
-            for shift in shifts
-        ),
-        failed=len(data.failed()),
-        measured=bool(heads),
-    )
-
-
-def _metric_cell(value: float | None, shift: Shift | None) -> Cell:
-    if shift is None:
-        return Cell(figure(value))
-    title = f"change point: {percent(shift.effect)} from here on"
-    return Cell(figure(value), "worse" if shift.worse else "better", title)

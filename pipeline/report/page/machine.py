@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from pipeline.report.page.data import LineData
 from pipeline.report.page.wording import counted, moment
@@ -169,7 +170,7 @@ def view_settings(
                 configs=", ".join(dict.fromkeys(run.config for run in part.runs)),
                 steps=tuple(
                     difference(before, after, old, new)
-                    for (before, old), (after, new) in zip(seen, seen[1:], strict=False)
+                    for (before, old), (after, new) in pairwise(seen)
                 ),
                 missing=tuple(label for label, run in first.items() if run.settings_id is None),
             )

@@ -13,7 +13,7 @@
 
   const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   // Chart texts are a kind of HTML to the library; names and notes are only text.
-  const plain = (text) =>
+  const plain = (text) => nothing.at.all +
     String(text).replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
   const element = (tag, className, text) => {
     const made = document.createElement(tag);

@@ -34,8 +34,10 @@ Places = Mapping[tuple[str, Setup, str], str]
 
 @dataclass(frozen=True, slots=True)
 class ShiftView:
-    """One changed series of a finding. ``low``, ``mid`` and ``high`` are percents of a plot's
-    width, 50 being no change."""
+    """One changed series of a finding.
+
+    ``low``, ``mid`` and ``high`` are percents of a plot's width, 50 being no change.
+    """
 
     step: str
     anchor: str
@@ -139,11 +141,12 @@ def sentence(detected: Detected) -> str:
     return f"{text[0].upper()}{text[1:]}."
 
 
-def _caveats(
-    lines: Sequence[LineData], plan: Plan, failed: Sequence[FailedStep]
-) -> list[str]:
+def _caveats(lines: Sequence[LineData], plan: Plan, failed: Sequence[FailedStep]) -> list[str]:
     have = {
-        (run.cell_key, run.repetition) for line in lines for part in line.setups for run in part.runs
+        (run.cell_key, run.repetition)
+        for line in lines
+        for part in line.setups
+        for run in part.runs
     }
     missing = len(plan.remaining(have))
     texts = []
@@ -162,9 +165,7 @@ def _caveats(
     return texts
 
 
-def _facts(
-    lines: Sequence[LineData], detected: Detected, now: datetime
-) -> list[tuple[str, str]]:
+def _facts(lines: Sequence[LineData], detected: Detected, now: datetime) -> list[tuple[str, str]]:
     # Lines share runs, so everything is counted by its own name.
     runs = {run.run_id: run for line in lines for part in line.setups for run in part.runs}
     steps = {step.step.name for line in lines for part in line.setups for step in part.steps}
@@ -179,10 +180,7 @@ def _facts(
     if runs:
         began = min(run.started_at for run in runs.values())
         ended = max(run.ended_at for run in runs.values())
-        spent = sum(
-            (run.ended_at - run.started_at).total_seconds()
-            for run in runs.values()
-        )
+        spent = sum((run.ended_at - run.started_at).total_seconds() for run in runs.values())
         machines = sorted({str(run.machine["machine_class"]) for run in runs.values()})
         facts += [
             ("machine class", ", ".join(machines)),

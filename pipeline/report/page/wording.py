@@ -36,7 +36,8 @@ def figure(value: float | None) -> str:
     elif size >= 0.001:
         text = f"{size:.{2 - math.floor(math.log10(size))}f}"
     else:
-        text = f"{size:.1e}"
+        digits, _, exponent = f"{size:.1e}".partition("e")
+        text = f"{digits}e{MINUS}{abs(int(exponent))}"
     return f"{MINUS}{text}" if value < 0 else text
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import hashlib
 from collections.abc import Mapping
 from datetime import datetime
@@ -55,7 +56,9 @@ def write_page(
         partial.write_text(text, encoding="utf-8")
         return partial.rename(path)
     except OSError as error:
-        partial.unlink(missing_ok=True)
+        # Where even this fails there is nothing to remove.
+        with contextlib.suppress(OSError):
+            partial.unlink()
         raise UserError(
             f"the report {path} cannot be written: {error.strerror}; mend it and run "
             "`nightshift report`"

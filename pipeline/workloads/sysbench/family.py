@@ -144,7 +144,10 @@ class Sysbench:
 
     def parse(self, step: Step, workload: Workload, text: str) -> StepOutput:
         """Read a step's output. Raises ValueError when sysbench failed or was killed."""
-        spec = catalogue.step_named(step.name)
+        try:
+            spec = catalogue.step_named(step.name)
+        except ValueError as error:
+            raise UnknownStepError(str(error)) from error
         found = parse_output(text, spec, workload.scale.rows)
         percentiles = {
             name: percentile(found.histogram, fraction, found.latency_max_ms)

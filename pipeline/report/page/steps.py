@@ -1,0 +1,162 @@
+"""The table beside a step's chart, and the cells that all tables of the page are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from pipeline.config import ReportSection
+from pipeline.model import Shift
+from pipeline.report.page.charts import medians
+from pipeline.report.page.data import THROUGHPUT, StepData
+from pipeline.report.page.wording import figure, help_of, percent, unit_of
+from pipeline.report.render import BETTER, WORSE, colour_of
+
+Tone = Literal["", "worse", "better", "failed"]
+_TONES: Mapping[str, Tone] = {WORSE: "worse", BETTER: "better"}
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A cell of a table: its text, what it means, and what is said on pointing at it."""
+
+    text: str
+    tone: Tone = ""
+    title: str = ""
+    failed: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RevisionRow:
+    """One revision of a step's table: how many repetitions, then a cell for each metric."""
+
+    position: int
+    revision: str
+    base: bool
+    runs: Cell
+    relative: Cell
+    cells: tuple[Cell, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MetricHead:
+    """The head of a metric's column."""
+
+    name: str
+    short: str
+    unit: str
+    help: str
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A change point, as it is named beside a step's heading."""
+
+    text: str
+    worse: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StepView:
+    """The section of one step."""
+
+    anchor: str
+    name: str
+    group: str
+    unit: str
+    heads: tuple[MetricHead, ...]
+    rows: tuple[RevisionRow, ...]
+    zero: tuple[str, ...]
+    marks: tuple[Mark, ...]
+    failed: int
+    measured: bool
+
+
+def view_step(
+    anchor: str,
+    data: StepData,
+    shifts: Sequence[Shift],
+    labels: Sequence[str],
+    measured: Sequence[str],
+    settings: ReportSection,
+) -> StepView:
+    """Return the section of a step; the first of the ``measured`` labels is the base."""
+    values = {name: medians(data, name, len(labels)) for name in data.metrics()}
+    # A column of nothing but zeros is said in words: the width is needed.
+    zero = tuple(name for name, column in values.items() if name != THROUGHPUT and not any(column))
+    heads = [name for name in values if name not in zero]
+    failures = failures_of(data)
+    counts = dict.fromkeys(labels, 0)
+    for run in data.runs:
+        counts[run.revision] += not run.failed
+    base = labels.index(measured[0])
+    qps = values.get(THROUGHPUT, [None] * len(labels))
+    began = {(shift.series.metric, shift.position): shift for shift in shifts}
+    rows = []
+    for label in measured:
+        at = labels.index(label)
+        before, here = qps[base], qps[at]
+        failed = failures.get(label, "")
+        rows.append(
+            RevisionRow(
+                position=at,
+                revision=label,
+                base=at == base,
+                runs=Cell(str(counts[label]), failed=failed),
+                relative=ratio_cell(
+                    THROUGHPUT,
+                    here / before if here is not None and before else None,
+                    settings,
+                    "" if here is not None else failed,
+                ),
+                cells=tuple(
+                    _metric_cell(values[name][at], began.get((name, at))) for name in heads
+                ),
+            )
+        )
+    return StepView(
+        anchor=anchor,
+        name=data.step.name,
+        group=data.step.group,
+        unit=data.step.unit,
+        heads=tuple(
+            MetricHead(name, name.replace("latency_", ""), unit_of(name), help_of(name))
+            for name in heads
+        ),
+        rows=tuple(rows),
+        zero=zero,
+        marks=tuple(
+            Mark(f"{shift.series.metric} {percent(shift.effect)} at {shift.first_bad}", shift.worse)
+            for shift in shifts
+        ),
+        failed=len(data.failed()),
+        measured=bool(heads),
+    )
+
+
+def _metric_cell(value: float | None, shift: Shift | None) -> Cell:
+    if shift is None:
+        return Cell(figure(value))
+    title = f"change point: {percent(shift.effect)} from here on"
+    return Cell(figure(value), "worse" if shift.worse else "better", title)
+
+
+def failures_of(step: StepData) -> dict[str, str]:
+    """Return ``1 of 3 failed`` for each revision in which the step failed."""
+    failed: dict[str, int] = {}
+    total: dict[str, int] = {}
+    for run in step.runs:
+        total[run.revision] = total.get(run.revision, 0) + 1
+        if run.failed:
+            failed[run.revision] = failed.get(run.revision, 0) + 1
+    return {label: f"{count} of {total[label]} failed" for label, count in failed.items()}
+
+
+def ratio_cell(metric: str, ratio: float | None, settings: ReportSection, failed: str) -> Cell:
+    """Return the cell of a relative value; ``failed`` says how often the step failed, if it did."""
+    if ratio is None:
+        return Cell("failed", "failed", failed) if failed else Cell("–", title="nothing to compare")
+    tone = _TONES.get(colour_of(metric, ratio, settings), "")
+    # The limits are held against all digits: 0.95 may be either side of 0.95.
+    return Cell(f"{ratio:.2f}", tone, title=f"{ratio:.4f}", failed=failed)

@@ -1,0 +1,183 @@
+"""Writing bundles as rows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import psycopg
+from sqlalchemy import Connection, Table, insert, select
+
+from pipeline.bundle import Bundle
+from pipeline.model import Manifest, Step, StepStatus, digest
+from pipeline.store import schema
+
+SETTINGS_MEMBER = "settings.json"
+"""The member of a bundle that holds what the server reported, name -> value."""
+
+
+@dataclass(frozen=True)
+class StepValues:
+    """A step of a run, ready to be written.
+
+    ``values`` is by metric and empty for a failed step; ``timeline`` is (seconds since the
+    start, operations per second, latency in milliseconds).
+    """
+
+    step: Step
+    status: StepStatus
+    note: str
+    values: Mapping[str, float]
+    timeline: Sequence[tuple[float, float, float | None]]
+
+
+class Writer:
+    """Writes bundles as rows on one connection, remembering the ids it has met.
+
+    The transaction is the caller's. The store must have no other writer meanwhile.
+    """
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._ids: dict[tuple[str, str], int] = {}
+        rows = connection.execute(select(schema.run.c.run_id))
+        self._runs = {str(row.run_id) for row in rows}
+
+    def knows(self, run_id: str) -> bool:
+        """Say whether this run is in the store."""
+        return run_id in self._runs
+
+    def write(self, bundle: Bundle, steps: Sequence[StepValues]) -> int:
+        """Write one bundle and return how many measurements that was."""
+        run = self._write_run(bundle)
+        if not steps:
+            return 0
+        # One statement for all steps; their ids come back in the order of the rows.
+        written = self._connection.execute(
+            insert(schema.step_run).returning(schema.step_run.c.id, sort_by_parameter_order=True),
+            [
+                {
+                    "run": run,
+                    "step": self._step_id(step.step),
+                    "place": place,
+                    "status": step.status.value,
+                    "note": step.note,
+                    "timeline": step.timeline,
+                }
+                for place, step in enumerate(steps)
+            ],
+        ).scalars()
+        rows = [
+            (step_run, self._metric_id(name), value)
+            for step_run, step in zip(written, steps, strict=True)
+            for name, value in step.values.items()
+        ]
+        self._write_measurements(rows)
+        self._runs.add(bundle.manifest.run_id)
+        return len(rows)
+
+    def _write_measurements(self, rows: Sequence[tuple[int, int, float]]) -> None:
+        """Write (step_run, metric, value). PostgreSQL takes COPY twenty times as fast."""
+        if self._connection.dialect.name == "postgresql":
+            cursor = cast(psycopg.Cursor[Any], self._connection.connection.cursor())
+            with cursor, cursor.copy("COPY measurement (step_run, metric, value) FROM STDIN") as to:
+                for row in rows:
+                    to.write_row(row)
+        elif rows:
+            named = [dict(zip(("step_run", "metric", "value"), row, strict=True)) for row in rows]
+            self._connection.execute(insert(schema.measurement), named)
+
+    def _write_run(self, bundle: Bundle) -> int:
+        head = bundle.manifest
+        return self._insert(
+            schema.run,
+            {
+                "run_id": head.run_id,
+                "bundle_sha256": bundle.sha256,
+                "origin": head.origin.value,
+                "cell_key": head.cell_key,
+                "repetition": head.repetition,
+                "target": head.revision.target,
+                "revision": head.revision.label,
+                "revision_order": list(head.revision.order),
+                "line": head.line,
+                "started_at": head.started_at,
+                "ended_at": head.ended_at,
+                **self._shared_ids(head),
+                "settings_id": self._settings_id(bundle),
+            },
+        )
+
+    def _shared_ids(self, head: Manifest) -> dict[str, int]:
+        build, config, workload = head.build, head.config, head.workload
+        described = build.model_dump(mode="json")
+        return {
+            "build_id": self._shared(
+                schema.build,
+                digest(described),
+                {
+                    "target": build.target,
+                    "version": build.version,
+                    "options": build.options,
+                    "program_hash": build.hash,
+                    "provenance": described["provenance"],
+                },
+            ),
+            "config_id": self._shared(
+                schema.config,
+                digest(config.model_dump(mode="json")),
+                {"family": config.family, "name": config.name, "text": config.text},
+            ),
+            "machine_id": self._shared(
+                schema.machine,
+                digest(head.machine.model_dump(mode="json")),
+                {
+                    "machine_class": head.machine.machine_class,
+                    "fingerprint": head.machine.model_dump(mode="json"),
+                },
+            ),
+            "workload_id": self._shared(
+                schema.workload,
+                workload.hash,
+                {
+                    "family": workload.family,
+                    "name": workload.name,
+                    "version": workload.version,
+                    "clients": workload.scale.clients,
+                    "definition": workload.model_dump(mode="json"),
+                },
+            ),
+        }
+
+    def _settings_id(self, bundle: Bundle) -> int | None:
+        raw = bundle.files.get(SETTINGS_MEMBER)
+        if raw is None:
+            return None
+        variables = json.loads(raw)
+        return self._shared(schema.settings, digest(variables), {"variables": variables})
+
+    def _step_id(self, step: Step) -> int:
+        row = step.model_dump()
+        return self._identified(schema.step, f"{step.name}/{step.group}/{step.unit}", row, row)
+
+    def _metric_id(self, name: str) -> int:
+        return self._identified(schema.metric, name, {"name": name}, match={"name": name})
+
+    def _shared(self, table: Table, key: str, row: Mapping[str, Any]) -> int:
+        return self._identified(table, key, {"hash": key, **row}, match={"hash": key})
+
+    def _identified(
+        self, table: Table, key: str, row: Mapping[str, Any], match: Mapping[str, Any]
+    ) -> int:
+        """Return the id of the row that matches, inserting it when there is none."""
+        if (table.name, key) not in self._ids:
+            wanted = select(table.c.id).where(*(table.c[name] == match[name] for name in match))
+            found = self._connection.execute(wanted).scalar()
+            self._ids[table.name, key] = self._insert(table, row) if found is None else int(found)
+        return self._ids[table.name, key]
+
+    def _insert(self, table: Table, row: Mapping[str, Any]) -> int:
+        added = insert(table).values(**row).returning(table.c.id)
+        return int(self._connection.execute(added).scalar_one())
