@@ -21,7 +21,7 @@ import tempfile
 from pathlib import Path
 
 from pipeline.bundle import read_bundle
-from pipeline.config import Paths
+from pipeline.config import LineSection, Paths
 from pipeline.execute.build import obtain_build
 from pipeline.execute.measure import Bench, measure_cell
 from pipeline.execute.plan import select
@@ -29,7 +29,6 @@ from pipeline.execute.run import step_seconds
 from pipeline.execute.step import execute
 from pipeline.execute.watch import Silent
 from pipeline.execute.workspace import Workspace
-from pipeline.config import LineSection
 from pipeline.machine.account import find_account
 from pipeline.machine.fingerprint import fingerprint
 from pipeline.machine.pinning import available, choose
@@ -165,7 +164,7 @@ def compare(options, cell, family, step, server, pinning) -> list[float]:  # typ
     command = family.command(Measure(step=step), workload, server.connection, 1)
     by_hand(command)  # The first run of all warms the machine and is in no pair.
     everywhere = os.sched_getaffinity(0)
-    order = random.Random(0)  # noqa: S311 - the order of measurements, no secret
+    order = random.Random(0)
     ratios = []
     for number in range(options.pairs):
         rates = {}
@@ -181,7 +180,7 @@ def compare(options, cell, family, step, server, pinning) -> list[float]:  # typ
 
 def bootstrap(ratios: list[float], resamples: int = 4000) -> tuple[float, float]:
     """Return the 95 % percentile interval of the median, resampling the pairs."""
-    draw = random.Random(1)  # noqa: S311
+    draw = random.Random(1)
     medians = sorted(
         statistics.median(draw.choices(ratios, k=len(ratios))) for _ in range(resamples)
     )

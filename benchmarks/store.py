@@ -29,6 +29,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 from sqlalchemy import Engine
@@ -93,9 +94,7 @@ def main() -> None:
         store = open_store(options.url or f"sqlite:///{scratch}/store.db")
         assert not runs(store), "the store is not empty; give the URL of one that is"
         print(f"{_machine()}; {store.dialect.name} {_version(store)}")
-        print(
-            f"{len(wanted)} bundles of {len(night.steps)} steps of {options.seconds} s, {size:.0f} MB"
-        )
+        print(f"{len(wanted)} bundles, {size:.0f} MB: {len(night.steps)} steps x {night.seconds} s")
         try:
             _time(store, wanted, night, options.tables)
         finally:
@@ -114,14 +113,14 @@ def _time(store: Engine, bundles: list[Path], night: _Night, tables: int) -> Non
         ingest(store, bundles)
 
     print(f"rebuild  {_seconds(rebuild):7.2f} s")
+    read = partial(night.table, store)
     for metric in ("qps", "cpu_us/o"):
-        times = [_seconds(lambda: night.table(store, metric)) for _ in range(tables)]
-        table = night.table(store, metric)
-        cells = [len(row.values) for group in table.groups for row in group.rows]
-        assert cells == [REVISIONS - 1] * len(night.steps), cells
+        times = [_seconds(partial(read, metric)) for _ in range(tables)]
+        shape = [len(row.values) for group in read(metric).groups for row in group.rows]
+        assert shape == [REVISIONS - 1] * len(night.steps), shape
         print(
-            f"table    {statistics.median(times):7.3f} s  median of {tables}, "
-            f"{min(times):.3f} to {max(times):.3f}: {metric}, {REVISIONS} revisions x {len(cells)} steps"
+            f"table    {statistics.median(times):7.3f} s  median of {tables}, {min(times):.3f} to "
+            f"{max(times):.3f}: {metric}, {REVISIONS} revisions x {len(shape)} steps"
         )
 
 
@@ -132,7 +131,7 @@ class _Night:
         family = find_family("sysbench")
         self._target = find_target("postgres")
         self._machine: Machine = fingerprint("benchmark", Path())
-        self._seconds = seconds
+        self.seconds = seconds
         self.revisions = tuple(
             Revision(target="postgres", version=f"17.{minor}", order=(17, minor), major="17")
             for minor in range(REVISIONS)
@@ -150,7 +149,7 @@ class _Night:
 
     def _scale(self, clients: int) -> Scale:
         # scan.txt was captured on tables of this size.
-        return Scale(tables=1, rows=20_000, clients=clients, measure=self._seconds, warmup=1)
+        return Scale(tables=1, rows=20_000, clients=clients, measure=self.seconds, warmup=1)
 
     def table(self, store: Engine, metric: str) -> Table:
         """Return the relative table of one of the workloads."""
@@ -190,8 +189,8 @@ class _Night:
                     StepRecord(
                         step=step,
                         status=StepStatus.OK,
-                        started_at=started + timedelta(seconds=place * (self._seconds + 1)),
-                        wall_seconds=self._seconds + 1.1,
+                        started_at=started + timedelta(seconds=place * (self.seconds + 1)),
+                        wall_seconds=self.seconds + 1.1,
                         command=("sysbench", f"--step={step.name}", "run"),
                         folder=f"steps/{place:02d}-{step.name.replace('=', '-')}",
                         database_bytes=2**24 + place,
@@ -206,7 +205,7 @@ class _Night:
         files = {"settings.json": _settings(head.revision), "server.log": b"LOG:  ready\n" * 50}
         for record in head.steps:
             files[f"{record.folder}/stdout.txt"] = self._output(record.step, chance).encode()
-            files[f"{record.folder}/samples.jsonl"] = dump_samples(_samples(self._seconds, chance))
+            files[f"{record.folder}/samples.jsonl"] = dump_samples(_samples(self.seconds, chance))
         return write_bundle(folder, head, files)
 
     def _output(self, step: Step, chance: random.Random) -> str:
@@ -221,7 +220,7 @@ class _Night:
             f"nightshift interval t={second}.000109 dt=1.000934 "
             f"events={round(events * chance.gauss(1, 0.02))} lat_pct_ms=0.062897 errors=0 "
             "reconnects=0 threads=1"
-            for second in range(1, self._seconds + 1)
+            for second in range(1, self.seconds + 1)
         )
         end = text.index("\n", (others or [first])[-1].end())
         text = text[: first.start()] + intervals + text[end:]

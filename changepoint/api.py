@@ -12,10 +12,10 @@ import numpy as np
 
 from changepoint import edivisive, effect
 from changepoint.method import Found, Method
-from changepoint.model import ChangePoint, Detection, Direction, Noise, Position, Segment
+from changepoint.model import ChangePoint, Detection, Direction, Noise, Segment
 from changepoint.noise import quantum
 from changepoint.position_test import Replicates, is_replicated
-from changepoint.series import RESOLUTION, Floats, Series, read
+from changepoint.series import RESOLUTION, Floats, Positions, Series, read
 
 NIGHTS_PER_LADDER = 10
 """Nights whose alarms one search of a replicated series may spend. A ladder is measured at once,
@@ -37,7 +37,7 @@ def methods() -> tuple[str, ...]:
 def detect(
     values: Sequence[float | None] | Floats,
     *,
-    positions: Sequence[Position] | None = None,
+    positions: Positions | None = None,
     alarms_per_1000: float = 0.5,
     min_effect: float = 0.0,
     direction: Direction | None = None,

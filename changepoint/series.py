@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,7 @@ LARGEST = 1e300
 """Larger magnitudes are refused: the difference of two could overflow a double."""
 
 Floats = NDArray[np.float64]
+Positions = Sequence[Position] | NDArray[Any]
 Ints = NDArray[np.int64]
 
 
@@ -48,7 +50,7 @@ class Series:
         return len(self.labels)
 
 
-def read(values: Sequence[float | None] | Floats, positions: Sequence[Position] | None) -> Series:
+def read(values: Sequence[float | None] | Floats, positions: Positions | None) -> Series:
     """Check the caller's values and positions and group them.
 
     Raises ValueError, one sentence, if values are not one-dimensional numbers, if one is
@@ -88,7 +90,7 @@ def _numbers(values: Sequence[float | None] | Floats) -> Floats:
     return given
 
 
-def _labels(positions: Sequence[Position] | None, length: int) -> list[Position]:
+def _labels(positions: Positions | None, length: int) -> list[Position]:
     if positions is None:
         return list(range(length))
     if len(positions) != length:

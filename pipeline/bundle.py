@@ -8,6 +8,7 @@ only when it is whole and on disk.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import hashlib
 import io
@@ -92,7 +93,8 @@ def write_bundle(folder: Path, manifest: Manifest, files: Mapping[str, bytes]) -
         partial.rename(path)
         _sync_folder(folder)
     except OSError as error:
-        partial.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            partial.unlink()
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise UserError(
                 f"the disk that holds {folder} is full; free some space and run the same "

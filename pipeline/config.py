@@ -90,7 +90,7 @@ class Night(Section):
 class LineSection(Section):
     """A sequence of revisions of one target."""
 
-    name: Name
+    name: Name = Field(description="how tables and issues call it")
     target: str = Field(description="the DBMS: postgres")
     take: Literal["newest-of-each-major", "all"] = Field(
         default="all", description="which of the releases between since and until"
@@ -105,15 +105,15 @@ class LineSection(Section):
 
     @model_validator(mode="after")
     def _explicit_or_selected(self) -> LineSection:
-        if self.revisions and (self.since or self.until or self.newest):
-            raise ValueError("give either revisions, or since, until and newest, not both")
+        if self.revisions and self.model_fields_set & {"take", "since", "until", "newest"}:
+            raise ValueError("give either revisions, or take, since, until and newest")
         return self
 
 
 class WorkloadSection(Section):
     """A workload and the configurations it is run with."""
 
-    name: Name
+    name: Name = Field(description="how tables and reports call it")
     family: str = Field(default="sysbench", description="the workload family: sysbench")
     config: Name = Field(default="x10a", description="name of the DBMS configuration")
     build: Name = Field(default="official", description="name of the build options")
@@ -143,7 +143,7 @@ class DetectSection(Section):
         default=("qps", "cpu_us/o"), min_length=1, description="the metrics that are looked at"
     )
     alarms_per_1000: float = Field(
-        default=0.5, gt=0, lt=100, description="false alarms per 1000 series that are looked at"
+        default=0.5, gt=0, lt=100, description="false alarms to expect of one series in 1000 nights"
     )
     min_effect: Percent = Field(
         default=0.03,

@@ -27,7 +27,8 @@ BUNDLE_SCHEMA = 1
 class Frozen(BaseModel):
     """Base of all vocabulary types: immutable, and strict about unknown fields."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    # JSON has no infinity; an effect relative to a level of zero is one.
+    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="strings")
 
 
 def digest(value: Any) -> str:

@@ -69,6 +69,10 @@ def one_line(error: pytest.ExceptionInfo[UserError], path: Path) -> str:
     return text.removeprefix(str(path))
 
 
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return put_run(tmp_path / "bundles")
@@ -275,7 +279,7 @@ def test_a_run_is_never_measured_over(path: Path) -> None:
         write_bundle(path.parent, manifest, files)
     one_line(error, path)
     assert path.read_bytes() == before
-    assert os.listdir(path.parent) == [path.name]
+    assert names(path.parent) == [path.name]
 
 
 def test_leftovers_are_not_listed_and_do_not_hinder(tmp_path: Path) -> None:
@@ -350,13 +354,13 @@ def test_a_killed_writer_leaves_all_or_nothing(tmp_path: Path, moment: str, ther
     )
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     manifest, files = make_run()
-    assert len(os.listdir(folder)) == 1
+    assert len(names(folder)) == 1
     assert list(list_bundles(folder)) == ([bundle_path(folder, manifest.run_id)] if there else [])
     path = bundle_path(folder, manifest.run_id)
     if not there:
         write_bundle(folder, manifest, files)
     assert read_bundle(path).files == files
-    assert os.listdir(folder) == [path.name]
+    assert names(folder) == [path.name]
 
 
 @pytest.fixture
@@ -381,10 +385,12 @@ def too_large() -> Files:
 def test_a_full_disk_is_one_line_and_leaves_nothing(full_disk: Path) -> None:
     try:
         manifest, files = make_run()
-        with pytest.raises(UserError, match="disk that holds .* is full; free some space") as error:
+        with pytest.raises(
+            UserError, match=r"disk that holds .* is full; free some space"
+        ) as error:
             write_bundle(full_disk, manifest, files | too_large())
         assert "\n" not in str(error.value)
-        assert os.listdir(full_disk) == []
+        assert names(full_disk) == []
         # With space there is, the same run is written.
         assert read_bundle(write_bundle(full_disk, manifest, files)).files == files
     finally:
@@ -405,11 +411,11 @@ def test_a_disk_that_fails_is_one_line(
     def fail(_: int) -> None:
         raise OSError(code, os.strerror(code))
 
-    monkeypatch.setattr(bundle.os, "fsync", fail)
+    monkeypatch.setattr(os, "fsync", fail)
     with pytest.raises(UserError, match=said) as error:
         write_bundle(tmp_path, *make_run())
     assert "\n" not in str(error.value)
-    assert os.listdir(tmp_path) == []
+    assert names(tmp_path) == []
 
 
 def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:

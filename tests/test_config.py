@@ -39,7 +39,7 @@ def refusal(text: str) -> str:
     [
         ("rwos = 3000", "14: workload.rwos", "did you mean rows?"),
         ("[night]\nreptitions = 3", "15: night.reptitions", "did you mean repetitions?"),
-        ("[nigth]", "14: nigth", "did you mean night?"),
+        ("[nght]", "14: nght", "did you mean night?"),
         ("[paths]\nresult = 'x'", "15: paths.result", "did you mean results?"),
         ("[store]\nuri = 'x'", "15: store.uri", "did you mean url?"),
         ("[machine]\nclas = 'x'", "15: machine.clas", "did you mean class?"),
@@ -49,12 +49,12 @@ def refusal(text: str) -> str:
         ("[quick]\nrow = 5000", "15: quick.row", "did you mean rows?"),
         ("[quick]\nzzz = 1", "15: quick.zzz", "known are repetitions, newest"),
         (
-            "[[line]]\nname = 'x'\ntarget = 'postgres'\nsinse = '14'",
-            "17: line.sinse",
+            "[[line]]\nname = 'x'\ntarget = 'postgres'\nsinze = '14'",
+            "17: line.sinze",
             "did you mean since?",
         ),
         # The misspelt name is the mistake, not that the name is missing.
-        ("[[line]]\nnmae = 'x'\ntarget = 'postgres'", "15: line.nmae", "did you mean name?"),
+        ("[[line]]\nnamee = 'x'\ntarget = 'postgres'", "15: line.namee", "did you mean name?"),
         ("[[line]]\ntarget = 'postgres'", "14: line.name", "is missing, and there is no default"),
         (
             "measure = '15 minutes'",
@@ -128,7 +128,7 @@ def refusal(text: str) -> str:
         (
             "[[line]]\nname='x'\ntarget='postgres'\nrevisions=['17.1']\nsince='14'",
             "14: line",
-            "give either revisions, or since",
+            "give either revisions, or take",
         ),
         (
             "[[line]]\nname = 'second'\ntarget = 'postgres'",
@@ -210,7 +210,7 @@ def test_a_file_that_may_not_be_read(tmp_path: Path) -> None:
 
 def test_text_that_is_not_utf8_is_named_with_its_line(tmp_path: Path) -> None:
     path = tmp_path / "nightshift.toml"
-    path.write_bytes(b"[night]\n# caf\xe9\n")
+    path.write_bytes(b"[night]\n# d\xe9\n")
     with pytest.raises(UserError, match=r"nightshift\.toml:2: not UTF-8; save the file"):
         load_config(path)
 

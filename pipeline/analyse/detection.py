@@ -20,8 +20,13 @@ _FILE = "detected.json"
 
 
 class Detected(Frozen):
-    """What the last detection found, worst first, and in how many series it looked."""
+    """What the last detection found, worst first, and in how many series it looked.
 
+    ``workloads`` are the hashes of the workloads it looked at: what was found in one plan
+    says nothing of another.
+    """
+
+    workloads: tuple[str, ...]
     series: int
     regressions: tuple[Regression, ...]
 
@@ -54,7 +59,11 @@ def detect_all(
     for one in series:
         shifts += find_shifts(one, settings)
         progress()
-    return Detected(series=len(series), regressions=tuple(group_shifts(shifts)))
+    return Detected(
+        workloads=tuple(plan.workload_hashes()),
+        series=len(series),
+        regressions=tuple(group_shifts(shifts)),
+    )
 
 
 def save_detected(detected: Detected, results: Path) -> Path:
@@ -67,14 +76,20 @@ def save_detected(detected: Detected, results: Path) -> Path:
     return path
 
 
-def load_detected(results: Path) -> Detected:
-    """Return what the last detection found. Raises UserError before the first."""
+def load_detected(results: Path, plan: Plan) -> Detected:
+    """Return what the last detection found. Raises UserError when it was not of this plan."""
     path = results / _FILE
     try:
-        return Detected.model_validate_json(path.read_text())
+        detected = Detected.model_validate_json(path.read_text())
     except FileNotFoundError as error:
         raise UserError(
             f"nothing was searched for changes in {results} yet; run `nightshift detect`"
         ) from error
     except ValidationError as error:
         raise UserError(f"{path} is damaged; run `nightshift detect` again") from error
+    if set(detected.workloads) != set(plan.workload_hashes()):
+        raise UserError(
+            f"what {path} holds is of another plan; run `nightshift detect` (with --quick, if "
+            "that was meant) first"
+        )
+    return detected

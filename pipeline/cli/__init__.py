@@ -62,7 +62,7 @@ def main() -> None:
     # The account of the servers must be able to enter and read what we install.
     os.umask(0o022)
     try:
-        code = app(standalone_mode=False)
+        code = app(prog_name="nightshift", standalone_mode=False)
     except UserError as error:
         warn(str(error))
         sys.exit(2)
@@ -91,7 +91,9 @@ def _usage(error: typer.TyperException) -> str:
     """Say what is wrong with a command line, in one line."""
     context = getattr(error, "ctx", None)
     path = "nightshift" if context is None else context.command_path
-    return f"{error.format_message()} `{path} --help` shows what there is.".lstrip()
+    said = error.format_message()
+    stop = "" if said.endswith((".", "?", ")")) else "."
+    return f"{said}{stop} `{path} --help` shows what there is."
 
 
 def _interrupt(_signal: int, _frame: FrameType | None) -> None:

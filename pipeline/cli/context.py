@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable
 from enum import StrEnum
 from functools import cached_property
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from pydantic_core import to_json
 from rich.console import Console
 from sqlalchemy import Engine
 
@@ -131,5 +131,6 @@ def warn(text: str) -> None:
 
 
 def print_json(value: Any) -> None:
-    """Print a value as JSON on standard output."""
-    out.print(json.dumps(value, indent=1, default=str), markup=False)
+    """Print a value as JSON on standard output; infinities, which JSON lacks, as texts."""
+    text = to_json(value, indent=1, inf_nan_mode="strings", fallback=str)
+    out.print(text.decode(), markup=False)

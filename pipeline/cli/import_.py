@@ -15,6 +15,7 @@ from pipeline.cli.context import (
     FormatOption,
     out,
     print_json,
+    warn,
 )
 from pipeline.config import DEFAULT_FILE
 from pipeline.store.published import import_published, read_published
@@ -58,6 +59,8 @@ def csv_verb(
         bundles=context.bundles,
     )
     report = context.ingest()
+    for refused in report.refused:
+        warn(str(refused))
     if form is Format.JSON:
         print_json(
             {

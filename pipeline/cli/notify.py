@@ -30,7 +30,7 @@ def notify_verb(
     Example: nightshift notify
     """
     context = Context(config, quick)
-    new, written = notify(context, load_detected(context.results))
+    new, written = notify(context, load_detected(context.results, context.plan()))
     if form is Format.JSON:
         print_json({"new": [str(path) for path in new], "all": [str(path) for path in written]})
         return

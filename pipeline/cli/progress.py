@@ -132,11 +132,11 @@ class Bars:
     def run_begins(self, cell: Cell, repetition: int) -> None:
         """Show what is run."""
         self._run = describe(cell, repetition)
-        self._progress.update(self._task, doing=self._run)
+        self._progress.update(self._task, doing=self._run, refresh=True)
 
     def step_begins(self, step: Step) -> None:
         """Show the step of it."""
-        self._progress.update(self._task, doing=f"{step.name} on {self._run}")
+        self._progress.update(self._task, doing=f"{step.name} on {self._run}", refresh=True)
 
     def advance(self, amount: float) -> None:
         """Move the bar, and estimate anew when it will be full."""

@@ -70,7 +70,7 @@ def write_report(context: Context, plan: Plan) -> list[Path]:
             page,
             context.store,
             plan,
-            load_detected(context.results),
+            load_detected(context.results, plan),
             settings,
             datetime.now(UTC),
         )

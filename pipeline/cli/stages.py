@@ -68,4 +68,6 @@ def take_bundles(context: Context) -> IngestReport:
         if isinstance(refused, DamagedBundleError):
             kept = set_aside(refused.path)
             warn(f"{refused}; kept as {kept.name}, its run is measured again")
+        else:
+            warn(str(refused))
     return report

@@ -15,7 +15,10 @@ from pipeline.model import METRICS
 from pipeline.report.relative import Table, compared
 from pipeline.report.render import FORMATS, as_text
 from pipeline.report.tables import imported_table, measured_table
-from pipeline.store.queries import imported_lines
+from pipeline.store.queries import imported_lines, imported_metrics
+
+THROUGHPUT = "qps"
+"""The metric of a measured line's table when none is named."""
 
 
 class TableFormat(StrEnum):
@@ -35,7 +38,13 @@ def table_verb(
     line: Annotated[
         str, typer.Option(help="Only this line; imported lines are shown by their name.")
     ] = "",
-    metric: Annotated[str, typer.Option(help="The metric, as qps, cpu_us/o, cs/o, nopm.")] = "qps",
+    metric: Annotated[
+        str,
+        typer.Option(
+            help="The metric, as qps, cpu_us/o, nopm; qps if not given, or all that an imported "
+            "line has."
+        ),
+    ] = "",
     absolute: Annotated[bool, typer.Option("--absolute", help="The values themselves.")] = False,
     decimals: Annotated[
         int | None, typer.Option(min=0, max=9, help="Decimals; 2 for relative values.")
@@ -64,17 +73,19 @@ def table_verb(
         rendered = ",\n".join(FORMATS["json"](table, settings, decimals) for table in tables)
         typer.echo(f"[{rendered}]")
         return
-    for table in tables:
-        if form is TableFormat.TEXT:
+    if form is TableFormat.TEXT:
+        for table in tables:
             out.print(as_text(table, settings, decimals))
-        else:
-            typer.echo(FORMATS[form.value](table, settings, decimals))
+        return
+    written = [FORMATS[form.value](table, settings, decimals) for table in tables]
+    typer.echo("\n".join(written), nl=False)
 
 
 def _tables(context: Context, line: str, metric: str) -> list[Table]:
     imported = imported_lines(context.store)
     if line in imported:
-        return [imported_table(context.store, line, metric)]
+        metrics = [metric] if metric else imported_metrics(context.store, line)
+        return [imported_table(context.store, line, one) for one in metrics]
     plan = context.plan()
     names = [planned.name for planned in plan.lines]
     if line and line not in names:
@@ -84,7 +95,8 @@ def _tables(context: Context, line: str, metric: str) -> list[Table]:
         for planned in plan.lines
         if line in ("", planned.name)
         for workload in plan.workloads()
-        if (table := measured_table(context.store, planned, workload, metric)) is not None
+        if (table := measured_table(context.store, planned, workload, metric or THROUGHPUT))
+        is not None
     ]
     if not tables:
         raise UserError("nothing of this plan was measured yet; run `nightshift nightly`")

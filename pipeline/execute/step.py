@@ -52,36 +52,36 @@ def execute(
     command that takes ``patience`` longer than that is killed.
     """
     sampler = SamplerThread(Sampler(probes))
+    hung = threading.Event()
+    lines: list[str] = []
     began = time.monotonic()
-    process = subprocess.Popen(
+    with subprocess.Popen(
         contained(command, processors),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
         errors="replace",
-    )
-    hung = threading.Event()
+    ) as process:
 
-    def give_up() -> None:
-        hung.set()
-        process.kill()
+        def give_up() -> None:
+            hung.set()
+            process.kill()
 
-    watchdog = threading.Timer(limit + patience, give_up)
-    watchdog.daemon = True
-    watchdog.start()
-    lines: list[str] = []
-    try:
-        for line in process.stdout or ():
-            lines.append(line)
-            if started(line):
-                sampler.start(measure)
-        process.wait()
-    finally:
-        watchdog.cancel()
-        process.kill()
-        process.wait()
-        samples = sampler.finish()
+        watchdog = threading.Timer(limit + patience, give_up)
+        watchdog.daemon = True
+        watchdog.start()
+        try:
+            for line in process.stdout or ():
+                lines.append(line)
+                if started(line):
+                    sampler.start(measure)
+            process.wait()
+        finally:
+            watchdog.cancel()
+            process.kill()
+            process.wait()
+            samples = sampler.finish()
     return Executed(
         text="".join(lines),
         exit_code=process.returncode,

@@ -31,7 +31,7 @@ def issue_text(regression: Regression, reproduce: str) -> str:
     lines = [
         _HEADER.format(fingerprint=regression.fingerprint),
         f"# {kind} in {regression.target} {regression.first_bad}: "
-        f"{worst.series.step} {worst.effect:+.1%} {worst.series.metric}",
+        f"{cell(worst.series.step)} {worst.effect:+.1%} {worst.series.metric}",
         "",
         f"- line: {regression.line}",
         f"- {'last good' if regression.worse else 'before'}: {regression.last_good}",

@@ -32,8 +32,12 @@ def open_store(url: str) -> Engine:
         if engine.dialect.name == "sqlite":
             event.listen(engine, "connect", _prepare_sqlite)
             event.listen(engine, "begin", _begin_sqlite)
-        with engine.begin() as connection:
-            _migrate(connection)
+        try:
+            with engine.begin() as connection:
+                _migrate(connection)
+        except BaseException:
+            engine.dispose()
+            raise
     except (ArgumentError, NoSuchModuleError, ImportError) as error:
         raise UserError(
             f"store.url is not a database this nightshift can use ({first_line(error)}); "

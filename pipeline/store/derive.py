@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import math
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from pipeline.model import Sample, StepOutput, TimePoint
 
@@ -20,6 +20,28 @@ STALL = 0.1
 
 _KILO = 1024.0
 """Bytes of a kilobyte, kilobytes of a megabyte: as iostat prints them, so as published."""
+
+_RATES = (
+    ("cs/s", "host.cs", 1.0),
+    ("r/s", "disk.reads", 1.0),
+    ("w/s", "disk.writes", 1.0),
+    ("rMB/s", "disk.read_bytes", 1 / _KILO**2),
+    ("wMB/s", "disk.write_bytes", 1 / _KILO**2),
+)
+"""Rates of the host: metric, the counter it is of, what its growth is multiplied with."""
+
+_PER_OPERATION = (
+    ("cpu/o", "cpu/s", 1.0),
+    ("cs/o", "cs/s", 1.0),
+    ("r/o", "r/s", 1.0),
+    ("w/o", "w/s", 1.0),
+    ("rKB/o", "rMB/s", _KILO),
+    ("wKB/o", "wMB/s", _KILO),
+)
+"""Rates over the throughput: metric, the rate, what it is multiplied with."""
+
+_SERVER_PER_OPERATION = (("cpu_us/o", "server.cpu_us"), ("server_cs/o", "server.cs"))
+"""Counters of the server over the throughput: metric, the counter."""
 
 
 def measurements(
@@ -79,38 +101,34 @@ def _hardware(samples: Sequence[Sample], throughput: float) -> dict[str, float]:
         for name, value in last.values.items()
         if name in first.values and value >= first.values[name]
     }
-    rates: dict[str, float] = {}
-    if total := grown.get("host.total"):
-        if "host.user" in grown and "host.system" in grown:
-            rates["cpu/s"] = 100.0 * (grown["host.user"] + grown["host.system"]) / total
-        if "host.steal" in grown:
-            rates["steal"] = 100.0 * grown["host.steal"] / total
-    for name, counter, scale in (
-        ("cs/s", "host.cs", 1.0),
-        ("r/s", "disk.reads", 1.0),
-        ("w/s", "disk.writes", 1.0),
-        ("rMB/s", "disk.read_bytes", 1 / _KILO**2),
-        ("wMB/s", "disk.write_bytes", 1 / _KILO**2),
-    ):
-        if counter in grown:
-            rates[name] = grown[counter] * scale / seconds
-    values = dict(rates)
+    values = _processor(grown) | {
+        name: grown[counter] * scale / seconds
+        for name, counter, scale in _RATES
+        if counter in grown
+    }
+    if throughput > 0:
+        values |= {
+            name: values[rate] * scale / throughput
+            for name, rate, scale in _PER_OPERATION
+            if rate in values
+        }
+        values |= {
+            name: grown[counter] / seconds / throughput
+            for name, counter in _SERVER_PER_OPERATION
+            if counter in grown
+        }
     resident = [sample.values["server.rss"] for sample in samples if "server.rss" in sample.values]
     if resident:
         values["rss"] = max(resident)
-    if throughput <= 0:
-        return values
-    for name, rate, scale in (
-        ("cpu/o", "cpu/s", 1.0),
-        ("cs/o", "cs/s", 1.0),
-        ("r/o", "r/s", 1.0),
-        ("w/o", "w/s", 1.0),
-        ("rKB/o", "rMB/s", _KILO),
-        ("wKB/o", "wMB/s", _KILO),
-    ):
-        if rate in rates:
-            values[name] = rates[rate] * scale / throughput
-    for name, counter in (("cpu_us/o", "server.cpu_us"), ("server_cs/o", "server.cs")):
-        if counter in grown:
-            values[name] = grown[counter] / seconds / throughput
+    return values
+
+
+def _processor(grown: Mapping[str, float]) -> dict[str, float]:
+    """Return the percentages of the time of all processors together."""
+    total = grown.get("host.total", 0.0)
+    values: dict[str, float] = {}
+    if total > 0 and "host.user" in grown and "host.system" in grown:
+        values["cpu/s"] = 100.0 * (grown["host.user"] + grown["host.system"]) / total
+    if total > 0 and "host.steal" in grown:
+        values["steal"] = 100.0 * grown["host.steal"] / total
     return values

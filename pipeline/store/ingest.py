@@ -28,6 +28,9 @@ from pipeline.store.write import StepValues, Writer
 from pipeline.workloads import find_family
 from pipeline.workloads.base import Family, UnknownStepError
 
+SETTINGS_MEMBER = "settings.json"
+"""The member of a bundle that holds what the server reported: name -> value."""
+
 VALUES_MEMBER = "values.json"
 """The member of an imported bundle that holds its values: step -> metric -> value."""
 
@@ -78,6 +81,7 @@ def _take(writer: Writer, path: Path, report: IngestReport) -> None:
         return
     try:
         bundle = read_bundle(path)
+        settings = _settings(bundle)
         steps = list(_steps(bundle))
     except BundleError as error:
         report.refused.append(error)
@@ -91,8 +95,13 @@ def _take(writer: Writer, path: Path, report: IngestReport) -> None:
             DamagedBundleError(path, f"cannot be understood: {first_line(error)}")
         )
     else:
-        report.measurements += writer.write(bundle, steps)
+        report.measurements += writer.write(bundle, settings, steps)
         report.taken += 1
+
+
+def _settings(bundle: Bundle) -> dict[str, str] | None:
+    raw = bundle.files.get(SETTINGS_MEMBER)
+    return dict(json.loads(raw)) if raw is not None else None
 
 
 def _steps(bundle: Bundle) -> Iterator[StepValues]:

@@ -7,6 +7,7 @@ CSV with a row per step and a column per version. A table without comment lines 
 from __future__ import annotations
 
 import csv
+import io
 import json
 import math
 import re
@@ -16,7 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from pipeline.bundle import bundle_path, read_bundle, write_bundle
-from pipeline.errors import UserError
+from pipeline.errors import UserError, first_line
 from pipeline.model import (
     METRICS,
     Build,
@@ -38,6 +39,9 @@ from pipeline.store.ingest import VALUES_MEMBER
 FAMILY = "published"
 """The workload family, build options and configuration of what was measured elsewhere."""
 
+_BEFORE = ("step", "group", "metric")
+"""The columns that may stand before those of the versions, in this order."""
+
 _UNDATED = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -58,45 +62,71 @@ def read_published(path: Path, metric: str = "") -> PublishedTable:
     Raises UserError, with file and line, for anything that does not fit.
     """
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        # With or without the mark that spreadsheets put first.
+        text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"{path} cannot be read: {error}") from error
+        raise UserError(f"{path} cannot be read: {first_line(error)}") from error
     heading = {
         key.strip().lower(): value.strip()
-        for key, _, value in (line[1:].partition(":") for line in lines if line.startswith("#"))
+        for key, _, value in (
+            line[1:].partition(":") for line in text.splitlines() if line.startswith("#")
+        )
     }
     if heading.get("kind") == "relative":
         raise UserError(
             f"{path} holds relative values; only absolute ones can be imported, relative tables "
             "are made from them by `nightshift table`"
         )
-    body = [(n, line) for n, line in enumerate(lines, 1) if line and not line.startswith("#")]
-    rows = list(csv.reader(line for _, line in body))
-    if not rows or rows[0][:1] != ["step"] or len(rows[0]) < 2:
-        raise UserError(f"{path}: the first row must be step,[group,][metric,]version,version,...")
-    before = [name for name in ("step", "group", "metric") if name in rows[0][:3]]
-    versions = tuple(rows[0][len(before) :])
-    if not versions or len(set(versions)) < len(versions):
-        raise UserError(f"{path}:{body[0][0]}: versions are missing, or one stands twice")
+    (top, names), *body = _rows(path, text)
+    before = [name for place, name in enumerate(_BEFORE) if name in names[: place + 1]]
+    versions = tuple(names[len(before) :])
+    if names[: len(before)] != before or before[:1] != ["step"]:
+        raise UserError(
+            f"{path}:{top}: the first row must be step,[group,][metric,]version,version,..."
+        )
+    if not all(versions) or not versions or len(set(versions)) < len(versions):
+        raise UserError(f"{path}:{top}: versions are missing, or one stands twice")
+    if not body:
+        raise UserError(f"{path}:{top}: there is no row after the first")
     default_metric = _metric_name(metric or heading.get("metric", "qps"))
     steps: dict[str, Step] = {}
     values: dict[str, dict[str, dict[str, float]]] = {version: {} for version in versions}
-    for (number, _), row in zip(body[1:], rows[1:], strict=True):
-        if len(row) != len(rows[0]):
+    for number, row in body:
+        if len(row) != len(names):
             raise UserError(
-                f"{path}:{number}: {len(row)} cells where the first row has {len(rows[0])}"
+                f"{path}:{number}: {len(row)} cells where the first row has {len(names)}"
             )
         cells = dict(zip(before, row, strict=False))
         step = cells["step"]
+        if not step:
+            raise UserError(f"{path}:{number}: the step has no name")
         name = _metric_name(cells.get("metric") or default_metric)
         steps.setdefault(step, Step(name=step, group=cells.get("group", ""), unit=""))
-        for version, text in zip(versions, row[len(before) :], strict=True):
+        for version, cell in zip(versions, row[len(before) :], strict=True):
             kept = values[version].setdefault(step, {})
             if name in kept:
                 raise UserError(f"{path}:{number}: step {step!r} stands twice")
-            if text.strip():
-                kept[name] = _number(path, number, text)
+            if cell.strip():
+                kept[name] = _number(path, number, cell)
     return PublishedTable(heading, tuple(steps.values()), versions, values)
+
+
+def _rows(path: Path, text: str) -> list[tuple[int, list[str]]]:
+    """Return the rows of the CSV with the line that each begins on; at least one."""
+    # Comments become empty lines, so that the reader counts the lines of the file.
+    lines = ("\n" if line.startswith("#") else line for line in io.StringIO(text))
+    reader = csv.reader(lines, strict=True)
+    found, begins = [], 1
+    try:
+        for row in reader:
+            if any(row):
+                found.append((begins, row))
+            begins = reader.line_num + 1
+    except csv.Error as error:
+        raise UserError(f"{path}:{begins}: not valid CSV: {error}") from error
+    if not found:
+        raise UserError(f"{path} is empty; it needs a row per step and a column per version")
+    return found
 
 
 def import_published(
@@ -109,20 +139,19 @@ def import_published(
     with other values.
     """
     targets = _targets(table, target)
-    written = []
+    fresh: list[tuple[Manifest, bytes]] = []
     for place, version in enumerate(table.versions):
         manifest = _manifest(table, place, line, targets[version], machine_class)
         data = json.dumps(table.values[version], sort_keys=True).encode()
         path = bundle_path(bundles, manifest.run_id)
-        if path.exists():
-            if read_bundle(path).files.get(VALUES_MEMBER) != data:
-                raise UserError(
-                    f"line {line!r} was imported before with other values for {version}; choose "
-                    "another name with --line"
-                )
-            continue
-        written.append(write_bundle(bundles, manifest, {VALUES_MEMBER: data}))
-    return written
+        if not path.exists():
+            fresh.append((manifest, data))
+        elif read_bundle(path).files.get(VALUES_MEMBER) != data:
+            raise UserError(
+                f"line {line!r} was imported before with other values for {version}; choose "
+                "another name with --line"
+            )
+    return [write_bundle(bundles, manifest, {VALUES_MEMBER: data}) for manifest, data in fresh]
 
 
 def _manifest(

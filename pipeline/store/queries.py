@@ -128,21 +128,21 @@ def rows(
             measurement.c.value,
             run.c.run_id,
         )
-        .select_from(run)
-        .join(step_run, step_run.c.run == run.c.id)
-        .join(measurement, measurement.c.step_run == step_run.c.id)
-        .join(metric, metric.c.id == measurement.c.metric)
-        .join(step, step.c.id == step_run.c.step)
-        .join(build, build.c.id == run.c.build_id)
-        .join(config, config.c.id == run.c.config_id)
-        .join(machine, machine.c.id == run.c.machine_id)
-        .join(workload, workload.c.id == run.c.workload_id)
+        # Not as JOINs: PostgreSQL looks for the best order of at most eight of those.
+        .where(
+            step_run.c.run == run.c.id,
+            measurement.c.step_run == step_run.c.id,
+            metric.c.id == measurement.c.metric,
+            step.c.id == step_run.c.step,
+            build.c.id == run.c.build_id,
+            config.c.id == run.c.config_id,
+            machine.c.id == run.c.machine_id,
+            workload.c.id == run.c.workload_id,
+        )
         .order_by(*_OLDEST_FIRST, step_run.c.place, metric.c.name)
     )
     if metrics:
-        # By id, so that only these rows of the large table are read.
-        ids = select(metric.c.id).where(metric.c.name.in_(metrics))
-        wanted = wanted.where(measurement.c.metric.in_(ids))
+        wanted = wanted.where(metric.c.name.in_(metrics))
     wanted = _of_runs(wanted, workloads, target, line, revisions)
     with engine.connect() as connection:
         for found in connection.execute(wanted):
@@ -225,7 +225,24 @@ def settings_of(engine: Engine, settings_id: int) -> dict[str, str]:
 
 def imported_lines(engine: Engine) -> list[str]:
     """Return the names of the lines that were imported."""
-    wanted = select(run.c.line).where(run.c.line.is_not(None)).distinct().order_by(run.c.line)
+    wanted = select(run.c.line).where(run.c.line.is_not(None)).distinct()
+    with engine.connect() as connection:
+        # Sorted here: databases differ in what they take for alphabetical.
+        return sorted(str(name) for name in connection.execute(wanted).scalars())
+
+
+def imported_metrics(engine: Engine, line: str) -> list[str]:
+    """Return the metrics that an imported line has, in the order they were first met."""
+    wanted = (
+        select(metric.c.name)
+        .select_from(run)
+        .join(step_run, step_run.c.run == run.c.id)
+        .join(measurement, measurement.c.step_run == step_run.c.id)
+        .join(metric, metric.c.id == measurement.c.metric)
+        .where(run.c.line == line)
+        .group_by(metric.c.id, metric.c.name)
+        .order_by(metric.c.id)
+    )
     with engine.connect() as connection:
         return [str(name) for name in connection.execute(wanted).scalars()]
 
@@ -244,8 +261,7 @@ def _of_runs(
     revisions: Sequence[str],
 ) -> Select[Any]:
     if workloads:
-        ids = select(workload.c.id).where(workload.c.hash.in_(workloads))
-        wanted = wanted.where(run.c.workload_id.in_(ids))
+        wanted = wanted.where(workload.c.hash.in_(workloads))
     if target is not None:
         wanted = wanted.where(run.c.target == target)
     if revisions:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
@@ -14,8 +13,8 @@ from pipeline.bundle import Bundle
 from pipeline.model import Manifest, Step, StepStatus, digest
 from pipeline.store import schema
 
-SETTINGS_MEMBER = "settings.json"
-"""The member of a bundle that holds what the server reported, name -> value."""
+Settings = Mapping[str, str]
+"""What a server reported: name -> value."""
 
 
 @dataclass(frozen=True)
@@ -49,9 +48,9 @@ class Writer:
         """Say whether this run is in the store."""
         return run_id in self._runs
 
-    def write(self, bundle: Bundle, steps: Sequence[StepValues]) -> int:
+    def write(self, bundle: Bundle, settings: Settings | None, steps: Sequence[StepValues]) -> int:
         """Write one bundle and return how many measurements that was."""
-        run = self._write_run(bundle)
+        run = self._write_run(bundle, settings)
         if not steps:
             return 0
         # One statement for all steps; their ids come back in the order of the rows.
@@ -89,7 +88,7 @@ class Writer:
             named = [dict(zip(("step_run", "metric", "value"), row, strict=True)) for row in rows]
             self._connection.execute(insert(schema.measurement), named)
 
-    def _write_run(self, bundle: Bundle) -> int:
+    def _write_run(self, bundle: Bundle, settings: Settings | None) -> int:
         head = bundle.manifest
         return self._insert(
             schema.run,
@@ -106,7 +105,7 @@ class Writer:
                 "started_at": head.started_at,
                 "ended_at": head.ended_at,
                 **self._shared_ids(head),
-                "settings_id": self._settings_id(bundle),
+                "settings_id": self._settings_id(settings),
             },
         )
 
@@ -151,11 +150,9 @@ class Writer:
             ),
         }
 
-    def _settings_id(self, bundle: Bundle) -> int | None:
-        raw = bundle.files.get(SETTINGS_MEMBER)
-        if raw is None:
+    def _settings_id(self, variables: Settings | None) -> int | None:
+        if variables is None:
             return None
-        variables = json.loads(raw)
         return self._shared(schema.settings, digest(variables), {"variables": variables})
 
     def _step_id(self, step: Step) -> int:

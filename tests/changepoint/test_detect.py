@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,20 +11,31 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from changepoint import Detection, detect, methods
+from changepoint.series import Floats
+
+Labels = list[Any]
 
 
-def ladder(positions, replicates, sigma=0.0, step=0.0, at=0, seed=1, level=100.0):
+def ladder(
+    positions: int,
+    replicates: int,
+    sigma: float = 0.0,
+    step: float = 0.0,
+    at: int = 0,
+    seed: int = 1,
+    level: float = 100.0,
+) -> tuple[Floats, Labels]:
     random = np.random.default_rng(seed)
     values = level * (1.0 + random.normal(0.0, sigma, (positions, replicates)))
     values[at:] *= 1.0 + step
     return values.ravel(), np.repeat(np.arange(positions), replicates).tolist()
 
 
-def found(values, positions, **options):
+def found(values: Floats, positions: Labels, **options: Any) -> Labels:
     return [c.position for c in detect(values, positions=positions, **options).changes]
 
 
-def test_two_positions_of_three_replicates_never_alarm():
+def test_two_positions_of_three_replicates_never_alarm() -> None:
     for seed in range(50):
         values, positions = ladder(2, 3, sigma=0.001, step=0.5, at=1, seed=seed)
         assert found(values, positions) == []
@@ -31,7 +43,7 @@ def test_two_positions_of_three_replicates_never_alarm():
 
 @pytest.mark.parametrize("at", [1, 2, 3, 4])
 @pytest.mark.parametrize("step", [-0.1, 0.1])
-def test_ten_percent_in_five_positions_at_one_percent(at, step):
+def test_ten_percent_in_five_positions_at_one_percent(at: int, step: float) -> None:
     hits = 0
     for seed in range(20):
         values, positions = ladder(5, 3, sigma=0.01, step=step, at=at, seed=seed)
@@ -40,7 +52,7 @@ def test_ten_percent_in_five_positions_at_one_percent(at, step):
 
 
 @pytest.mark.parametrize("at", [1, 4])
-def test_ten_percent_at_an_edge_at_two_percent(at):
+def test_ten_percent_at_an_edge_at_two_percent(at: int) -> None:
     hits = 0
     for seed in range(40):
         values, positions = ladder(5, 3, sigma=0.02, step=-0.1, at=at, seed=seed)
@@ -49,7 +61,7 @@ def test_ten_percent_at_an_edge_at_two_percent(at):
 
 
 @pytest.mark.parametrize("at", [1, 5, 9])
-def test_five_percent_in_ten_positions_at_one_percent(at):
+def test_five_percent_in_ten_positions_at_one_percent(at: int) -> None:
     hits = 0
     for seed in range(20):
         values, positions = ladder(10, 3, sigma=0.01, step=-0.05, at=at, seed=seed)
@@ -57,7 +69,7 @@ def test_five_percent_in_ten_positions_at_one_percent(at):
     assert hits >= 18
 
 
-def test_one_spiked_replicate_neither_alarms_nor_hides_a_step():
+def test_one_spiked_replicate_neither_alarms_nor_hides_a_step() -> None:
     hits = 0
     for seed in range(20):
         values, positions = ladder(5, 3, sigma=0.01, seed=seed)
@@ -69,7 +81,7 @@ def test_one_spiked_replicate_neither_alarms_nor_hides_a_step():
     assert hits >= 18
 
 
-def test_a_level_that_comes_and_goes_is_two_changes():
+def test_a_level_that_comes_and_goes_is_two_changes() -> None:
     values, positions = ladder(10, 3, sigma=0.01)
     values[9:18] *= 0.9
     assert found(values, positions) == [3, 6]
@@ -83,12 +95,12 @@ def test_a_level_that_comes_and_goes_is_two_changes():
         ([1, 1, 1, 1, 1.1, 1, 1, 1, 1, 1], [4, 5]),
     ],
 )
-def test_several_changes(levels, expected):
+def test_several_changes(levels: list[float], expected: list[int]) -> None:
     values, positions = ladder(len(levels), 3, sigma=0.01)
     assert found(values * np.repeat(levels, 3), positions) == expected
 
 
-def test_positions_that_scatter_more_than_replicates_are_not_changes():
+def test_positions_that_scatter_more_than_replicates_are_not_changes() -> None:
     alarms = 0
     for seed in range(60):
         random = np.random.default_rng(seed)
@@ -100,10 +112,10 @@ def test_positions_that_scatter_more_than_replicates_are_not_changes():
     assert alarms <= 8
 
 
-def test_an_unreplicated_step_and_its_numbers():
+def test_an_unreplicated_step_and_its_numbers() -> None:
     values, _ = ladder(60, 1, sigma=0.02, step=0.08, at=40, seed=3)
     (change,) = detect(values).changes
-    first, last = change.interval
+    first, last = map(float, change.interval)
     assert first <= 40 <= last
     low, high = change.effect_interval
     assert low < 0.08 < high
@@ -115,7 +127,7 @@ def test_an_unreplicated_step_and_its_numbers():
     assert change.before.level == pytest.approx(100.0, rel=0.02)
 
 
-def test_index_skips_missing_values():
+def test_index_skips_missing_values() -> None:
     values, _ = ladder(40, 1, sigma=0.01, step=0.2, at=20, seed=3)
     given_values = [None if 18 <= i < 23 else float(v) for i, v in enumerate(values)]
     detection = detect(given_values)
@@ -124,14 +136,14 @@ def test_index_skips_missing_values():
     assert [(s.start, s.stop) for s in detection.segments] == [(0, 23), (23, 40)]
 
 
-def test_labels_are_the_callers():
+def test_labels_are_the_callers() -> None:
     values, positions = ladder(6, 3, sigma=0.005, step=0.1, at=3)
     names = [f"17.{p}" for p in positions]
     (change,) = detect(values, positions=names).changes
     assert (change.position, change.interval, change.index) == ("17.3", ("17.3", "17.3"), 9)
 
 
-def test_direction_filters_the_report_only():
+def test_direction_filters_the_report_only() -> None:
     values, positions = ladder(12, 3, sigma=0.005)
     values[12:24] *= 1.2
     both = detect(values, positions=positions)
@@ -143,7 +155,7 @@ def test_direction_filters_the_report_only():
     assert up.segments == down.segments == both.segments
 
 
-def test_min_effect_merges_what_is_too_small():
+def test_min_effect_merges_what_is_too_small() -> None:
     values, positions = ladder(12, 3, sigma=0.002)
     values[12:] *= 1.03
     values[24:] *= 1.3
@@ -156,7 +168,7 @@ def test_min_effect_merges_what_is_too_small():
 
 
 @pytest.mark.parametrize("values", [[], [1.0], [7.0] * 30, [None] * 4, [math.nan] * 4, [0.0] * 9])
-def test_nothing_to_find(values):
+def test_nothing_to_find(values: Any) -> None:
     detection = detect(values)
     assert detection.changes == ()
     assert sum(s.level.count for s in detection.segments) == sum(
@@ -164,13 +176,13 @@ def test_nothing_to_find(values):
     )
 
 
-def test_rounding_of_the_last_digit_is_no_change():
+def test_rounding_of_the_last_digit_is_no_change() -> None:
     assert detect([0.3] * 20 + [0.1 + 0.2] * 20).changes == ()
 
 
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("scale", [1e-310, 1e-200, 1.0, 1e200, 1e300])
-def test_magnitudes(scale):
+def test_magnitudes(scale: float) -> None:
     values, positions = ladder(6, 3, sigma=0.003, step=-0.1, at=3)
     (change,) = detect(values / 200 * scale, positions=positions).changes
     assert change.effect == pytest.approx(-0.1, abs=0.01)
@@ -187,7 +199,7 @@ def test_magnitudes(scale):
         (-1, 1, 2),
     ],
 )
-def test_levels_at_and_below_zero(before, after, effect):
+def test_levels_at_and_below_zero(before: float, after: float, effect: float) -> None:
     detection = detect([before] * 12 + [after] * 12)
     (change,) = detection.changes
     assert change.effect == pytest.approx(effect)
@@ -215,13 +227,13 @@ def test_levels_at_and_below_zero(before, after, effect):
         ([1.0], {"seed": -1}, "seed"),
     ],
 )
-def test_refusals_are_one_sentence(values, options, message):
+def test_refusals_are_one_sentence(values: Any, options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message) as caught:
         detect(values, **options)
     assert "\n" not in str(caught.value)
 
 
-def test_an_array_and_a_list_give_the_same():
+def test_an_array_and_a_list_give_the_same() -> None:
     values, positions = ladder(6, 3, sigma=0.01, step=0.1, at=3)
     assert detect(values, positions=np.array(positions)) == detect(
         values.tolist(), positions=positions
@@ -229,13 +241,13 @@ def test_an_array_and_a_list_give_the_same():
     assert methods() == ("edivisive",)
 
 
-def test_a_stricter_budget_reports_no_more():
+def test_a_stricter_budget_reports_no_more() -> None:
     values, positions = ladder(8, 3, sigma=0.02, step=0.05, at=4, seed=5)
     strict = found(values, positions, alarms_per_1000=0.0001)
     assert set(strict) <= set(found(values, positions, alarms_per_1000=5))
 
 
-def test_longer_than_a_window():
+def test_longer_than_a_window() -> None:
     values, _ = ladder(900, 1, sigma=0.02, step=0.1, at=450, seed=2)
     (change,) = detect(values).changes
     assert abs(change.index - 450) <= 2
@@ -247,7 +259,7 @@ measured = st.one_of(st.none(), st.floats(-1e300, 1e300), st.integers(-3, 3).map
 @pytest.mark.filterwarnings("error")
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 8), measured), max_size=30))
-def test_any_input_gives_a_sound_detection(rows):
+def test_any_input_gives_a_sound_detection(rows: Any) -> None:
     rows.sort(key=lambda row: row[0])
     positions, values = [p for p, _ in rows], [v for _, v in rows]
     detection = detect(values, positions=positions)
@@ -263,7 +275,10 @@ def test_any_input_gives_a_sound_detection(rows):
         earlier = [p for p, v in rows[: change.index] if v is not None]
         assert earlier
         assert earlier[-1] < change.position
-        assert change.interval[0] <= change.position <= change.interval[1]
+        first, position, last = map(
+            float, (change.interval[0], change.position, change.interval[1])
+        )
+        assert first <= position <= last
         assert 0.0 < change.pvalue <= 0.01
         assert not math.isnan(change.effect)
 
@@ -276,7 +291,9 @@ def test_any_input_gives_a_sound_detection(rows):
     st.floats(-1e4, 1e4),
     st.floats(1e-6, 1e6),
 )
-def test_shift_and_scale_change_nothing(seed, positions, step, shift, scale):
+def test_shift_and_scale_change_nothing(
+    seed: int, positions: int, step: float, shift: float, scale: float
+) -> None:
     values, labels = ladder(positions, 3, sigma=0.02, step=step, at=positions // 2, seed=seed)
     base = detect(values, positions=labels)
     moved = detect((values + shift) * scale, positions=labels)
@@ -285,7 +302,7 @@ def test_shift_and_scale_change_nothing(seed, positions, step, shift, scale):
 
 
 @pytest.mark.parametrize("kind", ["gauss", "t3", "quantised"])
-def test_unchanged_ladders_keep_the_alarm_probability(kind):
+def test_unchanged_ladders_keep_the_alarm_probability(kind: Any) -> None:
     random = np.random.default_rng(11)
     alarms = 0
     for _ in range(300):
@@ -296,7 +313,7 @@ def test_unchanged_ladders_keep_the_alarm_probability(kind):
     assert alarms <= 6
 
 
-def test_unchanged_unreplicated_series_keep_it_too():
+def test_unchanged_unreplicated_series_keep_it_too() -> None:
     random = np.random.default_rng(12)
     alarms = sum(bool(detect(random.normal(100, 2, 30)).changes) for _ in range(300))
     assert alarms <= 6

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numba
 import numpy as np
 import pytest
 
 from changepoint import energy, jit
+from changepoint.series import Floats
 
 
-def q(x, y):
+def q(x: Floats, y: Floats) -> float:
     n, m = len(x), len(y)
 
-    def mean(a, b):
-        return np.abs(a[:, None] - b[None, :]).mean()
+    def mean(a: Floats, b: Floats) -> float:
+        return float(np.abs(a[:, None] - b[None, :]).mean())
 
     return n * m / (n + m) * (2 * mean(x, y) - mean(x, x) - mean(y, y))
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_maximum_is_the_largest_q_of_the_definition(seed):
+def test_maximum_is_the_largest_q_of_the_definition(seed: int) -> None:
     random = np.random.default_rng(seed)
     offsets = np.concatenate(([0], np.cumsum(random.integers(1, 4, 6))))
     values = random.normal(size=offsets[-1])
@@ -34,11 +37,11 @@ def test_maximum_is_the_largest_q_of_the_definition(seed):
     assert best == pytest.approx(expected[tau, kappa])
 
 
-def test_too_short_to_split():
+def test_too_short_to_split() -> None:
     assert energy.maximum(np.array([1.0, 2.0, 3.0]), np.arange(4)) == (0.0, 0, 0)
 
 
-def test_pvalue_of_two_positions_of_three_is_one_tenth():
+def test_pvalue_of_two_positions_of_three_is_one_tenth() -> None:
     values = np.array([1.0, 1.1, 1.2, 9.0, 9.1, 9.2])
     offsets = np.array([0, 3, 6])
     observed = energy.maximum(values, offsets)[0]
@@ -48,7 +51,7 @@ def test_pvalue_of_two_positions_of_three_is_one_tenth():
     )
 
 
-def test_pvalues_are_uniform_when_nothing_changed():
+def test_pvalues_are_uniform_when_nothing_changed() -> None:
     random = np.random.default_rng(4)
     offsets = np.arange(0, 31, 3)
     pvalues = []
@@ -60,15 +63,15 @@ def test_pvalues_are_uniform_when_nothing_changed():
     assert 50 <= np.sum(np.array(pvalues) <= 0.25) <= 100
 
 
-def test_gives_up_once_the_limit_is_out_of_reach():
+def test_gives_up_once_the_limit_is_out_of_reach() -> None:
     values = np.random.default_rng(1).normal(size=30)
     assert energy.permutation_pvalue(values, np.arange(31), 0.0, 999, 0.01, 0) == 1.0
 
 
-def test_compiles_without_a_cache_when_none_can_be_written(monkeypatch):
+def test_compiles_without_a_cache_when_none_can_be_written(monkeypatch: pytest.MonkeyPatch) -> None:
     real = numba.njit
 
-    def refuse(*args, **options):
+    def refuse(*args: Any, **options: Any) -> Any:
         if options.get("cache"):
             raise RuntimeError("cannot cache function: no locator available")
         return real(*args, **options)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,14 +17,14 @@ from changepoint.noise import clip_replicates, quantum, replicate_scale
 from changepoint.position_test import Replicates, best_split
 
 
-def test_replicate_scale_is_a_standard_deviation():
+def test_replicate_scale_is_a_standard_deviation() -> None:
     values = np.random.default_rng(1).normal(0.0, 3.0, 3000)
     assert replicate_scale(values, np.arange(0, 3001, 3)) == pytest.approx(3.0, rel=0.05)
     assert replicate_scale(values, np.arange(3001)) == 0.0
     assert replicate_scale(np.zeros(0), np.zeros(1, dtype=np.int64)) == 0.0
 
 
-def test_a_spike_is_clipped_and_a_disagreement_is_not():
+def test_a_spike_is_clipped_and_a_disagreement_is_not() -> None:
     values = np.array([1.0, 1.1, 0.9, 1.0, 1.1, -30.0, 0.9, 1.0, 1.1, 1.2, 1.0, 0.9])
     offsets = np.arange(0, 13, 3)
     clipped = clip_replicates(values, offsets)
@@ -33,14 +34,14 @@ def test_a_spike_is_clipped_and_a_disagreement_is_not():
     assert np.array_equal(clip_replicates(values, offsets)[3:6], values[3:6])
 
 
-def test_quantum_needs_repeats_inside_a_group():
+def test_quantum_needs_repeats_inside_a_group() -> None:
     offsets = np.array([0, 4, 8])
     assert quantum(np.array([1, 1, 1.5, 2.5, 9, 9, 9, 9.5]), offsets, 1e-12) == 0.5
     assert quantum(np.array([1, 1.1, 1.5, 2.5, 9, 9.3, 9.7, 9.8]), offsets, 1e-12) == 0.0
     assert quantum(np.array([1.0] * 4 + [2.0] * 4), offsets, 1e-12) == 0.0
 
 
-def test_position_test_matches_a_t_test_where_positions_are_many():
+def test_position_test_matches_a_t_test_where_positions_are_many() -> None:
     from scipy import stats
 
     random = np.random.default_rng(2)
@@ -53,21 +54,21 @@ def test_position_test_matches_a_t_test_where_positions_are_many():
     assert 0 < math.log10(split.pvalue) - math.log10(t.pvalue) < 5
 
 
-def test_relative_effects():
+def test_relative_effects() -> None:
     assert relative(4.0, 5.0) == 0.25
     assert relative(-4.0, -5.0) == -0.25
     assert relative(0.0, -1.0) == -math.inf
     assert relative(0.0, 0.0) == 0.0
 
 
-def test_quantum_floors_the_interval():
+def test_quantum_floors_the_interval() -> None:
     values = [100.0] * 11 + [101.0] + [110.0] * 12
     (change,) = detect(values).changes
     low, high = change.effect_interval
     assert high - low > 0.01
 
 
-def test_json_is_standard_and_refuses_nonsense():
+def test_json_is_standard_and_refuses_nonsense() -> None:
     detection = detect([0.0] * 12 + [1.0] * 12)
     tree = json.loads(detection.to_json(), parse_constant=pytest.fail)
     assert tree["changes"][0]["effect"] == "inf"
@@ -75,7 +76,7 @@ def test_json_is_standard_and_refuses_nonsense():
         Detection.from_dict({"changes": []})
 
 
-def test_noise_summary():
+def test_noise_summary() -> None:
     random = np.random.default_rng(3)
     values = 100 + random.normal(0, 1, (300, 3)) + random.normal(0, 2, (300, 1))
     noise = detect(values.ravel(), positions=np.repeat(np.arange(300), 3)).noise
@@ -84,7 +85,7 @@ def test_noise_summary():
     assert detect([1.0, 2.0, 1.5] * 9).noise.quantum == pytest.approx(0.5)
 
 
-def test_rate_limits():
+def test_rate_limits() -> None:
     low, high = Rate(5, 100).limits()
     assert (low, high) == (pytest.approx(0.0164, abs=1e-3), pytest.approx(0.1128, abs=1e-3))
     assert Rate(0, 10).limits()[0] == 0.0
@@ -92,14 +93,14 @@ def test_rate_limits():
 
 
 @pytest.mark.parametrize("name", NOISES)
-def test_noises_have_the_shape_asked_for(name):
+def test_noises_have_the_shape_asked_for(name: Any) -> None:
     random = np.random.default_rng(1)
     values = draw(NOISES[name], Ladder(7, 3), random, sigma=0.1, step=1.0, at=4)
     assert values.shape == (21,)
     assert np.median(values[12:]) == pytest.approx(2 * np.median(values[:12]), rel=0.05)
 
 
-def test_the_harness_counts():
+def test_the_harness_counts() -> None:
     shape = Ladder(6, 3)
     assert alarms(NOISES["gauss"], shape, 20, 1).hits <= 1
     got = recall(NOISES["gauss"], shape, sigma=0.5, step=0.2, at=3, trials=10, seed=1)

@@ -11,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,9 @@ _AS_3_AND_4 = (
     "os.execv(sys.argv[3], sys.argv[3:])"
 )
 """The browser reads commands from its file descriptor 3 and answers on 4."""
+
+_PATIENCE = 60.0
+"""Seconds after which something that should come about is given up."""
 
 
 class Browser:
@@ -93,11 +97,12 @@ class Browser:
         return answer["result"].get("value")
 
     def until(self, script: str) -> None:
-        """Wait until an expression is true; the test's own limit ends it otherwise."""
-        self.run(
-            "new Promise((done) => { const look = () => (" + script + ") ? done(true) : "
-            "setTimeout(look, 20); look(); })"
-        )
+        """Wait until an expression is true, no longer than the page is without complaint."""
+        deadline = time.monotonic() + _PATIENCE
+        while not self.run(script):
+            assert self.complaints() == []
+            assert time.monotonic() < deadline, f"never came true: {script}"
+            time.sleep(0.02)
 
     def complaints(self) -> list[str]:
         """Return the errors and warnings of the console, and uncaught exceptions."""
@@ -159,7 +164,11 @@ def started(profile: Path) -> Iterator[Browser]:
     os.close(commands)
     os.close(answers)
     try:
-        yield Browser(writer, reader)
+        browser = Browser(writer, reader)
+        yield browser
+        # Asked to, it waits for its own processes; killed, it would leave them to others.
+        browser.send("Browser.close")
+        process.wait(_PATIENCE)
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)

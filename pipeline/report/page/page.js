@@ -13,7 +13,7 @@
 
   const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   // Chart texts are a kind of HTML to the library; names and notes are only text.
-  const plain = (text) => nothing.at.all +
+  const plain = (text) =>
     String(text).replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
   const element = (tag, className, text) => {
     const made = document.createElement(tag);
@@ -204,7 +204,10 @@
     failed.forEach((point) => sentences.push(`Repetition ${point[1]} failed: ${point[2] || "no reason was recorded"}.`));
     if (names) sentences.push(`Bundle: ${names}.`);
     says.textContent = sentences.join(" ");
-    if (!kept.length) { plot.remove(); return; }
+    if (!kept.length) plot.remove();
+    // Under a long table it would open out of sight.
+    panel.scrollIntoView({ block: "nearest" });
+    if (!kept.length) return;
     const dashes = ["solid", "dash", "dot", "dashdot"];
     const traces = kept.map((index, order) => {
       const line = data.timelines[chart.points[index][3]];

@@ -1,0 +1,148 @@
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from pipeline.analyse.regressions import find_shifts, group_shifts, is_worse, worst_effect
+from pipeline.config import DetectSection
+from pipeline.model import RegressionState
+from tests.analyse.samples import series, shift
+
+SETTINGS = DetectSection()
+UP = [100.0] * 5 + [130.0] * 5
+DOWN = [130.0] * 5 + [100.0] * 5
+
+
+@pytest.mark.parametrize(
+    ("metric", "levels", "worse"),
+    [
+        ("qps", DOWN, True),
+        ("qps", UP, False),
+        ("nopm", DOWN, True),
+        ("cpu_us/o", UP, True),
+        ("cpu_us/o", DOWN, False),
+        ("latency_p95", UP, True),
+        ("a metric of a published table", DOWN, True),
+    ],
+)
+def test_a_change_is_worse_or_better_by_its_metric(
+    metric: str, levels: list[float], worse: bool
+) -> None:
+    (found,) = find_shifts(series(levels, metric), SETTINGS)
+    assert found.worse is worse
+    assert found.series.metric == metric
+
+
+def test_a_change_is_told_in_the_words_of_its_series() -> None:
+    (found,) = find_shifts(series(DOWN), SETTINGS)
+    assert (found.position, found.last_good, found.first_bad) == (5, "17.4", "17.5")
+    assert found.earliest <= 5 <= found.latest
+    assert found.before == pytest.approx(130, rel=0.02)
+    assert found.after == pytest.approx(100, rel=0.02)
+    assert found.effect == pytest.approx(100 / 130 - 1, abs=0.02)
+    assert found.effect_low <= found.effect <= found.effect_high < 0
+    assert 0 < found.pvalue < 0.05
+
+
+def test_the_last_good_revision_is_the_last_that_was_measured() -> None:
+    """Positions that nothing was measured at are no revisions of the series."""
+    positions = [0, 1, 2, 3, 4, 8, 9, 10, 11, 12]
+    (found,) = find_shifts(series(DOWN, positions=positions), SETTINGS)
+    assert (found.position, found.last_good, found.first_bad) == (8, "17.4", "17.8")
+
+
+def test_several_changes_are_found_each() -> None:
+    levels = [100.0] * 6 + [130.0] * 6 + [90.0] * 6
+    found = find_shifts(series(levels), SETTINGS)
+    assert [(one.position, one.worse) for one in found] == [(6, False), (12, True)]
+
+
+def test_a_level_series_has_no_change() -> None:
+    assert find_shifts(series([100.0] * 10), SETTINGS) == []
+
+
+def test_changes_below_the_smallest_effect_are_not_worth_a_word() -> None:
+    levels = [100.0] * 6 + [96.0] * 6
+    assert len(find_shifts(series(levels), SETTINGS)) == 1
+    strict = SETTINGS.model_copy(update={"min_effect": 0.10})
+    assert find_shifts(series(levels), strict) == []
+
+
+def test_too_few_revisions_show_nothing() -> None:
+    for count in range(3):
+        assert find_shifts(series([100.0] * count), SETTINGS) == []
+
+
+def test_one_position_over_steps_and_metrics_is_one_regression() -> None:
+    shifts = [
+        shift(5, -0.10, step="scan"),
+        shift(5, +0.30, step="point-query", metric="cpu_us/o"),
+        shift(5, -0.20, step="point-query"),
+    ]
+    (found,) = group_shifts(shifts)
+    assert [one.effect for one in found.shifts] == [0.30, -0.20, -0.10]
+    assert worst_effect(found) == 0.30
+    assert (found.position, found.last_good, found.first_bad) == (5, "17.4", "17.5")
+    assert found.state is RegressionState.SUSPECTED
+
+
+def test_worse_and_better_are_apart() -> None:
+    found = group_shifts([shift(5, 0.5, worse=False), shift(5, -0.2, step="other")])
+    assert [one.worse for one in found] == [True, False]
+    assert found[0].fingerprint != found[1].fingerprint
+
+
+def test_lines_are_apart() -> None:
+    found = group_shifts([shift(5), shift(5, line="majors")])
+    assert len({one.fingerprint for one in found}) == 2
+
+
+def test_positions_outside_of_each_others_intervals_are_apart() -> None:
+    assert len(group_shifts([shift(5), shift(6)])) == 2
+    # One of them could be at the other's place, the other one could not.
+    assert len(group_shifts([shift(5, interval=(4, 7)), shift(6)])) == 2
+
+
+def test_positions_inside_of_each_others_intervals_are_together() -> None:
+    (found,) = group_shifts(
+        [shift(6, interval=(4, 7), pvalue=0.01), shift(5, interval=(4, 6), pvalue=0.0001)]
+    )
+    assert found.position == 5, "the surest gives the position"
+    assert found.first_bad == "17.5"
+
+
+def test_the_worst_comes_first_and_improvements_last() -> None:
+    found = group_shifts(
+        [shift(2, 0.9, worse=False), shift(4, -0.1), shift(6, -0.5), shift(8, 0.2, worse=False)]
+    )
+    assert [worst_effect(one) for one in found] == [-0.5, -0.1, 0.9, 0.2]
+
+
+def test_regressions_do_not_depend_on_the_order_of_the_shifts() -> None:
+    shifts = [
+        shift(place, -0.01 * place, step=f"step {n}", interval=(place - 1, place + 1), pvalue=p)
+        for n, (place, p) in enumerate([(3, 0.1), (4, 0.2), (5, 0.3), (8, 0.1), (9, 0.4)])
+    ]
+    expected = group_shifts(shifts)
+    for seed in range(10):
+        random.Random(seed).shuffle(shifts)
+        assert group_shifts(shifts) == expected
+    assert sorted(s.position for one in expected for s in one.shifts) == [3, 4, 5, 8, 9]
+
+
+def test_the_fingerprint_stays_while_figures_and_series_change() -> None:
+    (first,) = group_shifts([shift(5, -0.2)])
+    (again,) = group_shifts([shift(5, -0.3, pvalue=1e-6), shift(5, -0.1, step="other")])
+    assert first.fingerprint == again.fingerprint
+    (other,) = group_shifts([shift(6, -0.2)])
+    assert first.fingerprint != other.fingerprint
+
+
+def test_no_shifts_are_no_regressions() -> None:
+    assert group_shifts([]) == []
+
+
+def test_no_change_is_not_worse() -> None:
+    assert not is_worse("qps", 0.0)
+    assert not is_worse("cpu_us/o", 0.0)

@@ -1,0 +1,90 @@
+"""Runs of a plan without a server: bundles that bring their values with them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+
+from pipeline.bundle import write_bundle
+from pipeline.cli.context import Context
+from pipeline.model import (
+    Build,
+    Cell,
+    Manifest,
+    Origin,
+    Provenance,
+    StepRecord,
+    StepStatus,
+    digest,
+)
+from pipeline.store.ingest import VALUES_MEMBER
+
+Level = Callable[[Cell, str], float]
+"""(cell, step) -> queries per second."""
+
+_AT = datetime(2026, 3, 1, tzinfo=UTC)
+
+
+def level(cell: Cell, step: str) -> float:
+    """100 queries per second, and 150 from 17.10 on."""
+    return 150.0 if cell.revision.order >= (17, 10) else 100.0
+
+
+def write_run(context: Context, cell: Cell, repetition: int, levels: Level = level) -> Path:
+    """Write the bundle of one run."""
+    version = cell.revision.version
+    values = {
+        step.name: {
+            "qps": levels(cell, step.name) * (1 + 0.001 * repetition),
+            "cpu_us/o": 1e6 / levels(cell, step.name) * (1 + 0.001 * repetition),
+        }
+        for step in cell.workload.steps
+    }
+    manifest = Manifest(
+        run_id=cell.run_id(repetition),
+        origin=Origin.IMPORTED,
+        revision=cell.revision,
+        build=Build(
+            target="postgres",
+            version=version,
+            options="official",
+            hash=digest(version),
+            provenance=Provenance(source="x", locator=version, sha256="", options="official"),
+        ),
+        config=cell.config,
+        machine=context.machine,
+        workload=cell.workload,
+        cell_key=cell.key,
+        repetition=repetition,
+        started_at=_AT,
+        ended_at=_AT,
+        steps=tuple(
+            StepRecord(
+                step=step,
+                status=StepStatus.OK,
+                started_at=_AT,
+                wall_seconds=1.0,
+                command=("sysbench",),
+                folder="",
+            )
+            for step in cell.workload.steps
+        ),
+    )
+    data = {VALUES_MEMBER: json.dumps(values).encode(), "settings.json": b"{}"}
+    return write_bundle(context.bundles, manifest, data)
+
+
+def write_runs(quick: bool = False, leave: Iterable[str] = ()) -> int:
+    """Write the bundles of a whole plan, except of the revisions to ``leave``; how many."""
+    context = Context(Path("nightshift.toml"), quick)
+    left = set(leave)
+    runs = [
+        (cell, repetition)
+        for cell, repetition in context.plan().remaining(())
+        if cell.revision.label not in left
+    ]
+    for cell, repetition in runs:
+        write_run(context, cell, repetition)
+    return len(runs)

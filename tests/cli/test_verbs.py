@@ -1,0 +1,319 @@
+"""The verbs on bundles that were made before, so that no server has to run."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline.cli import nightly, stages
+from pipeline.cli.context import Context, print_json
+from pipeline.execute.discover import discovered
+from pipeline.model import Cell
+from tests.cli.conftest import CONFIG, Nightshift, Ran
+from tests.cli.measured import write_run, write_runs
+
+LONGER = CONFIG.replace('since = "17.9"', 'since = "13"').replace('until = "17"', 'until = "18"')
+"""Enough revisions for a change to be found: nine, with a step at 17.10."""
+
+
+def take(folder: Path, nightshift: Nightshift, config: str = CONFIG) -> Ran:
+    """Write every run of the plan and ingest it."""
+    (folder / "nightshift.toml").write_text(config)
+    write_runs()
+    return nightshift("ingest")
+
+
+def test_discover_lists_what_was_found(
+    nightshift: Nightshift, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = discovered(folder / "results")
+    monkeypatch.setattr("pipeline.cli.discover.discover", lambda *_, **__: found)
+    ran = nightshift("discover")
+    assert ran.out.startswith("postgres: 10 releases\n  9.6   9.6.24\n")
+    assert "  17    17.0 17.9 17.10 17.11\n" in ran.out
+    assert nightshift("discover", "--format", "json").json["postgres"][-1] == "18.0"
+
+
+def test_plan_shows_what_is_left(nightshift: Nightshift, folder: Path) -> None:
+    ran = nightshift("plan")
+    assert ran.code == 0
+    assert ran.out.splitlines()[0] == "minors: 17.9 17.10 17.11"
+    assert "3 cells x 3 repetitions; 9 runs left" in ran.out
+    planned = nightshift("plan", "--format", "json").json
+    assert planned["lines"] == {"minors": ["17.9", "17.10", "17.11"]}
+    assert len(planned["remaining"]) == planned["runs"] == 9
+    take(folder, nightshift)
+    assert "; 0 runs left" in nightshift("plan").out
+    assert nightshift("plan", "--format", "json").json["remaining"] == []
+
+
+def test_quick_has_a_plan_of_its_own(nightshift: Nightshift, folder: Path) -> None:
+    take(folder, nightshift)
+    quick = nightshift("plan", "--quick", "--format", "json").json
+    assert quick["lines"] == {"minors": ["17.10", "17.11"]}
+    assert len(quick["remaining"]) == 4
+
+
+def test_ingest_takes_each_bundle_once(nightshift: Nightshift, folder: Path) -> None:
+    assert take(folder, nightshift).out == (
+        "9 bundles taken (36 measurements), 0 known already, 0 refused\n"
+    )
+    assert nightshift("ingest", "--format", "json").json == {
+        "taken": 0,
+        "known": 9,
+        "measurements": 0,
+        "refused": [],
+    }
+
+
+def test_ingest_names_what_it_refuses(nightshift: Nightshift, folder: Path) -> None:
+    write_runs()
+    damaged = min((folder / "results/bundles").iterdir())
+    damaged.write_bytes(damaged.read_bytes()[:100])
+    ran = nightshift("ingest")
+    assert ran.code == 2
+    assert ran.err.count("\n") == 1
+    assert damaged.name in ran.err
+    assert "8 bundles taken" in ran.out
+    assert damaged.exists()
+
+
+def test_rebuild_gives_the_same_tables(nightshift: Nightshift, folder: Path) -> None:
+    take(folder, nightshift)
+    before = nightshift("table")
+    assert nightshift("rebuild").out.startswith("9 bundles taken")
+    assert nightshift("table") == before
+
+
+def test_the_table_is_relative_to_the_first_revision(nightshift: Nightshift, folder: Path) -> None:
+    take(folder, nightshift)
+    lines = nightshift("table").out.splitlines()
+    assert lines[0] == "minors, cached: qps (1/s)"
+    assert lines[1].startswith("Relative to: pg179_official.x10a_")
+    assert "1.50    1.50    point-query_range=100" in lines
+    assert "1.00    1.00    point-query_range=100" not in lines
+
+
+def test_the_base_can_be_chosen(nightshift: Nightshift, folder: Path) -> None:
+    take(folder, nightshift)
+    out = nightshift("table", "--base", "17.11").out
+    assert "0.67    1.00    point-query_range=100\n" in out
+    assert "0.67    1.00" in nightshift("table", "--base", "17.11", "--line", "minors").out
+
+
+def test_absolute_values_and_decimals(nightshift: Nightshift, folder: Path) -> None:
+    take(folder, nightshift)
+    assert "100     150     150     scan_range=100" in nightshift("table", "--absolute").out
+    out = nightshift("table", "--absolute", "--decimals", "1").out
+    assert "100.2   150.3   150.3   scan_range=100" in out
+    assert "Relative to" not in out
+
+
+def test_other_metrics(nightshift: Nightshift, folder: Path) -> None:
+    take(folder, nightshift)
+    out = nightshift("table", "--metric", "cpu_us/o").out
+    assert out.startswith("minors, cached: cpu_us/o (us)\n")
+    assert "0.67    0.67    scan_range=100" in out
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (["--base", "17.1"], "there is no '17.1' to compare with in minors, cached; did you mean"),
+        (["--line", "minor"], "there is no line 'minor'; did you mean minors?"),
+        (["--metric", "cpu_us"], "nothing was measured in the metric 'cpu_us'; did you mean cpu"),
+    ],
+)
+def test_what_a_table_cannot_show(
+    nightshift: Nightshift, folder: Path, args: list[str], said: str
+) -> None:
+    take(folder, nightshift)
+    ran = nightshift("table", *args)
+    assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
+    assert ran.err.startswith(f"nightshift: {said}")
+
+
+def test_a_table_before_anything_was_measured(nightshift: Nightshift) -> None:
+    ran = nightshift("table")
+    assert (ran.code, ran.err.count("\n")) == (2, 1)
+    assert "run `nightshift nightly`" in ran.err
+
+
+def test_a_line_of_one_revision_is_shown_as_it_is(nightshift: Nightshift, folder: Path) -> None:
+    take(folder, nightshift, CONFIG.replace('since = "17.9"', 'since = "17.11"'))
+    lines = nightshift("table").out.splitlines()
+    assert lines[1].startswith("col-1 : pg1711")
+    assert "150     scan_range=100" in lines
+
+
+def test_a_table_as_json_and_markdown(nightshift: Nightshift, folder: Path) -> None:
+    take(folder, nightshift)
+    (table,) = nightshift("table", "--format", "json").json
+    assert [column["label"] for column in table["columns"]] == ["17.10", "17.11"]
+    assert nightshift("table", "--format", "markdown").out.startswith("### minors, cached: qps")
+
+
+def test_an_absolute_csv_can_be_imported_again(nightshift: Nightshift, folder: Path) -> None:
+    take(folder, nightshift)
+    absolute = nightshift("table", "--absolute", "--format", "csv").out
+    (folder / "copy.csv").write_text(absolute)
+    imported = nightshift("import", "csv", "copy.csv", "--format", "json").json
+    assert (imported["line"], len(imported["bundles"])) == ("copy", 3)
+    again = nightshift("table", "--line", "copy", "--absolute", "--format", "csv").out
+    assert again.splitlines()[1:] == absolute.splitlines()[1:]
+    shown = nightshift("import", "csv", "copy.csv")
+    assert shown.out == "line copy: 0 versions taken; `nightshift table --line copy` shows them\n"
+
+
+def test_detect_report_and_notify(nightshift: Nightshift, folder: Path) -> None:
+    take(folder, nightshift, LONGER)
+    ran = nightshift("detect")
+    assert ran.code == 0
+    assert ran.out.startswith("0 suspected regressions and 1 improvements in 4 series\n  better  ")
+    assert "minors: 17.9 -> 17.10" in ran.out
+    detected = nightshift("detect", "--format", "json").json
+    assert detected["series"] == 4
+    assert len(detected["regressions"][0]["shifts"]) == 4
+
+    written = nightshift("report", "--format", "json").json
+    assert [Path(path).name for path in written] == [
+        "minors-cached-1c.md",
+        "minors-cached-1c.csv",
+        "minors-cached-1c.json",
+        "report.html",
+    ]
+    assert all((folder / path).stat().st_size for path in written)
+    assert nightshift("report").out.splitlines() == written
+
+    first = nightshift("notify")
+    assert first.out.count("(new)") == 1
+    told = nightshift("notify", "--format", "json").json
+    assert told["new"] == []
+    (path,) = told["all"]
+    assert "nightshift nightly --config nightshift.toml\n" in (folder / path).read_text()
+
+
+@pytest.fixture
+def night(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
+    """Let the stages that need a network or a server be done by the test; lists the runs."""
+    runs: list[tuple[str, int]] = []
+
+    def run_all(
+        remaining: Sequence[tuple[Cell, int]],
+        *_: Any,
+        on_bundle: Callable[[Cell, int, Path], None],
+        **__: Any,
+    ) -> None:
+        context = Context(Path("nightshift.toml"))
+        for cell, repetition in remaining:
+            runs.append((cell.revision.label, repetition))
+            on_bundle(cell, repetition, write_run(context, cell, repetition))
+
+    monkeypatch.setattr(nightly, "discover", lambda *_: discovered(folder / "results"))
+    monkeypatch.setattr(stages, "build_all", lambda *_: {})
+    monkeypatch.setattr(stages, "run_all", run_all)
+    return runs
+
+
+FIRST_LOOK = "first repetition, two decimals are not to be trusted yet:"
+
+
+def test_a_night_measures_shows_and_tells(
+    nightshift: Nightshift, folder: Path, night: list[tuple[str, int]]
+) -> None:
+    (folder / "nightshift.toml").write_text(LONGER)
+    ran = nightshift("nightly")
+    assert ran.code == 0
+    assert len(night) == 9 * 3
+    # An early table after the first repetition, then one of everything.
+    assert ran.out.count(FIRST_LOOK) == 1
+    assert ran.out.startswith(FIRST_LOOK + "\nminors, cached: qps (1/s)\n")
+    assert ran.out.count("minors, cached: qps (1/s)\n") == 2
+    assert "  better  minors: 17.9 -> 17.10  " in ran.out
+    *_, issue, report, done = ran.out.splitlines()
+    assert issue.startswith("issue   results/issues/minors-17.10-improvement-")
+    assert issue.endswith(".md (new)")
+    assert report == "report  results/report.html"
+    assert done.startswith("27 runs measured in ")
+
+    again = nightshift("nightly")
+    assert len(night) == 9 * 3, "nothing is measured twice"
+    assert FIRST_LOOK not in again.out
+    assert "(new)" not in again.out
+    assert again.out.splitlines()[-1].startswith("nothing was left to measure in ")
+
+
+def test_a_night_that_was_stopped_goes_on(
+    nightshift: Nightshift, folder: Path, night: list[tuple[str, int]]
+) -> None:
+    """What a killed night left as bundles, and did not ingest, is not measured again."""
+    write_runs(leave=["17.10"])
+    assert nightshift("nightly").code == 0
+    assert night == [("17.10", 1), ("17.10", 2), ("17.10", 3)]
+
+
+def test_there_is_no_early_table_of_one_revision(
+    nightshift: Nightshift, folder: Path, night: list[tuple[str, int]]
+) -> None:
+    (folder / "nightshift.toml").write_text(CONFIG.replace('since = "17.9"', 'since = "17.11"'))
+    ran = nightshift("nightly")
+    assert len(night) == 3
+    assert FIRST_LOOK not in ran.out
+    assert "150     scan_range=100" in ran.out, "its values are shown in the end"
+
+
+def test_a_night_as_json_is_nothing_but_json(
+    nightshift: Nightshift, folder: Path, night: list[tuple[str, int]]
+) -> None:
+    (folder / "nightshift.toml").write_text(LONGER)
+    told = nightshift("nightly", "--format", "json").json
+    assert told["runs"] == len(night) == 27
+    assert told["new_issues"] == told["issues"]
+    assert len(told["detected"]["regressions"]) == 1
+
+
+def test_run_lists_its_bundles(nightshift: Nightshift, night: list[tuple[str, int]]) -> None:
+    ran = nightshift("run")
+    assert len(ran.out.splitlines()) == len(night) == 9
+    assert nightshift("run").out == "nothing is left to measure\n"
+    assert nightshift("run", "--format", "json").json == []
+
+
+def test_off_a_terminal_nothing_is_coloured_or_drawn(
+    nightshift: Nightshift, folder: Path, night: list[tuple[str, int]]
+) -> None:
+    (folder / "nightshift.toml").write_text(LONGER)
+    for args in (["nightly"], ["table"], ["detect"], ["plan"], ["ingest"], ["frobnicate"]):
+        ran = nightshift(*args)
+        for stream in (ran.out, ran.err):
+            assert "\x1b" not in stream
+            assert "\r" not in stream
+
+
+def test_a_damaged_bundle_is_set_aside_and_measured_again(
+    nightshift: Nightshift, folder: Path, night: list[tuple[str, int]]
+) -> None:
+    write_runs()
+    damaged = next((folder / "results/bundles").glob("*-17.10-*-r2*"))
+    damaged.write_bytes(damaged.read_bytes()[:100])
+    ran = nightshift("nightly")
+    assert ran.code == 0
+    assert night == [("17.10", 2)]
+    assert damaged.with_name(damaged.name + ".damaged").exists()
+    assert ran.err.count("\n") == 1
+    assert "its run is measured again" in ran.err
+
+
+def test_json_has_no_infinities(capsys: pytest.CaptureFixture[str]) -> None:
+    print_json({"effect": math.inf, "path": Path("x"), "name": ":100: [red]"})
+    shown = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
+    assert shown == {"effect": "Infinity", "path": "x", "name": ":100: [red]"}
+
+
+def test_schema_is_the_schema(nightshift: Nightshift) -> None:
+    assert json.loads(nightshift("schema").out)["title"] == "nightshift.toml"

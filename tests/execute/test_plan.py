@@ -1,0 +1,235 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pipeline.config import LineSection
+from pipeline.errors import UserError
+from pipeline.execute.plan import (
+    Line,
+    Plan,
+    check_workloads,
+    make_plan,
+    quicken,
+    select,
+    targets_of,
+)
+from tests.execute.samples import MACHINE, VERSIONS, cell, config_file, known
+
+LINE = '[[line]]\nname = "{name}"\ntarget = "postgres"\n{more}\n'
+WORKLOAD = '[[workload]]\nname = "cached"\nsteps = ["scan"]\n{more}\n'
+
+
+def plan(text: str, quick: bool = False) -> Plan:
+    return make_plan(config_file(text), known(), MACHINE, quick)
+
+
+def line(name: str = "all", more: str = "") -> str:
+    return LINE.format(name=name, more=more)
+
+
+def workload(more: str = "") -> str:
+    return WORKLOAD.format(more=more)
+
+
+def labels(planned: Line) -> list[str]:
+    return [revision.label for revision in planned.revisions]
+
+
+@pytest.mark.parametrize(
+    ("settings", "chosen"),
+    [
+        ({}, list(VERSIONS)),
+        ({"since": "17"}, ["17.0", "17.9", "17.10", "17.11", "18.0"]),
+        ({"since": "17.9"}, ["17.9", "17.10", "17.11", "18.0"]),
+        ({"until": "14"}, ["9.6.24", "13.22", "14.0", "14.24"]),
+        ({"until": "17.9"}, list(VERSIONS[:7])),
+        ({"since": "17", "until": "17"}, ["17.0", "17.9", "17.10", "17.11"]),
+        ({"since": "9.6", "until": "9.6"}, ["9.6.24"]),
+        ({"since": "17.1", "until": "17.9"}, ["17.9"]),
+        ({"newest": 2}, ["17.11", "18.0"]),
+        ({"newest": 99, "since": "18"}, ["18.0"]),
+        ({"since": "17", "until": "17", "newest": 1}, ["17.11"]),
+        ({"take": "newest-of-each-major"}, ["9.6.24", "13.22", "14.24", "16.9", "17.11", "18.0"]),
+        ({"take": "newest-of-each-major", "since": "14", "newest": 2}, ["17.11", "18.0"]),
+        ({"take": "newest-of-each-major", "since": "16", "until": "17.9"}, ["16.9", "17.9"]),
+        ({"since": "99"}, []),
+    ],
+)
+def test_a_line_chooses_from_the_releases(settings: dict[str, Any], chosen: list[str]) -> None:
+    section = LineSection(name="x", target="postgres", **settings)
+    backwards = tuple(reversed(known()["postgres"]))
+    assert [revision.version for revision in select(backwards, section)] == chosen
+
+
+def test_a_line_can_list_its_revisions_and_controls_in_any_order() -> None:
+    made = plan(line(more='revisions = ["17.11#2", "17.10", "17.11", "9.6.24"]'))
+    assert labels(made.lines[0]) == ["9.6.24", "17.10", "17.11", "17.11#2"]
+    assert made.lines[0].position("17.11") == 2
+
+
+def test_a_control_is_a_cell_of_its_own_on_the_same_build() -> None:
+    made = plan(line(more='revisions = ["17.11", "17.11#2"]') + workload())
+    first, second = made.cells
+    assert first.key != second.key
+    assert first.revision.version == second.revision.version
+    assert first.run_id(1) != second.run_id(1)
+
+
+def test_a_revision_on_two_lines_is_measured_once() -> None:
+    made = plan(
+        line("majors", 'since = "17"\ntake = "newest-of-each-major"')
+        + line("minors", 'since = "17"\nuntil = "17"')
+        + workload()
+    )
+    assert [cell.revision.label for cell in made.cells] == [
+        "17.11",
+        "18.0",
+        "17.0",
+        "17.9",
+        "17.10",
+    ]
+
+
+def test_every_number_of_clients_is_a_cell_and_a_workload() -> None:
+    made = plan(line(more='revisions = ["17.11"]') + workload("clients = [1, 4, 4]"))
+    assert [cell.workload.scale.clients for cell in made.cells] == [1, 4]
+    assert len(made.workloads()) == 2
+    assert made.workload_hashes() == [cell.workload.hash for cell in made.cells]
+
+
+def test_a_workload_may_keep_to_some_lines() -> None:
+    lines = line("a", 'revisions = ["17.10"]') + line("b", 'revisions = ["17.11"]')
+    made = plan(lines + workload('lines = ["b"]'))
+    assert [cell.revision.label for cell in made.cells] == ["17.11"]
+
+
+def test_repetitions_are_interleaved_and_every_other_pass_goes_backwards() -> None:
+    cells = tuple(cell(version) for version in ("17.9", "17.10", "17.11"))
+    made = Plan(lines=(), cells=cells, repetitions=3)
+    assert [(c.revision.label, n) for c, n in made.remaining(set())] == [
+        ("17.9", 1),
+        ("17.10", 1),
+        ("17.11", 1),
+        ("17.11", 2),
+        ("17.10", 2),
+        ("17.9", 2),
+        ("17.9", 3),
+        ("17.10", 3),
+        ("17.11", 3),
+    ]
+
+
+def test_what_was_measured_is_left_out_and_the_order_stays() -> None:
+    cells = tuple(cell(version) for version in ("17.10", "17.11"))
+    made = Plan(lines=(), cells=cells, repetitions=2)
+    measured = {(cells[0].key, 1), (cells[1].key, 2), ("of another plan", 1)}
+    assert [(c.revision.label, n) for c, n in made.remaining(measured)] == [
+        ("17.11", 1),
+        ("17.10", 2),
+    ]
+    assert made.remaining({(c.key, n) for c in cells for n in (1, 2)}) == []
+
+
+def test_more_repetitions_leave_only_the_new_ones() -> None:
+    one = cell()
+    measured = {(one.key, 1), (one.key, 2)}
+    made = Plan(lines=(), cells=(one,), repetitions=4)
+    assert [n for _, n in made.remaining(measured)] == [3, 4]
+
+
+def test_quick_puts_its_settings_in_place_of_the_usual() -> None:
+    text = (
+        line("newest", 'since = "14"')
+        + line("listed", 'revisions = ["14.0", "16.9", "17.11"]')
+        + workload('measure = "15m"\nclients = [4]')
+        + '[quick]\nnewest = 3\nrows = 1234\nsteps = ["update-index"]\nmeasure = "2s"\n'
+        + 'warmup = "0s"\nrepetitions = 1\n'
+    )
+    usual, quick = plan(text), plan(text, quick=True)
+    assert labels(quick.lines[0]) == ["17.10", "17.11", "18.0"]
+    assert labels(quick.lines[1]) == labels(usual.lines[1])
+    assert (usual.repetitions, quick.repetitions) == (3, 1)
+    (workload_quick,) = quick.workloads()
+    assert workload_quick.name == "cached-quick"
+    assert [step.name for step in workload_quick.steps] == ["update-index_range=100"]
+    scale = workload_quick.scale
+    assert (scale.rows, scale.measure, scale.warmup, scale.clients) == (1234, 2, 0, 4)
+    assert not {c.key for c in usual.cells} & {c.key for c in quick.cells}
+
+
+def test_quick_leaves_the_rest_alone() -> None:
+    config = config_file(line() + workload() + "[detect]\nalarms_per_1000 = 2").config
+    quick = quicken(config)
+    assert (quick.detect, quick.paths, quick.machine) == (
+        config.detect,
+        config.paths,
+        config.machine,
+    )
+
+
+def test_the_targets_are_those_of_the_lines_once() -> None:
+    assert targets_of(config_file(line("a") + line("b"))) == ["postgres"]
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "said"),
+    [
+        (line(more='since = "99"'), "1: line", "no release of postgres lies between"),
+        (
+            line(more='revisions = [\n"17.11",\n"17.12",\n]'),
+            "6: line.revisions",
+            "postgres has no release '17.12'; did you mean 17.11?",
+        ),
+        (line(more='revisions = ["17.11#0"]'), "4: line.revisions", "did you mean 17.11?"),
+        (line(more='revisions = ["17.11#1"]'), "4: line.revisions", "did you mean 17.11?"),
+        (line(more='revisions = ["17.11#x"]'), "4: line.revisions", "did you mean 17.11?"),
+        (line(more='revisions = ["17.11#"]'), "4: line.revisions", "did you mean 17.11?"),
+        (
+            line(more='revisions = ["17.11", "17.11"]'),
+            "4: line.revisions",
+            "a revision stands twice; write a copy that is measured again as 17.11#2",
+        ),
+        (line() + workload('family = "sysbnch"'), "8: workload.family", "did you mean sysbench?"),
+        (line() + workload('config = "x10"'), "8: workload.config", "there is x10a"),
+        (line() + workload('config = "x10a"'), "8: workload.config", "no file for postgres 9.6"),
+        (line() + workload('build = "o3"'), "8: workload.build", "known are official"),
+        (
+            line() + '[[workload]]\nname = "w"\nsteps = [\n  "scan",\n  "scam", # typo\n]',
+            "9: workload.steps",
+            "there is no step 'scam'; did you mean scan",
+        ),
+        (line() + workload('measure = "1500ms"'), "8: workload.measure", "whole seconds"),
+        (
+            line() + workload() + '[quick]\nsteps = ["scan", "pint-query"]',
+            "10: quick.steps",
+            "there is no step 'pint-query'; did you mean point-query",
+        ),
+        (line() + workload() + '[quick]\nmeasure = "0s"', "10: quick.measure", "whole seconds"),
+    ],
+)
+def test_a_mistake_found_while_planning_is_answered_with_its_line(
+    text: str, place: str, said: str
+) -> None:
+    with pytest.raises(UserError) as caught:
+        plan(text)
+    message = str(caught.value)
+    assert message.startswith(f"nightshift.toml:{place}: ")
+    assert said in message
+    assert "\n" not in message
+
+
+def test_workloads_are_checked_without_knowing_any_release() -> None:
+    with pytest.raises(UserError, match="did you mean scan"):
+        check_workloads(config_file('[[workload]]\nname = "w"\nsteps = ["scam"]'))
+
+
+def test_an_unknown_target_is_answered_with_its_line() -> None:
+    with pytest.raises(UserError, match=r"toml:3: line\.target: .*did you mean postgres\?"):
+        targets_of(config_file('[[line]]\nname = "x"\ntarget = "postgrez"'))
+
+
+def test_a_target_whose_releases_are_not_known_yet() -> None:
+    with pytest.raises(UserError, match="no release of postgres is known; run `nightshift disc"):
+        make_plan(config_file(line()), {}, MACHINE, quick=False)

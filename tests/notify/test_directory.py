@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from pipeline.analyse.regressions import group_shifts
+from pipeline.markdown import cell
+from pipeline.model import Regression, Shift
+from pipeline.notify.directory import issue_name, issue_text, write_issues
+from tests.analyse.samples import shift
+
+REPRODUCE = "nightshift nightly --config nightshift.toml"
+
+
+def regression(*shifts: Shift) -> Regression:
+    (found,) = group_shifts(shifts or [shift(11, -0.2)])
+    return found
+
+
+WORSE = regression(shift(11, -0.2, step="scan_range=100"), shift(11, 0.3, metric="cpu_us/o"))
+BETTER = regression(shift(11, 0.25, worse=False))
+
+
+def table_of(text: str) -> list[list[str]]:
+    """Return the cells of the markdown table, told apart as markdown does."""
+    rows = [line for line in text.splitlines() if line.startswith("|")]
+    return [[c.strip() for c in re.split(r"(?<!\\)\|", row)[1:-1]] for row in rows]
+
+
+def test_the_file_is_named_by_line_revision_kind_and_identity() -> None:
+    assert issue_name(WORSE) == f"minors-17.11-regression-{WORSE.fingerprint}.md"
+    assert issue_name(BETTER) == f"minors-17.11-improvement-{BETTER.fingerprint}.md"
+
+
+def test_names_of_revisions_are_made_fit_for_files() -> None:
+    for label in ("17.11#2", "feature/x", "../up", "a b"):
+        name = issue_name(WORSE.model_copy(update={"first_bad": label}))
+        assert re.fullmatch(r"[A-Za-z0-9._-]+", name)
+        assert "/" not in name
+
+
+def test_a_regression_says_what_since_when_and_how_to_see_it_again() -> None:
+    assert issue_text(WORSE, REPRODUCE) == (
+        f"<!-- nightshift regression {WORSE.fingerprint} -->\n"
+        "# Suspected regression in postgres 17.11: scan +30.0% cpu_us/o\n"
+        "\n"
+        "- line: minors\n"
+        "- last good: 17.10\n"
+        "- first bad: 17.11\n"
+        "- state: suspected\n"
+        "- series that changed: 2, in 2 steps\n"
+        "\n"
+        "| step | metric | before | after | change | 95 % interval | p |\n"
+        "| :--- | :--- | ---: | ---: | ---: | :---: | ---: |\n"
+        "| scan | cpu_us/o (us) | 100 | 130 | +30.0% | +29.0% to +31.0% | 0.001 |\n"
+        "| scan_range=100 | qps (1/s) | 100 | 80 | -20.0% | -21.0% to -19.0% | 0.001 |\n"
+        "\n"
+        "Change is relative to the level before; p is of the change point, corrected for having\n"
+        "searched for it. This was measured in one night and not yet again.\n"
+        "\n"
+        "## Reproduce\n"
+        "\n"
+        f"    {REPRODUCE}\n"
+    )
+
+
+def test_an_improvement_is_worded_as_one() -> None:
+    text = issue_text(BETTER, REPRODUCE)
+    assert "# Improvement in postgres 17.11: scan +25.0% qps\n" in text
+    assert "- before: 17.10\n- since: 17.11\n" in text
+    for word in ("bad", "good", "Suspected"):
+        assert word not in text
+
+
+def test_one_step_is_not_called_steps() -> None:
+    assert "- series that changed: 1, in 1 step\n" in issue_text(BETTER, REPRODUCE)
+
+
+@pytest.mark.parametrize("step", ["a|b", "a\nb", "a\\|b", "|", "a\r\n| b |"])
+def test_strange_names_stay_in_their_cells(step: str) -> None:
+    rows = table_of(issue_text(regression(shift(11, step=step)), REPRODUCE))
+    assert [len(row) for row in rows] == [7, 7, 7]
+    assert rows[2][2:5] == ["100", "80", "-20.0%"]
+
+
+def test_a_metric_without_a_known_unit_has_none() -> None:
+    rows = table_of(issue_text(regression(shift(11, metric="theirs")), REPRODUCE))
+    assert rows[2][1] == "theirs"
+
+
+def test_cells_are_one_line() -> None:
+    assert cell("a | b\n\tc") == "a \\| b c"
+    assert cell("back\\slash") == "back\\\\slash"
+
+
+def test_every_regression_is_a_file_and_new_once(tmp_path: Path) -> None:
+    folder = tmp_path / "results" / "issues"
+    new, written = write_issues([WORSE, BETTER], folder, REPRODUCE)
+    assert new == written == [folder / issue_name(WORSE), folder / issue_name(BETTER)]
+    assert written[0].read_text() == issue_text(WORSE, REPRODUCE)
+
+    again = regression(shift(11, -0.5))
+    assert issue_name(again) == issue_name(WORSE)
+    other = regression(shift(12, -0.5))
+    new, written = write_issues([again, other], folder, REPRODUCE)
+    assert new == [folder / issue_name(other)]
+    assert written == [folder / issue_name(again), folder / issue_name(other)]
+    assert written[0].read_text() == issue_text(again, REPRODUCE), "brought up to date"
+    # What is no longer found is not closed by silence, and nothing half written is left.
+    assert {path.name for path in folder.iterdir()} == {
+        issue_name(one) for one in (WORSE, BETTER, other)
+    }
+
+
+def test_nothing_found_is_an_empty_folder(tmp_path: Path) -> None:
+    assert write_issues([], tmp_path / "issues", REPRODUCE) == ([], [])
+    assert list((tmp_path / "issues").iterdir()) == []

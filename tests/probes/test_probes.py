@@ -1,0 +1,130 @@
+"""Real readings of this host, and of processes made for it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from pipeline.model import Sample
+from pipeline.probes import all_probes
+from pipeline.probes.base import Kind, Probe, dump_samples, load_samples
+from pipeline.probes.block_io import BlockIO
+from pipeline.probes.server import ServerProcesses
+
+PROBES = all_probes(os.getpid())
+
+_BUSY = """
+import sys
+n = 0
+while n < 3_000_000:
+    n += 1
+print("busy", flush=True)
+sys.stdin.read()
+"""
+_SERVER = """
+import subprocess, sys
+child = subprocess.Popen([sys.executable, "-c", sys.argv[1]], stdin=subprocess.PIPE)
+sys.stdin.readline()
+child.stdin.close()
+child.wait()
+print("ended", flush=True)
+sys.stdin.readline()
+"""
+
+
+@pytest.mark.parametrize("probe", PROBES, ids=lambda probe: probe.name)
+def test_a_probe_reads_what_it_declares(probe: Probe) -> None:
+    assert set(probe.read()) <= {field.name for field in probe.fields}
+    assert probe.name
+    assert probe.help
+
+
+def test_no_two_probes_share_a_field() -> None:
+    names = [field.name for probe in PROBES for field in probe.fields]
+    assert len(set(names)) == len(names)
+
+
+@pytest.mark.parametrize("probe", PROBES, ids=lambda probe: probe.name)
+def test_counters_never_go_back(probe: Probe) -> None:
+    counters = [field.name for field in probe.fields if field.kind is Kind.COUNTER]
+    before = probe.read()
+    for _ in range(5):
+        sum(range(200_000))
+        after = probe.read()
+        for name in counters:
+            if name in before:
+                assert after[name] >= before[name], name
+        before = after
+
+
+def test_every_reading_is_a_finite_number() -> None:
+    for probe in PROBES:
+        for name, value in probe.read().items():
+            assert isinstance(value, float), name
+            assert 0 <= value < float("inf"), name
+
+
+def test_a_host_without_storage_devices_gives_nothing_rather_than_zero(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("psutil.disk_io_counters", lambda: None)
+    assert BlockIO().read() == {}
+
+
+def test_work_of_the_server_is_counted() -> None:
+    probe = ServerProcesses(os.getpid())
+    before = probe.read()["server.cpu_us"]
+    used = os.times().user
+    while os.times().user - used < 0.05:
+        sum(range(10_000))
+    assert probe.read()["server.cpu_us"] - before >= 0.03e6
+    assert probe.read()["server.rss"] > 2**20
+
+
+def test_a_child_that_has_finished_keeps_what_it_used() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", _SERVER, _BUSY],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        probe = ServerProcesses(server.pid)
+        alone = probe.read()
+        assert server.stdout.readline() == "busy\n"
+        with_child = probe.read()
+        assert with_child["server.cpu_us"] - alone["server.cpu_us"] > 10_000
+        server.stdin.write("\n")
+        server.stdin.flush()
+        assert server.stdout.readline() == "ended\n"
+        after = probe.read()
+        server.stdin.close()
+    assert after["server.cpu_us"] >= with_child["server.cpu_us"]
+    assert after["server.cs"] >= with_child["server.cs"]
+    assert after["server.rss"] < with_child["server.rss"]
+    # The server itself is gone now, and its figures still stand.
+    gone = probe.read()
+    assert gone["server.cpu_us"] >= after["server.cpu_us"]
+    assert gone["server.rss"] == 0
+
+
+def test_samples_survive_being_written() -> None:
+    samples = [
+        Sample(0.0, {"host.cs": 10.0, "server.cpu_us": 1234.567}),
+        Sample(1.0000019, {"host.cs": 2.0**53}),
+        Sample(2.5, {}),
+    ]
+    read = list(load_samples(dump_samples(samples)))
+    assert [values for _, values in read] == [values for _, values in samples]
+    assert [at for at, _ in read] == pytest.approx([at for at, _ in samples], abs=1e-6)
+    assert dump_samples(read) == dump_samples(samples)
+    assert dump_samples(samples).count(b"\n") == 3
+
+
+def test_no_samples_are_no_bytes() -> None:
+    assert dump_samples([]) == b""
+    assert list(load_samples(b"")) == []

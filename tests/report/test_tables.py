@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from pipeline.report.relative import relative_to
+from pipeline.report.tables import GROUPS, imported_table, measured_table
+from pipeline.store.database import open_store
+from pipeline.store.ingest import ingest
+from pipeline.store.published import import_published, read_published
+from pipeline.workloads.sysbench import catalogue
+from tests.report.page_store import STEPS, make_store
+
+
+def twice_as_fast(step: str, position: int, metric: str) -> float:
+    return 2.0 if metric == "qps" and position else 1.0
+
+
+def test_the_groups_are_the_published_ones() -> None:
+    assert GROUPS == catalogue.GROUPS
+
+
+def test_a_measured_line_is_a_table(tmp_path: Path) -> None:
+    store, plan = make_store(tmp_path, {"minors": ["17.10", "17.11"]}, level=twice_as_fast)
+    (line,), (workload,) = plan.lines, plan.workloads()
+    table = measured_table(store, line, workload, "qps")
+    assert table is not None
+    assert table.title == "minors, cached"
+    assert [(c.label, c.name, c.target) for c in table.columns] == [
+        ("17.10", "pg1710_official.x10a_c2r4", "postgres"),
+        ("17.11", "pg1711_official.x10a_c2r4", "postgres"),
+    ]
+    used = {step.group for step in STEPS}
+    assert [group.name for group in table.groups] == [name for name in GROUPS if name in used]
+    for group in relative_to(table, "17.10").groups:
+        for row in group.rows:
+            (ratio,) = row.values
+            assert ratio is not None
+            assert 1.9 < ratio < 2.1
+
+
+def test_the_columns_are_in_the_order_of_the_line(tmp_path: Path) -> None:
+    revisions = ["17.9", "17.10", "17.10#2", "17.11"]
+    store, plan = make_store(tmp_path, {"minors": revisions}, repetitions=2)
+    table = measured_table(store, plan.lines[0], plan.workloads()[0], "cpu_us/o")
+    assert table is not None
+    assert [column.label for column in table.columns] == revisions
+
+
+def test_revisions_that_were_not_measured_are_no_columns(tmp_path: Path) -> None:
+    store, plan = make_store(tmp_path, {"m": ["17.9", "17.10", "17.11"]}, left_out=["17.10"])
+    table = measured_table(store, plan.lines[0], plan.workloads()[0], "qps")
+    assert table is not None
+    assert [column.label for column in table.columns] == ["17.9", "17.11"]
+
+
+def test_steps_that_failed_everywhere_are_missing_and_elsewhere_a_gap(tmp_path: Path) -> None:
+    def fails(step: str, revision: str, repetition: int) -> str:
+        return "no" if revision == "17.11" and step.startswith("scan") else ""
+
+    store, plan = make_store(tmp_path, {"m": ["17.10", "17.11"]}, fails=fails)
+    table = measured_table(store, plan.lines[0], plan.workloads()[0], "qps")
+    assert table is not None
+    values = {row.step: row.values for group in table.groups for row in group.rows}
+    assert values["scan_range=100"][0] is not None
+    assert values["scan_range=100"][1] is None
+    assert None not in values["point-query_range=100"]
+
+
+def test_each_number_of_clients_has_a_table_of_its_own(tmp_path: Path) -> None:
+    store, plan = make_store(tmp_path, {"m": ["17.10", "17.11"]}, clients=(1, 4))
+    one, four = (
+        measured_table(store, plan.lines[0], workload, "qps") for workload in plan.workloads()
+    )
+    assert one is not None
+    assert four is not None
+    assert one.groups != four.groups
+
+
+def test_nothing_measured_is_no_table(tmp_path: Path) -> None:
+    store, plan = make_store(tmp_path, {"m": ["17.11"]}, left_out=["17.11"])
+    assert measured_table(store, plan.lines[0], plan.workloads()[0], "qps") is None
+
+
+def test_an_imported_line_keeps_its_names_and_order(tmp_path: Path) -> None:
+    path = tmp_path / "published.csv"
+    path.write_text("# target: postgres\nstep,z-first,a second\nb,10,20\na,1,\n")
+    bundles = tmp_path / "bundles"
+    written = import_published(
+        read_published(path), line="theirs", target="", machine_class="", bundles=bundles
+    )
+    store = open_store(f"sqlite:///{tmp_path}/store.db")
+    ingest(store, reversed(written))
+    table = imported_table(store, "theirs", "qps")
+    assert [column.name for column in table.columns] == ["z-first", "a second"]
+    assert {row.step: row.values for group in table.groups for row in group.rows} == {
+        "b": (10.0, 20.0),
+        "a": (1.0, None),
+    }

@@ -1,0 +1,369 @@
+"""Bundles become rows: each once, whole or not at all, whatever happens in between."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine, func, select, text
+
+from pipeline.bundle import (
+    BundleError,
+    DamagedBundleError,
+    NewerBundleError,
+    list_bundles,
+    read_bundle,
+    write_bundle,
+)
+from pipeline.errors import UserError
+from pipeline.model import BUNDLE_SCHEMA, Origin, StepStatus
+from pipeline.store import ingest as ingest_module
+from pipeline.store.database import empty_store, open_store
+from pipeline.store.ingest import ingest
+from pipeline.store.queries import count_measurements, measured, outcomes, rows, runs, settings_of
+from pipeline.store.schema import metadata
+from pipeline.store.write import Writer
+
+from .bundles import make_run, output, put_night, put_run
+from .dumps import by_names, with_ids
+
+METRICS_OF_A_STEP = 12
+"""qps, errors, five of latency, cpu/s, cpu/o, cpu_us/o, dbsize; see SAMPLES."""
+
+
+def test_a_bundle_becomes_rows(store: Engine, tmp_path: Path) -> None:
+    manifest, _ = make_run()
+    report = ingest(store, [put_run(tmp_path)])
+    assert (report.taken, report.known, report.refused) == (1, 0, [])
+    found = list(rows(store))
+    assert report.measurements == len(found) == count_measurements(store)
+    assert {row.step for row in found} == {step.name for step in manifest.workload.steps}
+    by_metric = {row.metric: row for row in found if row.step == "point-query_range=100"}
+    qps = by_metric["qps"]
+    # point-query.txt: 56222 events of one statement in 3.003 seconds.
+    assert qps.value == pytest.approx(56222 / 3.0, rel=0.01)
+    # SAMPLES: 2 s of processor time in 2.9 s, 3 of 6 seconds busy.
+    assert by_metric["cpu_us/o"].value == pytest.approx(2e6 / 2.9 / qps.value)
+    assert by_metric["cpu/s"].value == pytest.approx(50.0)
+    assert by_metric["dbsize"].value == 8_000_001
+    assert qps._replace(value=0) == (
+        *("postgres", "17.1", None, "x10a", "official", "test", "cached"),
+        manifest.workload.hash,
+        *(1, "point-query_range=100", "point queries", "queries", "qps", 1, 0),
+        manifest.run_id,
+    )
+    (run,) = runs(store)
+    assert run.name == "pg171_official.x10a_c2r4"
+    assert (run.order, run.origin, run.cell_key) == ([17, 1], "measured", manifest.cell_key)
+    assert run.provenance == manifest.build.provenance.model_dump(mode="json")
+    assert run.machine == manifest.machine.model_dump(mode="json")
+    assert run.workload == manifest.workload.model_dump(mode="json")
+    assert run.settings_id is not None
+    assert settings_of(store, run.settings_id) == {"jit": "off", "server_version": "17.1"}
+    assert measured(store) == {(manifest.cell_key, 1)}
+
+
+def test_the_throughput_over_time_is_kept(store: Engine, tmp_path: Path) -> None:
+    ingest(store, [put_run(tmp_path)])
+    point = outcomes(store)[2]
+    assert (point.step, point.status, point.note) == ("point-query_range=100", "ok", "")
+    assert point.timeline == [
+        [1.000109, pytest.approx(18256 / 1.000934), 0.062897],
+        [2.000118, pytest.approx(18825 / 0.999820), 0.05959],
+        [3.00006, pytest.approx(19141 / 0.999982), 0.058526],
+    ]
+
+
+def test_times_are_utc_on_every_database(store: Engine, tmp_path: Path) -> None:
+    started = datetime(2026, 3, 4, 1, 30, tzinfo=timezone(timedelta(hours=5)))
+    ingest(store, [put_run(tmp_path, started_at=started)])
+    (run,) = runs(store)
+    assert run.started_at == started
+    assert run.started_at.utcoffset() == timedelta(0)
+
+
+def test_a_bundle_is_taken_once(store: Engine, tmp_path: Path) -> None:
+    paths = put_night(tmp_path)
+    first = ingest(store, paths)
+    before = with_ids(store)
+    again = ingest(store, paths)
+    assert (first.taken, first.known) == (6, 0)
+    assert (again.taken, again.known, again.measurements) == (0, 6, 0)
+    assert with_ids(store) == before
+
+
+def test_progress_is_told_of_every_bundle(store: Engine, tmp_path: Path) -> None:
+    paths = put_night(tmp_path)
+    paths[0].write_bytes(b"damaged")
+    ingest(store, paths[1:2])
+    told: list[None] = []
+    ingest(store, paths, lambda: told.append(None))
+    assert len(told) == len(paths)
+
+
+def test_what_runs_share_is_kept_once(store: Engine, tmp_path: Path) -> None:
+    ingest(store, put_night(tmp_path, minors=3, repetitions=4))
+    counts = {name: len(found) for name, found in with_ids(store).items()}
+    assert (counts["run"], counts["build"], counts["settings"]) == (12, 3, 3)
+    assert counts["workload"] == counts["config"] == counts["machine"] == 1
+    assert (counts["step"], counts["step_run"]) == (3, 36)
+
+
+def test_damaged_bundles_are_refused_and_the_others_taken(store: Engine, tmp_path: Path) -> None:
+    paths = put_night(tmp_path)
+    whole = paths[1].read_bytes()
+    paths[1].write_bytes(whole[: len(whole) // 2])
+    paths[3].write_bytes(b"")
+    report = ingest(store, paths)
+    assert report.taken == 4
+    assert [refused.path for refused in report.refused] == [paths[1], paths[3]]
+    assert all(isinstance(refused, DamagedBundleError) for refused in report.refused)
+    assert all("\n" not in str(refused) for refused in report.refused)
+    # Once it is whole, it is taken like any other.
+    paths[1].write_bytes(whole)
+    assert ingest(store, paths[:3]).taken == 1
+
+
+def test_a_newer_bundle_is_refused_as_such(store: Engine, tmp_path: Path) -> None:
+    newer = put_run(tmp_path, 1, schema_version=BUNDLE_SCHEMA + 1)
+    report = ingest(store, [newer, put_run(tmp_path, 2)])
+    assert report.taken == 1
+    assert [type(refused) for refused in report.refused] == [NewerBundleError]
+
+
+def test_a_copy_under_another_name_is_refused(store: Engine, tmp_path: Path) -> None:
+    path = put_run(tmp_path)
+    copy = tmp_path / "copy.tar.zst"
+    copy.write_bytes(path.read_bytes())
+    report = ingest(store, list_bundles(tmp_path))
+    assert report.taken == 1
+    assert [(type(refused), refused.path) for refused in report.refused] == [(BundleError, copy)]
+
+
+def changed_workload(**changes: Any) -> dict[str, Any]:
+    return {"workload": make_run()[0].workload.model_copy(update=changes)}
+
+
+def test_an_unknown_family_is_refused(store: Engine, tmp_path: Path) -> None:
+    path = put_run(tmp_path, **changed_workload(family="sysbanch"))
+    report = ingest(store, [path])
+    (refused,) = report.refused
+    # What this nightshift does not know is not damaged, and must not be measured over.
+    assert isinstance(refused, NewerBundleError)
+    assert "there is no workload family 'sysbanch'" in str(refused) and "\n" not in str(refused)
+    assert (report.taken, runs(store)) == (0, [])
+
+
+def test_an_unknown_step_is_refused(store: Engine, tmp_path: Path) -> None:
+    manifest, files = make_run()
+    steps = list(manifest.steps)
+    unknown = steps[1].step.model_copy(update={"name": "skan_range=100"})
+    steps[1] = steps[1].model_copy(update={"step": unknown})
+    path = write_bundle(tmp_path, manifest.model_copy(update={"steps": tuple(steps)}), files)
+    report = ingest(store, [path, put_run(tmp_path, 2)])
+    (refused,) = report.refused
+    assert isinstance(refused, NewerBundleError)
+    assert "skan_range=100" in str(refused) and "\n" not in str(refused)
+    assert [run.revision for run in runs(store)] == ["17.2"]
+
+
+@pytest.mark.parametrize(
+    ("member", "content"),
+    [
+        ("steps/02/stdout.txt", None),
+        ("steps/02/samples.jsonl", b'{"at": 0}\n{"at": '),
+        ("steps/02/samples.jsonl", b"[1]\n"),
+        ("steps/02/samples.jsonl", b'{"host.cs": 5}\n'),
+        ("settings.json", b"[1, 2"),
+    ],
+)
+def test_a_bundle_that_cannot_be_understood_is_refused_whole(
+    store: Engine, tmp_path: Path, member: str, content: bytes | None
+) -> None:
+    manifest, files = make_run()
+    files.pop(member)
+    if content is not None:
+        files[member] = content
+    report = ingest(store, [write_bundle(tmp_path, manifest, files), put_run(tmp_path, 2)])
+    (refused,) = report.refused
+    assert "cannot be understood" in str(refused) and "\n" not in str(refused)
+    assert [run.revision for run in runs(store)] == ["17.2"]
+
+
+def test_a_failed_step_is_kept_as_failed(store: Engine, tmp_path: Path) -> None:
+    manifest, files = make_run()
+    steps = list(manifest.steps)
+    steps[0] = steps[0].model_copy(update={"status": StepStatus.FAILED, "note": "it crashed"})
+    manifest = manifest.model_copy(update={"steps": tuple(steps)})
+    # The second one was thought to be well, and its output says otherwise.
+    files["steps/02/stdout.txt"] = output("killed")
+    report = ingest(store, [write_bundle(tmp_path, manifest, files)])
+    assert (report.taken, report.refused) == (1, [])
+    found = outcomes(store)
+    assert [(step.status, step.timeline == []) for step in found] == [
+        ("failed", True),
+        ("failed", True),
+        ("ok", False),
+    ]
+    assert found[0].note == "it crashed"
+    assert "killed" in found[1].note and "\n" not in found[1].note
+    assert {row.step for row in rows(store)} == {"point-query_range=100"}
+
+
+def test_a_run_without_samples_and_settings(store: Engine, tmp_path: Path) -> None:
+    manifest, files = make_run()
+    files = {name: data for name, data in files.items() if name.endswith("stdout.txt")}
+    ingest(store, [write_bundle(tmp_path, manifest, files)])
+    (run,) = runs(store)
+    assert run.settings_id is None
+    assert {row.metric for row in rows(store)} == {
+        *("qps", "errors", "dbsize"),
+        *(f"latency_{name}" for name in ("avg", "p50", "p95", "p99", "max")),
+    }
+
+
+def test_a_run_without_steps_is_a_run(store: Engine, tmp_path: Path) -> None:
+    report = ingest(store, [put_run(tmp_path, steps=())])
+    assert (report.taken, report.measurements, len(runs(store))) == (1, 0, 1)
+
+
+@pytest.mark.parametrize("value", ["NaN", "Infinity", '"fast"', "null"])
+def test_imported_values_are_numbers(store: Engine, tmp_path: Path, value: str) -> None:
+    manifest, _ = make_run(origin=Origin.IMPORTED, line="elsewhere")
+    values = {step.name: {"qps": 1.0} for step in manifest.workload.steps}
+    raw = json.dumps(values).replace("1.0", value, 1).encode()
+    path = write_bundle(tmp_path, manifest, {"values.json": raw})
+    report = ingest(store, [path, put_run(tmp_path, 2)])
+    assert (report.taken, len(report.refused)) == (1, 1)
+    assert [run.revision for run in runs(store)] == ["17.2"]
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from pipeline.bundle import list_bundles
+from pipeline.store import ingest
+from pipeline.store.database import open_store
+from pipeline.store.write import Writer
+
+url, folder, deadly, batch = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
+ingest._BATCH = batch
+real, calls = Writer._write_measurements, []
+
+def write(self, rows):
+    calls.append(rows)
+    real(self, rows)
+    if len(calls) == deadly:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+Writer._write_measurements = write
+ingest.ingest(open_store(url), list_bundles(folder))
+"""
+
+
+@pytest.mark.parametrize(
+    ("deadly", "batch", "kept"), [(1, 50, 0), (4, 50, 0), (4, 2, 2), (6, 1, 5)]
+)
+def test_killed_in_the_middle_it_goes_on(
+    store_url: str, tmp_path: Path, deadly: int, batch: int, kept: int
+) -> None:
+    folder = tmp_path / "bundles"
+    put_night(folder)
+    killed = subprocess.run(
+        [sys.executable, "-c", KILLED, store_url, str(folder), str(deadly), str(batch)],
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    store = open_store(store_url)
+    assert len(runs(store)) == kept
+    report = ingest(store, list_bundles(folder))
+    assert (report.taken, report.known) == (6 - kept, kept)
+    found = by_names(store)
+    empty_store(store)
+    ingest(store, list_bundles(folder))
+    assert by_names(store) == found
+    store.dispose()
+
+
+def test_a_bundle_is_taken_whole_or_not_at_all(
+    store: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A database that fails in the middle of the third bundle leaves the first two."""
+    monkeypatch.setattr(ingest_module, "_BATCH", 1)
+    paths = put_night(tmp_path)
+    real, calls = Writer._write_measurements, []
+
+    def fail_at_the_third(writer: Writer, rows: Any) -> None:
+        calls.append(rows)
+        real(writer, rows)
+        if len(calls) == 3:
+            writer._connection.execute(text("SELECT 1 FROM there_is_no_such_table"))
+
+    monkeypatch.setattr(Writer, "_write_measurements", fail_at_the_third)
+    with pytest.raises(UserError, match="run `nightshift ingest` again") as error:
+        ingest(store, paths)
+    assert "\n" not in str(error.value)
+    assert len(runs(store)) == 2
+    with store.connect() as connection:
+        counts = {
+            name: connection.execute(
+                select(func.count()).select_from(metadata.tables[name])
+            ).scalar()
+            for name in ("run", "step_run")
+        }
+    assert counts == {"run": 2, "step_run": 6}
+    assert ingest(store, paths).taken == 4
+
+
+def test_rebuilding_gives_the_same_store(store: Engine, tmp_path: Path) -> None:
+    put_night(tmp_path)
+    ingest(store, list_bundles(tmp_path))
+    before = with_ids(store)
+    assert before["measurement"]
+    for _ in range(2):
+        empty_store(store)
+        assert not any(with_ids(store).values())
+        ingest(store, list_bundles(tmp_path))
+        assert with_ids(store) == before
+
+
+def test_a_night_and_its_rebuilding_look_the_same(store: Engine, tmp_path: Path) -> None:
+    """A night ingests in the order of measuring, a rebuild in that of the names."""
+    night = put_night(tmp_path)
+    assert night != list(list_bundles(tmp_path))
+    for path in night:
+        ingest(store, [path])
+    found = by_names(store)
+    assert [run.started_at for run in found["runs"]] == sorted(
+        read_bundle(path).manifest.started_at for path in night
+    )
+    empty_store(store)
+    ingest(store, list_bundles(tmp_path))
+    assert by_names(store) == found
+
+
+def test_queries_filter(store: Engine, tmp_path: Path) -> None:
+    ingest(store, put_night(tmp_path))
+    everything = list(rows(store))
+    chosen = list(rows(store, metrics=["qps", "dbsize"], revisions=["17.9", "17.11"]))
+    assert chosen == [
+        row
+        for row in everything
+        if row.metric in ("qps", "dbsize") and row.revision in ("17.9", "17.11")
+    ]
+    assert len(chosen) == 2 * 2 * 2 * 3
+    hashes = [everything[0].workload_hash]
+    assert list(rows(store, workloads=hashes, target="postgres")) == everything
+    assert list(rows(store, workloads=["other"])) == list(rows(store, target="mysql")) == []
+    assert list(rows(store, line="postgres")) == []
+    assert len(outcomes(store, workloads=hashes, target="postgres", revisions=["17.9"])) == 6
+    assert runs(store, target="mysql") == []
