@@ -27,19 +27,21 @@ def wording(error: ErrorDetails) -> str:
     at, context = error["loc"], error.get("ctx", {})
     match error["type"]:
         case "missing":
-            return "is missing, and there is no default"
+            said = "is missing, and there is no default"
         case "tuple_type" if len(at) == 1:
-            return f"there can be many of these; write [[{at[0]}]] above each"
+            said = f"there can be many of these; write [[{at[0]}]] above each"
         case "tuple_type":
-            return 'is not a list; write it in brackets, as ["a", "b"]'
+            said = 'is not a list; write it in brackets, as ["a", "b"]'
         case "too_short":
-            return "is an empty list; put at least one thing in it"
+            said = "is an empty list; put at least one thing in it"
         case "model_type":
-            return f"there is one table of these; write [{at[0]}] above it"
+            said = f"there is one table of these; write [{at[0]}] above it"
         case "string_pattern_mismatch":
-            return f"{error['input']!r} {_EXPECTED[context['pattern']]}"
-    message = str(context.get("error", error["msg"]))
-    return message[:1].lower() + message[1:]
+            said = f"{error['input']!r} {_EXPECTED[context['pattern']]}"
+        case _:
+            text = str(context.get("error", error["msg"]))
+            said = text[:1].lower() + text[1:]
+    return said
 
 
 def settings_at(root: type[BaseModel], location: Sequence[str | int]) -> list[str]:

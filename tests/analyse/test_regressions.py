@@ -101,7 +101,8 @@ def test_lines_are_apart() -> None:
 def test_positions_outside_of_each_others_intervals_are_apart() -> None:
     assert len(group_shifts([shift(5), shift(6)])) == 2
     # One of them could be at the other's place, the other one could not.
-    assert len(group_shifts([shift(5, interval=(4, 7)), shift(6)])) == 2
+    for pvalue in (0.0001, 0.01):
+        assert len(group_shifts([shift(5, interval=(4, 7), pvalue=pvalue), shift(6)])) == 2
 
 
 def test_positions_inside_of_each_others_intervals_are_together() -> None:

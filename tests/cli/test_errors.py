@@ -80,7 +80,7 @@ def test_nothing_is_configured_to_be_measured(nightshift: Nightshift, folder: Pa
     ("args", "said"),
     [
         (["frobnicate"], "No such command 'frobnicate'. `nightshift --help` shows what there is."),
-        (["tabl"], "No such command 'tabl'. Did you mean 'table'?"),
+        (["ttable"], "No such command 'ttable'. Did you mean 'table'?"),
         (["table", "--lines", "x"], "No such option: --lines"),
         (["table", "--decimals", "x"], "Invalid value for '--decimals'"),
         (["plan", "--format", "xml"], "Invalid value for '--format'"),
