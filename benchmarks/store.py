@@ -153,10 +153,24 @@ class _Night:
 
     def table(self, store: Engine, metric: str) -> Table:
         """Return the relative table of one of the workloads."""
-        line = Line(name="postgres-17", target="postgres", revisions=self.revisions)
+        line = Line(
+            name="postgres-17",
+            target="postgres",
+            revisions=self.revisions,
+            cells=tuple(self._cell(revision, self.workloads[0]) for revision in self.revisions),
+        )
         table = measured_table(store, line, self.workloads[0], metric)
         assert table is not None
         return relative_to(table, self.revisions[0].label)
+
+    def _cell(self, revision: Revision, workload: Workload) -> Cell:
+        return Cell(
+            revision=revision,
+            build_options="official",
+            config=self._target.config("x10a", revision, self._machine),
+            machine_class=self._machine.machine_class,
+            workload=workload,
+        )
 
     def manifests(self) -> Iterator[Manifest]:
         """Yield the heads of all runs, interleaved as a night does it."""
@@ -164,13 +178,7 @@ class _Night:
         for repetition, workload, revision in itertools.product(
             range(1, REPETITIONS + 1), self.workloads, self.revisions
         ):
-            cell = Cell(
-                revision=revision,
-                build_options="official",
-                config=self._target.config("x10a", revision, self._machine),
-                machine_class=self._machine.machine_class,
-                workload=workload,
-            )
+            cell = self._cell(revision, workload)
             started += timedelta(minutes=10)
             yield Manifest(
                 run_id=cell.run_id(repetition),

@@ -1,4 +1,4 @@
-"""Durations and percentages as people write them, with the unit always said."""
+"""Durations, percentages and counts as people write them, with the unit always said."""
 
 from __future__ import annotations
 
@@ -59,3 +59,8 @@ def show_duration(seconds: float) -> str:
     if whole < 3600:
         return f"{whole // 60}m{whole % 60:02d}s"
     return f"{whole // 3600}h{whole % 3600 // 60:02d}m"
+
+
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """Write a number with its noun: ``1 run``, ``3 series``."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}".replace(",", "\u202f")

@@ -22,29 +22,25 @@ _FILE = "detected.json"
 class Detected(Frozen):
     """What the last detection found, worst first, and in how many series it looked.
 
-    ``workloads`` are the hashes of the workloads it looked at: what was found in one plan
-    says nothing of another.
+    ``plan`` is the identity of the plan it looked at.
     """
 
-    workloads: tuple[str, ...]
+    plan: str
     series: int
     regressions: tuple[Regression, ...]
 
 
 def watched_series(store: Engine, plan: Plan, metrics: tuple[str, ...]) -> list[Series]:
     """Return the series of a plan's lines in the metrics, line by line."""
-    found: list[Series] = []
-    for line in plan.lines:
-        labels = [revision.label for revision in line.revisions]
-        measured = rows(
-            store,
-            workloads=plan.workload_hashes(),
-            metrics=metrics,
-            target=line.target,
-            revisions=labels,
+    return [
+        series
+        for line in plan.lines
+        for series in series_along(
+            line.name,
+            [revision.label for revision in line.revisions],
+            rows(store, cells=line.keys(), metrics=metrics),
         )
-        found += series_along(line.name, labels, measured)
-    return found
+    ]
 
 
 def detect_all(
@@ -60,7 +56,7 @@ def detect_all(
         shifts += find_shifts(one, settings)
         progress()
     return Detected(
-        workloads=tuple(plan.workload_hashes()),
+        plan=plan.hash,
         series=len(series),
         regressions=tuple(group_shifts(shifts)),
     )
@@ -87,7 +83,7 @@ def load_detected(results: Path, plan: Plan) -> Detected:
         ) from error
     except ValidationError as error:
         raise UserError(f"{path} is damaged; run `nightshift detect` again") from error
-    if set(detected.workloads) != set(plan.workload_hashes()):
+    if detected.plan != plan.hash:
         raise UserError(
             f"what {path} holds is of another plan; run `nightshift detect` (with --quick, if "
             "that was meant) first"

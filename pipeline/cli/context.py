@@ -14,7 +14,7 @@ from rich.console import Console
 from sqlalchemy import Engine
 
 from pipeline.bundle import list_bundles
-from pipeline.config import DEFAULT_FILE, Config, ConfigFile, load_config
+from pipeline.config import DEFAULT_FILE, Config, ConfigFile, StoreSection, load_config
 from pipeline.errors import UserError
 from pipeline.execute.discover import Discovered, discovered
 from pipeline.execute.plan import Plan, check_workloads, make_plan, targets_of
@@ -62,14 +62,21 @@ def screen() -> Console:
 class Context:
     """A configuration at work: everything is opened when it is first needed."""
 
-    def __init__(self, config: Path = DEFAULT_FILE, quick: bool = False) -> None:
+    def __init__(
+        self, config: Path = DEFAULT_FILE, quick: bool = False, results: Path | None = None
+    ) -> None:
         self.file: ConfigFile = load_config(config)
         self.quick = quick
+        self._elsewhere = results
 
     @property
     def config(self) -> Config:
         """The settings."""
-        return self.file.config
+        if self._elsewhere is None:
+            return self.file.config
+        paths = self.file.config.paths.model_copy(update={"results": self._elsewhere})
+        # A team's database is not for results that are kept apart.
+        return self.file.config.model_copy(update={"paths": paths, "store": StoreSection()})
 
     @property
     def results(self) -> Path:

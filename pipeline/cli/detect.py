@@ -16,6 +16,7 @@ from pipeline.cli.context import (
 )
 from pipeline.config import DEFAULT_FILE
 from pipeline.model import Regression
+from pipeline.units import counted
 
 
 @app.command("detect")
@@ -42,7 +43,8 @@ def show(detected: Detected) -> None:
     worse = [regression for regression in detected.regressions if regression.worse]
     better = [regression for regression in detected.regressions if not regression.worse]
     out.print(
-        f"{len(worse)} suspected regressions and {len(better)} improvements "
+        f"{counted(len(worse), 'suspected regression')} and "
+        f"{counted(len(better), 'improvement')} "
         f"in {detected.series} series"
     )
     for regression in worse:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from pipeline.analyse.detection import detect_all, save_detected
 from pipeline.cli.app import app
@@ -29,13 +32,17 @@ from pipeline.model import Cell
 from pipeline.report.relative import compared
 from pipeline.report.render import as_text
 from pipeline.report.tables import measured_table
-from pipeline.units import show_duration
+from pipeline.units import counted, show_duration
 
 
 @app.command("nightly")
 def nightly_verb(
     config: ConfigOption = DEFAULT_FILE,
     quick: QuickOption = False,
+    results: Annotated[
+        Path | None,
+        typer.Option(help="Keep results here instead; elsewhere everything is measured anew."),
+    ] = None,
     form: FormatOption = Format.TEXT,
 ) -> None:
     """Do a whole night: every stage from discover to notify.
@@ -46,7 +53,7 @@ def nightly_verb(
     Example: nightshift nightly --quick
     """
     began = time.monotonic()
-    context = Context(config, quick)
+    context = Context(config, quick, results)
     check_tools(context)
     plan = context.plan(discover(context.targets(), context.cache, context.results))
     first_look = _FirstLook(context, plan) if form is Format.TEXT else None
@@ -61,7 +68,8 @@ def nightly_verb(
     detected = detect_all(context.store, plan, context.config.detect)
     save_detected(detected, context.results)
     if form is Format.TEXT:
-        _show_tables(context, plan)
+        for line in plan.lines:
+            _show_line(context, line)
         show_detected(detected)
     written = write_report(context, plan)
     new, issues = notify(context, detected)
@@ -80,17 +88,12 @@ def nightly_verb(
     for path in issues:
         out.print(f"issue   {path}{' (new)' if path in new else ''}", markup=False)
     out.print(f"report  {written[-1]}", markup=False)
-    done = f"{runs} runs measured" if runs else "nothing was left to measure"
+    done = f"{counted(runs, 'run')} measured" if runs else "nothing was left to measure"
     out.print(f"{done} in {show_duration(time.monotonic() - began)}")
 
 
-def _show_tables(context: Context, plan: Plan) -> None:
-    for line in plan.lines:
-        _show_line(context, plan, line)
-
-
-def _show_line(context: Context, plan: Plan, line: Line) -> None:
-    for workload in plan.workloads():
+def _show_line(context: Context, line: Line) -> None:
+    for workload in line.workloads():
         table = measured_table(context.store, line, workload, "qps")
         if table is not None:
             out.print(as_text(compared(table), context.config.report))
@@ -117,4 +120,4 @@ class _FirstLook:
             if line.name not in self._shown and len(labels) > 1 and labels <= self._seen:
                 self._shown.add(line.name)
                 out.print("first repetition, two decimals are not to be trusted yet:")
-                _show_line(self._context, self._plan, line)
+                _show_line(self._context, line)

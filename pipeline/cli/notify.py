@@ -40,6 +40,6 @@ def notify_verb(
 
 def notify(context: Context, detected: Detected) -> tuple[list[Path], list[Path]]:
     """Tell the configured sink and return (what is new, everything)."""
-    reproduce = f"nightshift nightly --config {context.file.path}"
+    reproduce = f"nightshift nightly --config {context.file.path} --results again"
     reproduce += " --quick" if context.quick else ""
     return write_issues(detected.regressions, context.config.issues_folder, reproduce)

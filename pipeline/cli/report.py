@@ -53,7 +53,7 @@ def write_report(context: Context, plan: Plan) -> list[Path]:
     endings = {"markdown": "md", "csv": "csv", "json": "json"}
     written = []
     for line in plan.lines:
-        for workload in plan.workloads():
+        for workload in line.workloads():
             measured = measured_table(context.store, line, workload, "qps")
             if measured is None:
                 continue

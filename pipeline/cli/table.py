@@ -94,7 +94,7 @@ def _tables(context: Context, line: str, metric: str) -> list[Table]:
         table
         for planned in plan.lines
         if line in ("", planned.name)
-        for workload in plan.workloads()
+        for workload in planned.workloads()
         if (table := measured_table(context.store, planned, workload, metric or THROUGHPUT))
         is not None
     ]

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
+from functools import cached_property
 
 from pipeline.config import Config, ConfigFile, LineSection, WorkloadSection
 from pipeline.errors import UserError, meant
 from pipeline.execute.build import OFFICIAL
 from pipeline.execute.discover import Discovered
-from pipeline.model import Cell, Frozen, Machine, Revision, Scale, ServerConfig, Workload
+from pipeline.model import (
+    Cell,
+    Frozen,
+    Machine,
+    Revision,
+    Scale,
+    ServerConfig,
+    Workload,
+    digest,
+)
 from pipeline.targets import find_target
 from pipeline.workloads import find_family
 from pipeline.workloads.base import Family, UnknownStepError
@@ -19,11 +29,23 @@ _LABEL = re.compile(r"[^#]+(#([2-9]|[1-9]\d+))?")
 
 
 class Line(Frozen):
-    """A sequence of revisions of a target; a revision's position is its place in it."""
+    """A sequence of revisions of a target; a revision's position is its place in it.
+
+    ``cells`` are what is measured of them, by workload and then by revision.
+    """
 
     name: str
     target: str
     revisions: tuple[Revision, ...]
+    cells: tuple[Cell, ...]
+
+    def workloads(self) -> list[Workload]:
+        """Return the workloads, each once for every number of clients."""
+        return list({cell.workload.hash: cell.workload for cell in self.cells}.values())
+
+    def keys(self, workload: Workload | None = None) -> list[str]:
+        """Return the identities of the cells, of one workload or of all."""
+        return [cell.key for cell in self.cells if workload in (None, cell.workload)]
 
     def position(self, label: str) -> int:
         """Return the place of the revision with this label."""
@@ -31,19 +53,24 @@ class Line(Frozen):
 
 
 class Plan(Frozen):
-    """What a night measures: the lines, and each cell so many times."""
+    """What a night measures: the cells of the lines, each so many times."""
 
     lines: tuple[Line, ...]
-    cells: tuple[Cell, ...]
     repetitions: int
 
-    def workloads(self) -> list[Workload]:
-        """Return the workloads, each once for every number of clients."""
-        return list({cell.workload.hash: cell.workload for cell in self.cells}.values())
+    @cached_property
+    def cells(self) -> tuple[Cell, ...]:
+        """The cells, line by line; one that lines share is there once."""
+        return tuple({cell.key: cell for line in self.lines for cell in line.cells}.values())
 
-    def workload_hashes(self) -> list[str]:
-        """Return the identities of the workloads, for finding their results."""
-        return [workload.hash for workload in self.workloads()]
+    def keys(self) -> list[str]:
+        """Return the identities of the cells."""
+        return [cell.key for cell in self.cells]
+
+    @cached_property
+    def hash(self) -> str:
+        """Identity: what was concluded from one plan says nothing of another."""
+        return digest([[line.name, line.keys()] for line in self.lines])
 
     def remaining(self, measured: Collection[tuple[str, int]]) -> list[tuple[Cell, int]]:
         """Return the runs not in ``measured`` (pairs of cell key and repetition), in order.
@@ -114,22 +141,17 @@ def make_plan(file: ConfigFile, found: Discovered, machine: Machine, quick: bool
     """
     check_workloads(file)
     config = quicken(file.config) if quick else file.config
-    lines = tuple(
-        Line(
-            name=section.name,
-            target=section.target,
-            revisions=_revisions(file, index, section, found.get(section.target, ())),
-        )
-        for index, section in enumerate(config.line)
-    )
-    cells: dict[str, Cell] = {}
-    for line in lines:
+    lines = []
+    for at, line in enumerate(config.line):
+        revisions = _revisions(file, at, line, found.get(line.target, ()))
+        # By key: a number of clients that stands twice is still one cell.
+        cells: dict[str, Cell] = {}
         for index, section in enumerate(config.workload):
             if section.lines and line.name not in section.lines:
                 continue
             for clients in section.clients:
                 workload = _workload(file, ("workload", index), section, clients)
-                for revision in line.revisions:
+                for revision in revisions:
                     cell = Cell(
                         revision=revision,
                         build_options=section.build,
@@ -138,7 +160,15 @@ def make_plan(file: ConfigFile, found: Discovered, machine: Machine, quick: bool
                         workload=workload,
                     )
                     cells.setdefault(cell.key, cell)
-    return Plan(lines=lines, cells=tuple(cells.values()), repetitions=config.night.repetitions)
+        lines.append(
+            Line(
+                name=line.name,
+                target=line.target,
+                revisions=revisions,
+                cells=tuple(cells.values()),
+            )
+        )
+    return Plan(lines=tuple(lines), repetitions=config.night.repetitions)
 
 
 def select(revisions: Sequence[Revision], section: LineSection) -> tuple[Revision, ...]:

@@ -23,7 +23,8 @@ GROUPS = (
 def measured_table(store: Engine, line: Line, workload: Workload, metric: str) -> Table | None:
     """Return the absolute table of a measured line; None while nothing was measured."""
     labels = [revision.label for revision in line.revisions]
-    found = runs(store, workloads=[workload.hash], target=line.target)
+    keys = line.keys(workload)
+    found = runs(store, cells=keys)
     columns = _columns(labels, found)
     if not columns:
         return None
@@ -31,20 +32,14 @@ def measured_table(store: Engine, line: Line, workload: Workload, metric: str) -
         title=f"{line.name}, {workload.name}",
         metric=metric,
         columns=columns,
-        rows=rows(
-            store,
-            workloads=[workload.hash],
-            metrics=[metric],
-            target=line.target,
-            revisions=labels,
-        ),
+        rows=rows(store, cells=keys, metrics=[metric]),
         groups=GROUPS,
     )
 
 
 def imported_table(store: Engine, line: str, metric: str) -> Table:
     """Return the absolute table of an imported line."""
-    found = sorted((run for run in runs(store) if run.line == line), key=lambda run: run.order)
+    found = sorted(runs(store, line=line), key=lambda run: run.order)
     return absolute_table(
         title=line,
         metric=metric,

@@ -78,6 +78,8 @@ class RunRow(NamedTuple):
     provenance: dict[str, Any]
     config: str
     machine: dict[str, Any]
+    pinning: dict[str, list[int]]
+    tools: dict[str, str]
     workload: dict[str, Any]
     settings_id: int | None
     started_at: datetime
@@ -99,15 +101,13 @@ def measured(engine: Engine) -> set[tuple[str, int]]:
 def rows(
     engine: Engine,
     *,
-    workloads: Sequence[str] = (),
-    metrics: Sequence[str] = (),
-    target: str | None = None,
+    cells: Sequence[str] | None = None,
+    metrics: Sequence[str] | None = None,
     line: str | None = None,
-    revisions: Sequence[str] = (),
 ) -> Iterator[Row]:
-    """Yield measurements, in the order of runs and steps. Empty filters take everything.
+    """Yield measurements, in the order of runs and steps; all where a filter is None.
 
-    ``workloads`` are hashes; ``line`` is the line of imported runs.
+    ``cells`` are keys; ``line`` is the line of imported runs.
     """
     wanted = (
         select(
@@ -141,22 +141,16 @@ def rows(
         )
         .order_by(*_OLDEST_FIRST, step_run.c.place, metric.c.name)
     )
-    if metrics:
+    if metrics is not None:
         wanted = wanted.where(metric.c.name.in_(metrics))
-    wanted = _of_runs(wanted, workloads, target, line, revisions)
+    wanted = _of_runs(wanted, cells, line)
     with engine.connect() as connection:
         for found in connection.execute(wanted):
             yield Row(*found)
 
 
-def outcomes(
-    engine: Engine,
-    *,
-    workloads: Sequence[str] = (),
-    target: str | None = None,
-    revisions: Sequence[str] = (),
-) -> list[StepOutcome]:
-    """Return how the steps ended, in the order of runs and steps."""
+def outcomes(engine: Engine, *, cells: Sequence[str] | None = None) -> list[StepOutcome]:
+    """Return how the steps of the cells with these keys ended, in the order of runs and steps."""
     wanted = (
         select(
             run.c.run_id,
@@ -175,15 +169,15 @@ def outcomes(
         .join(workload, workload.c.id == run.c.workload_id)
         .order_by(*_OLDEST_FIRST, step_run.c.place)
     )
-    wanted = _of_runs(wanted, workloads, target, None, revisions)
+    wanted = _of_runs(wanted, cells)
     with engine.connect() as connection:
         return [StepOutcome(*found) for found in connection.execute(wanted)]
 
 
 def runs(
-    engine: Engine, *, workloads: Sequence[str] = (), target: str | None = None
+    engine: Engine, *, cells: Sequence[str] | None = None, line: str | None = None
 ) -> list[RunRow]:
-    """Return the runs, oldest first."""
+    """Return the runs of the cells with these keys, or of an imported line, oldest first."""
     wanted = (
         select(
             run.c.run_id,
@@ -199,6 +193,8 @@ def runs(
             build.c.provenance,
             config.c.name,
             machine.c.fingerprint,
+            run.c.pinning,
+            run.c.tools,
             workload.c.definition,
             run.c.settings_id,
             run.c.started_at,
@@ -211,7 +207,7 @@ def runs(
         .join(workload, workload.c.id == run.c.workload_id)
         .order_by(*_OLDEST_FIRST)
     )
-    wanted = _of_runs(wanted, workloads, target, None, ())
+    wanted = _of_runs(wanted, cells, line)
     with engine.connect() as connection:
         return [RunRow(*found) for found in connection.execute(wanted)]
 
@@ -254,16 +250,8 @@ def count_measurements(engine: Engine) -> int:
 
 
 def _of_runs(
-    wanted: Select[Any],
-    workloads: Sequence[str],
-    target: str | None,
-    line: str | None,
-    revisions: Sequence[str],
+    wanted: Select[Any], cells: Sequence[str] | None, line: str | None = None
 ) -> Select[Any]:
-    if workloads:
-        wanted = wanted.where(workload.c.hash.in_(workloads))
-    if target is not None:
-        wanted = wanted.where(run.c.target == target)
-    if revisions:
-        wanted = wanted.where(run.c.revision.in_(revisions))
+    if cells is not None:
+        wanted = wanted.where(run.c.cell_key.in_(cells))
     return wanted.where(run.c.line == line) if line is not None else wanted

@@ -110,6 +110,8 @@ run = Table(
     Column("revision", String, nullable=False),
     Column("revision_order", JSON, nullable=False),
     Column("line", String),
+    Column("pinning", JSON, nullable=False),
+    Column("tools", JSON, nullable=False),
     Column("build_id", ForeignKey("build.id"), nullable=False),
     Column("config_id", ForeignKey("config.id"), nullable=False),
     Column("machine_id", ForeignKey("machine.id"), nullable=False),
@@ -118,7 +120,6 @@ run = Table(
     Column("started_at", UtcDateTime(), nullable=False),
     Column("ended_at", UtcDateTime(), nullable=False),
     Index("ix_run_cell_key_repetition", "cell_key", "repetition"),
-    Index("ix_run_target_workload_id", "target", "workload_id"),
 )
 
 step = Table(

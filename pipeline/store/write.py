@@ -102,6 +102,8 @@ class Writer:
                 "revision": head.revision.label,
                 "revision_order": list(head.revision.order),
                 "line": head.line,
+                "pinning": head.pinning.model_dump(mode="json"),
+                "tools": head.tools,
                 "started_at": head.started_at,
                 "ended_at": head.ended_at,
                 **self._shared_ids(head),

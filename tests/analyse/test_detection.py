@@ -24,7 +24,7 @@ from tests.report.page_store import STEPS, make_store
 
 MINORS = [f"17.{minor}" for minor in range(8)]
 MAJORS = ["16.9", "17.7"]
-NO_PLAN = Plan(lines=(), cells=(), repetitions=1)
+NO_PLAN = Plan(lines=(), repetitions=1)
 
 
 def regressed(step: str, position: int, metric: str) -> float:
@@ -87,7 +87,7 @@ def test_an_effect_without_bounds_survives(tmp_path: Path) -> None:
     """Relative to a level of zero every effect is infinite, and JSON has no such number."""
     endless = shift(5, math.inf).model_copy(update={"effect_low": -math.inf})
     (found,) = group_shifts([endless])
-    detected = Detected(workloads=(), series=1, regressions=(found,))
+    detected = Detected(plan=NO_PLAN.hash, series=1, regressions=(found,))
     save_detected(detected, tmp_path)
     assert load_detected(tmp_path, NO_PLAN) == detected
     json.loads((tmp_path / "detected.json").read_text(), parse_constant=pytest.fail)

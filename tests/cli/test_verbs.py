@@ -174,7 +174,7 @@ def test_detect_report_and_notify(nightshift: Nightshift, folder: Path) -> None:
     take(folder, nightshift, LONGER)
     ran = nightshift("detect")
     assert ran.code == 0
-    assert ran.out.startswith("0 suspected regressions and 1 improvements in 4 series\n  better  ")
+    assert ran.out.startswith("0 suspected regressions and 1 improvement in 4 series\n  better  ")
     assert "minors: 17.9 -> 17.10" in ran.out
     detected = nightshift("detect", "--format", "json").json
     assert detected["series"] == 4

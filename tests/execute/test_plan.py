@@ -15,6 +15,7 @@ from pipeline.execute.plan import (
     select,
     targets_of,
 )
+from pipeline.model import Cell
 from tests.execute.samples import MACHINE, VERSIONS, cell, config_file, known
 
 LINE = '[[line]]\nname = "{name}"\ntarget = "postgres"\n{more}\n'
@@ -95,19 +96,27 @@ def test_a_revision_on_two_lines_is_measured_once() -> None:
 def test_every_number_of_clients_is_a_cell_and_a_workload() -> None:
     made = plan(line(more='revisions = ["17.11"]') + workload("clients = [1, 4, 4]"))
     assert [cell.workload.scale.clients for cell in made.cells] == [1, 4]
-    assert len(made.workloads()) == 2
-    assert made.workload_hashes() == [cell.workload.hash for cell in made.cells]
+    (made_line,) = made.lines
+    one, four = made_line.workloads()
+    assert [made_line.keys(one), made_line.keys(four)] == [[cell.key] for cell in made.cells]
+    assert made_line.keys() == made.keys()
 
 
 def test_a_workload_may_keep_to_some_lines() -> None:
     lines = line("a", 'revisions = ["17.10"]') + line("b", 'revisions = ["17.11"]')
     made = plan(lines + workload('lines = ["b"]'))
     assert [cell.revision.label for cell in made.cells] == ["17.11"]
+    assert [len(each.cells) for each in made.lines] == [0, 1]
+
+
+def plan_of(cells: tuple[Cell, ...], repetitions: int) -> Plan:
+    made = Line(name="line", target="postgres", revisions=(), cells=cells)
+    return Plan(lines=(made,), repetitions=repetitions)
 
 
 def test_repetitions_are_interleaved_and_every_other_pass_goes_backwards() -> None:
     cells = tuple(cell(version) for version in ("17.9", "17.10", "17.11"))
-    made = Plan(lines=(), cells=cells, repetitions=3)
+    made = plan_of(cells, repetitions=3)
     assert [(c.revision.label, n) for c, n in made.remaining(set())] == [
         ("17.9", 1),
         ("17.10", 1),
@@ -123,7 +132,7 @@ def test_repetitions_are_interleaved_and_every_other_pass_goes_backwards() -> No
 
 def test_what_was_measured_is_left_out_and_the_order_stays() -> None:
     cells = tuple(cell(version) for version in ("17.10", "17.11"))
-    made = Plan(lines=(), cells=cells, repetitions=2)
+    made = plan_of(cells, repetitions=2)
     measured = {(cells[0].key, 1), (cells[1].key, 2), ("of another plan", 1)}
     assert [(c.revision.label, n) for c, n in made.remaining(measured)] == [
         ("17.11", 1),
@@ -135,7 +144,7 @@ def test_what_was_measured_is_left_out_and_the_order_stays() -> None:
 def test_more_repetitions_leave_only_the_new_ones() -> None:
     one = cell()
     measured = {(one.key, 1), (one.key, 2)}
-    made = Plan(lines=(), cells=(one,), repetitions=4)
+    made = plan_of((one,), repetitions=4)
     assert [n for _, n in made.remaining(measured)] == [3, 4]
 
 
@@ -151,7 +160,7 @@ def test_quick_puts_its_settings_in_place_of_the_usual() -> None:
     assert labels(quick.lines[0]) == ["17.10", "17.11", "18.0"]
     assert labels(quick.lines[1]) == labels(usual.lines[1])
     assert (usual.repetitions, quick.repetitions) == (3, 1)
-    (workload_quick,) = quick.workloads()
+    (workload_quick,) = quick.lines[0].workloads()
     assert workload_quick.name == "cached-quick"
     assert [step.name for step in workload_quick.steps] == ["update-index_range=100"]
     scale = workload_quick.scale

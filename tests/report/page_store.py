@@ -95,10 +95,6 @@ def make_store(
 ) -> tuple[Engine, Plan]:
     """Measure, ingest and return (store, plan); runs of ``left_out`` are planned only."""
     drawn = random.Random(7)
-    made = [
-        Line(name=name, target="postgres", revisions=tuple(revision(v) for v in versions))
-        for name, versions in lines.items()
-    ]
     workloads = [
         Workload(
             family="sysbench",
@@ -110,22 +106,26 @@ def make_store(
         for count in clients
     ]
     config = ServerConfig(family="x10a", name="x10a_c2r4", text="shared_buffers = 2867MB\n")
-    cells = {
-        cell.key: cell
-        for line in made
-        for workload in workloads
-        for of in line.revisions
-        for cell in [
-            Cell(
-                revision=of,
-                build_options="official",
-                config=config,
-                machine_class="test-c2r4",
-                workload=workload,
-            )
-        ]
-    }
-    plan = Plan(lines=tuple(made), cells=tuple(cells.values()), repetitions=repetitions)
+    made = [
+        Line(
+            name=name,
+            target="postgres",
+            revisions=tuple(revision(version) for version in versions),
+            cells=tuple(
+                Cell(
+                    revision=revision(version),
+                    build_options="official",
+                    config=config,
+                    machine_class="test-c2r4",
+                    workload=workload,
+                )
+                for workload in workloads
+                for version in versions
+            ),
+        )
+        for name, versions in lines.items()
+    ]
+    plan = Plan(lines=tuple(made), repetitions=repetitions)
     bundles, began = [], BEGAN
     for cell, repetition in plan.remaining(set()):
         if cell.revision.label in left_out:

@@ -230,7 +230,7 @@ def test_without_measurements_there_is_still_a_page(tmp_path: Path) -> None:
         tmp_path / "report.html",
         store,
         plan,
-        Detected(workloads=(), series=0, regressions=()),
+        Detected(plan="", series=0, regressions=()),
         ReportSection(),
         NOW,
     )
@@ -265,7 +265,7 @@ def test_asks_the_store_no_more_for_more_runs(tmp_path: Path) -> None:
             tmp_path / "r.html",
             store,
             plan,
-            Detected(workloads=(), series=0, regressions=()),
+            Detected(plan="", series=0, regressions=()),
             ReportSection(),
             NOW,
         )
@@ -305,16 +305,15 @@ def test_the_sentence_counts_by_state(night: tuple[Engine, Plan, Detected]) -> N
     better = next(r for r in detected.regressions if not r.worse)
     confirmed = worse.model_copy(update={"state": RegressionState.CONFIRMED})
     assert (
-        sentence(Detected(workloads=(), series=1, regressions=()))
-        == "No change was found in 1 series."
+        sentence(Detected(plan="", series=1, regressions=())) == "No change was found in 1 series."
     )
-    assert sentence(Detected(workloads=(), series=42, regressions=(worse, worse, better))) == (
+    assert sentence(Detected(plan="", series=42, regressions=(worse, worse, better))) == (
         "2 suspected regressions, 1 improvement in 42 series; "
         "nothing confirmed by a second measurement yet."
     )
-    assert sentence(Detected(workloads=(), series=42, regressions=(confirmed, worse))) == (
+    assert sentence(Detected(plan="", series=42, regressions=(confirmed, worse))) == (
         "1 suspected regression, 1 confirmed regression in 42 series."
     )
-    assert sentence(Detected(workloads=(), series=42, regressions=(better,))) == (
+    assert sentence(Detected(plan="", series=42, regressions=(better,))) == (
         "No regression, 1 improvement in 42 series; nothing confirmed by a second measurement yet."
     )

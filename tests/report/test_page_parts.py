@@ -10,7 +10,8 @@ import pytest
 
 from pipeline.report.page.charts import embedded, timeline
 from pipeline.report.page.machine import PER_RUN_SETTINGS, difference
-from pipeline.report.page.wording import Anchors, counted, figure, moment, percent, probability
+from pipeline.report.page.wording import Anchors, figure, moment, percent, probability
+from pipeline.units import counted
 
 
 @pytest.mark.parametrize(

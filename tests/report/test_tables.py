@@ -21,7 +21,8 @@ def test_the_groups_are_the_published_ones() -> None:
 
 def test_a_measured_line_is_a_table(tmp_path: Path) -> None:
     store, plan = make_store(tmp_path, {"minors": ["17.10", "17.11"]}, level=twice_as_fast)
-    (line,), (workload,) = plan.lines, plan.workloads()
+    (line,) = plan.lines
+    (workload,) = line.workloads()
     table = measured_table(store, line, workload, "qps")
     assert table is not None
     assert table.title == "minors, cached"
@@ -41,14 +42,14 @@ def test_a_measured_line_is_a_table(tmp_path: Path) -> None:
 def test_the_columns_are_in_the_order_of_the_line(tmp_path: Path) -> None:
     revisions = ["17.9", "17.10", "17.10#2", "17.11"]
     store, plan = make_store(tmp_path, {"minors": revisions}, repetitions=2)
-    table = measured_table(store, plan.lines[0], plan.workloads()[0], "cpu_us/o")
+    table = measured_table(store, plan.lines[0], plan.lines[0].workloads()[0], "cpu_us/o")
     assert table is not None
     assert [column.label for column in table.columns] == revisions
 
 
 def test_revisions_that_were_not_measured_are_no_columns(tmp_path: Path) -> None:
     store, plan = make_store(tmp_path, {"m": ["17.9", "17.10", "17.11"]}, left_out=["17.10"])
-    table = measured_table(store, plan.lines[0], plan.workloads()[0], "qps")
+    table = measured_table(store, plan.lines[0], plan.lines[0].workloads()[0], "qps")
     assert table is not None
     assert [column.label for column in table.columns] == ["17.9", "17.11"]
 
@@ -58,7 +59,7 @@ def test_steps_that_failed_everywhere_are_missing_and_elsewhere_a_gap(tmp_path: 
         return "no" if revision == "17.11" and step.startswith("scan") else ""
 
     store, plan = make_store(tmp_path, {"m": ["17.10", "17.11"]}, fails=fails)
-    table = measured_table(store, plan.lines[0], plan.workloads()[0], "qps")
+    table = measured_table(store, plan.lines[0], plan.lines[0].workloads()[0], "qps")
     assert table is not None
     values = {row.step: row.values for group in table.groups for row in group.rows}
     assert values["scan_range=100"][0] is not None
@@ -69,7 +70,8 @@ def test_steps_that_failed_everywhere_are_missing_and_elsewhere_a_gap(tmp_path: 
 def test_each_number_of_clients_has_a_table_of_its_own(tmp_path: Path) -> None:
     store, plan = make_store(tmp_path, {"m": ["17.10", "17.11"]}, clients=(1, 4))
     one, four = (
-        measured_table(store, plan.lines[0], workload, "qps") for workload in plan.workloads()
+        measured_table(store, plan.lines[0], workload, "qps")
+        for workload in plan.lines[0].workloads()
     )
     assert one is not None
     assert four is not None
@@ -78,7 +80,7 @@ def test_each_number_of_clients_has_a_table_of_its_own(tmp_path: Path) -> None:
 
 def test_nothing_measured_is_no_table(tmp_path: Path) -> None:
     store, plan = make_store(tmp_path, {"m": ["17.11"]}, left_out=["17.11"])
-    assert measured_table(store, plan.lines[0], plan.workloads()[0], "qps") is None
+    assert measured_table(store, plan.lines[0], plan.lines[0].workloads()[0], "qps") is None
 
 
 def test_an_imported_line_keeps_its_names_and_order(tmp_path: Path) -> None:

@@ -354,16 +354,17 @@ def test_a_night_and_its_rebuilding_look_the_same(store: Engine, tmp_path: Path)
 def test_queries_filter(store: Engine, tmp_path: Path) -> None:
     ingest(store, put_night(tmp_path))
     everything = list(rows(store))
-    chosen = list(rows(store, metrics=["qps", "dbsize"], revisions=["17.9", "17.11"]))
+    by_revision = {run.revision: run.cell_key for run in runs(store)}
+    keys = [by_revision["17.9"], by_revision["17.11"]]
+    chosen = list(rows(store, cells=keys, metrics=["qps", "dbsize"]))
     assert chosen == [
         row
         for row in everything
         if row.metric in ("qps", "dbsize") and row.revision in ("17.9", "17.11")
     ]
     assert len(chosen) == 2 * 2 * 2 * 3
-    hashes = [everything[0].workload_hash]
-    assert list(rows(store, workloads=hashes, target="postgres")) == everything
-    assert list(rows(store, workloads=["other"])) == list(rows(store, target="mysql")) == []
+    assert list(rows(store, cells=list(by_revision.values()))) == everything
+    assert list(rows(store, cells=[])) == list(rows(store, metrics=[])) == []
     assert list(rows(store, line="postgres")) == []
-    assert len(outcomes(store, workloads=hashes, target="postgres", revisions=["17.9"])) == 6
-    assert runs(store, target="mysql") == []
+    assert len(outcomes(store, cells=keys[:1])) == 6
+    assert runs(store, cells=["other"]) == []

@@ -127,16 +127,13 @@ def gather(store: Engine, plan: Plan) -> list[LineData]:
 
     Three statements whatever the number of runs, then work in proportion to the rows.
     """
-    hashes = plan.workload_hashes()
-    if not hashes:
-        return [LineData(line, ()) for line in plan.lines]
-    labels = sorted({revision.label for line in plan.lines for revision in line.revisions})
+    keys = plan.keys()
     families = {cell.key: cell.config.family for cell in plan.cells}
-    known = {run.run_id: run for run in runs(store, workloads=hashes)}
+    known = {run.run_id: run for run in runs(store, cells=keys)}
     values: dict[tuple[str, str], dict[str, float]] = {}
     table_rows: dict[tuple[str, Setup], list[Row]] = {}
     setups: dict[str, Setup] = {}
-    for row in rows(store, workloads=hashes, metrics=SHOWN_METRICS, revisions=labels):
+    for row in rows(store, cells=keys, metrics=SHOWN_METRICS):
         values.setdefault((row.run_id, row.step), {})[row.metric] = row.value
         setup = setups.get(row.run_id)
         if setup is None:
@@ -144,7 +141,7 @@ def gather(store: Engine, plan: Plan) -> list[LineData]:
         if row.metric in TABLE_METRICS:
             table_rows.setdefault((row.target, setup), []).append(row)
     ended: dict[str, list[StepOutcome]] = {}
-    for outcome in outcomes(store, workloads=hashes, revisions=labels):
+    for outcome in outcomes(store, cells=keys):
         ended.setdefault(outcome.run_id, []).append(outcome)
         # A run in which every step failed has no row to tell its setup by.
         if outcome.run_id not in setups:
@@ -177,12 +174,14 @@ def _part(
     ended: Mapping[str, Sequence[StepOutcome]],
 ) -> Iterable[SetupData]:
     position = {revision.label: place for place, revision in enumerate(line.revisions)}
+    keys = set(line.keys())
     members = sorted(
-        (run for run in found if run.revision in position),
+        (run for run in found if run.cell_key in keys),
         key=lambda run: (position[run.revision], run.repetition, run.started_at),
     )
     if not members:
         return
+    ids = {run.run_id for run in members}
     steps: dict[str, list[StepRun]] = {}
     for run in members:
         for outcome in ended.get(run.run_id, ()):
@@ -203,7 +202,7 @@ def _part(
         setup=setup,
         runs=tuple(members),
         steps=tuple(StepData(step, tuple(steps.get(step.name, ()))) for step in _ordered(defined)),
-        rows=tuple(row for row in measured if row.revision in position),
+        rows=tuple(row for row in measured if row.run_id in ids),
     )
 
 

@@ -10,8 +10,9 @@ from pipeline.model import Regression, Shift
 from pipeline.report.page.charts import Charts
 from pipeline.report.page.data import TABLE_METRICS, LineData, Setup, SetupData
 from pipeline.report.page.steps import Cell, StepView, failures_of, ratio_cell, view_step
-from pipeline.report.page.wording import Anchors, counted, figure, help_of, unit_of
+from pipeline.report.page.wording import Anchors, figure, help_of, unit_of
 from pipeline.report.relative import Column, absolute_table, relative_to
+from pipeline.units import counted
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from pipeline.report.page.data import LineData
-from pipeline.report.page.wording import counted, moment
+from pipeline.report.page.wording import moment
 from pipeline.store.queries import RunRow
+from pipeline.units import counted
 
 PER_RUN_SETTINGS: Mapping[str, str] = {
     "config_file": "a path of the run's own folder",
@@ -91,8 +92,9 @@ def view_machines(runs: Sequence[RunRow]) -> Machines:
     """Return the distinct fingerprints side by side, in the order they were met."""
     found: dict[str, list[RunRow]] = {}
     for run in sorted(runs, key=lambda run: run.started_at):
-        found.setdefault(json.dumps(run.machine, sort_keys=True), []).append(run)
-    machines = [_facts(members[0].machine) for members in found.values()]
+        same = json.dumps([run.machine, run.pinning, run.tools], sort_keys=True)
+        found.setdefault(same, []).append(run)
+    machines = [_facts(members[0]) for members in found.values()]
     names = list(dict.fromkeys(name for machine in machines for name in machine))
     columns = [[machine.get(name, "–") for machine in machines] for name in names]
     return Machines(
@@ -199,7 +201,8 @@ def difference(
     )
 
 
-def _facts(machine: Mapping[str, object]) -> dict[str, str]:
+def _facts(run: RunRow) -> dict[str, str]:
+    machine = run.machine
     facts = {
         name.replace("_", " "): str(value)
         for name, value in machine.items()
@@ -208,6 +211,11 @@ def _facts(machine: Mapping[str, object]) -> dict[str, str]:
     memory = machine.get("memory_bytes")
     if isinstance(memory, int) and memory:
         facts["memory"] = f"{memory / 2**30:.1f} GiB"
+    facts |= {
+        f"processors of the {who}": ", ".join(map(str, processors)) or "not pinned"
+        for who, processors in run.pinning.items()
+    }
+    facts |= run.tools
     settings = machine.get("settings")
     if isinstance(settings, Mapping):
         facts |= {str(name): str(value) for name, value in settings.items()}

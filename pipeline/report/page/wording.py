@@ -48,15 +48,9 @@ def probability(value: float) -> str:
     return f"{value:.2g}" if value < 0.1 else f"{value:.2f}"
 
 
-def counted(number: int, noun: str, plural: str = "") -> str:
-    """Write a number with its noun: ``1 run``, ``3 series``."""
-    return f"{number:,} {noun if number == 1 else plural or noun + 's'}".replace(",", "\u202f")
-
-
 def moment(when: datetime) -> str:
-    """Write a time to the minute, in UTC. SQLite keeps times without their zone, in UTC."""
-    known = when.replace(tzinfo=UTC) if when.tzinfo is None else when.astimezone(UTC)
-    return known.strftime("%Y-%m-%d %H:%M UTC")
+    """Write a time to the minute, in UTC."""
+    return when.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
 def unit_of(metric: str) -> str:

@@ -88,6 +88,8 @@ def upgrade() -> None:
         sa.Column("revision", sa.String(), nullable=False),
         sa.Column("revision_order", sa.JSON(), nullable=False),
         sa.Column("line", sa.String(), nullable=True),
+        sa.Column("pinning", sa.JSON(), nullable=False),
+        sa.Column("tools", sa.JSON(), nullable=False),
         sa.Column("build_id", sa.Integer(), nullable=False),
         sa.Column("config_id", sa.Integer(), nullable=False),
         sa.Column("machine_id", sa.Integer(), nullable=False),
@@ -104,7 +106,6 @@ def upgrade() -> None:
         sa.UniqueConstraint("run_id", name=op.f("uq_run_run_id")),
     )
     op.create_index("ix_run_cell_key_repetition", "run", ["cell_key", "repetition"], unique=False)
-    op.create_index("ix_run_target_workload_id", "run", ["target", "workload_id"], unique=False)
     op.create_table(
         "step_run",
         sa.Column("id", sa.Integer(), nullable=False),
@@ -139,7 +140,6 @@ def downgrade() -> None:
     """Remove them."""
     op.drop_table("measurement")
     op.drop_table("step_run")
-    op.drop_index("ix_run_target_workload_id", table_name="run")
     op.drop_index("ix_run_cell_key_repetition", table_name="run")
     op.drop_table("run")
     op.drop_table("workload")
