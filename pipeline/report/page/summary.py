@@ -12,7 +12,6 @@ from pipeline.execute.plan import Plan
 from pipeline.model import Regression, RegressionState, Shift
 from pipeline.report.page.data import LineData, Setup
 from pipeline.report.page.wording import (
-    counted,
     figure,
     help_of,
     moment,
@@ -20,7 +19,7 @@ from pipeline.report.page.wording import (
     probability,
     unit_of,
 )
-from pipeline.units import show_duration
+from pipeline.units import counted, show_duration
 
 FIRST_SHOWN = 8
 """Series of a regression that are shown at once; the others unfold."""
