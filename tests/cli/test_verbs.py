@@ -195,7 +195,10 @@ def test_detect_report_and_notify(nightshift: Nightshift, folder: Path) -> None:
     told = nightshift("notify", "--format", "json").json
     assert told["new"] == []
     (path,) = told["all"]
-    assert "nightshift nightly --config nightshift.toml --results again\n" in (folder / path).read_text()
+    assert (
+        "nightshift nightly --config nightshift.toml --results again\n"
+        in (folder / path).read_text()
+    )
 
 
 @pytest.fixture

@@ -130,6 +130,7 @@ def test_a_server_runs_is_maintained_and_leaves_nothing(stage: Staged, major: st
         family = descendants(running)
         assert len(family) > 3
         settings = running.settings()
+        assert "-O" in settings["pg_config.CFLAGS"]
         assert settings["server_version"] == prepared.build.version
         assert settings["shared_buffers"] == f"{716 * 1024 // 8} 8kB"
         assert settings["synchronous_commit"] == "off"

@@ -56,12 +56,18 @@ class PostgresServer:
         self._major = major
 
     def settings(self) -> Mapping[str, str]:
-        """Return pg_settings: every variable by name, with its unit, as ``16384 8kB``."""
+        """Return pg_settings, with units, as ``16384 8kB``, and how the server was compiled.
+
+        The names of the latter begin with ``pg_config.``: a build of other flags is another
+        server, and a change of packaging must not pass for one of the code.
+        """
         with self._session() as session:
             rows = session.execute(
-                "SELECT name, concat_ws(' ', setting, unit) FROM pg_settings ORDER BY name"
+                "SELECT name, concat_ws(' ', setting, unit) FROM pg_settings "
+                "UNION ALL SELECT 'pg_config.' || name, setting FROM pg_config "
+                "WHERE name IN ('CC', 'CFLAGS', 'CFLAGS_SL', 'CPPFLAGS', 'LDFLAGS', 'CONFIGURE')"
             )
-            return {str(name): str(value) for name, value in rows}
+            return {str(name): str(value) for name, value in sorted(rows)}
 
     def maintain(self, tables: Sequence[str]) -> None:
         """Vacuum and analyse every table, indexes included, then make a checkpoint.
