@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -30,9 +32,12 @@ from pipeline.model import (
 from pipeline.probes import all_probes
 from pipeline.probes.base import Probe, dump_samples
 from pipeline.targets import find_target
-from pipeline.targets.base import Placement, Server
+from pipeline.targets.base import Placement, Server, ServerError
 from pipeline.workloads import find_family
 from pipeline.workloads.base import Command, Load, Maintain, Measure, Warm
+
+_DISK_FULL = os.strerror(errno.ENOSPC)
+"""What servers pass on from the kernel to their clients."""
 
 
 class Bench(Frozen):
@@ -129,6 +134,9 @@ class _Execution:
             settings = json.dumps(dict(server.settings()), indent=0, sort_keys=True)
             self._files["settings.json"] = settings.encode()
             self._on_ready(server)
+        except ServerError as error:
+            # A server that dies of its workload is a result: what it did not live to is failed.
+            self._give_up(f"the server stopped answering: {error}")
         finally:
             with self._phase("stop"):
                 server.stop()
@@ -158,6 +166,7 @@ class _Execution:
         command, done = self._execute(action, server, ())
         self._phases.append(PhaseRecord(name=name, seconds=done.seconds, command=command))
         if done.failure:
+            self._check_space(done)
             raise UserError(
                 f"{self._cell.run_id(self._repetition)}: {name} failed ({done.failure}); "
                 "mend it and run the same command again"
@@ -172,6 +181,8 @@ class _Execution:
         self._files[f"{folder}/stdout.txt"] = done.text.encode()
         self._files[f"{folder}/samples.jsonl"] = dump_samples(done.samples)
         failure = done.failure or self._unreadable(action, done)
+        if failure:
+            self._check_space(done)
         self._steps.append(
             StepRecord(
                 step=step,
@@ -189,12 +200,38 @@ class _Execution:
         scale = self._cell.workload.scale
         self._watcher.advance(scale.measure + scale.warmup)
 
+    def _give_up(self, why: str) -> None:
+        """Record every step that was not run as failed."""
+        self._watcher.note(f"{self._cell.revision.label}: {why}")
+        ran = {record.step for record in self._steps}
+        for action in self._family.actions(self._cell.workload):
+            if isinstance(action, Measure) and action.step not in ran:
+                self._steps.append(
+                    StepRecord(
+                        step=action.step,
+                        status=StepStatus.FAILED,
+                        started_at=datetime.now(UTC),
+                        wall_seconds=0.0,
+                        command=(),
+                        folder="",
+                        note=why,
+                    )
+                )
+
     def _unreadable(self, action: Measure, done: Executed) -> str:
         try:
             self._family.parse(action.step, self._cell.workload, done.text)
         except ValueError as error:
             return first_line(error)
         return ""
+
+    def _check_space(self, done: Executed) -> None:
+        """Stop when the disk is full: that is nothing of the revision, and can be mended."""
+        if _DISK_FULL in done.text:
+            raise UserError(
+                f"the disk that holds {self._workspace.cache} is full; free some space, or set "
+                "paths.cache in nightshift.toml to another, and run the same command again"
+            )
 
     def _execute(
         self, action: Command, server: Server, probes: Sequence[Probe]

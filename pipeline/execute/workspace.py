@@ -20,6 +20,7 @@ class Workspace:
 
     def __init__(self, cache: Path, account: Account) -> None:
         self.account = account
+        self.cache = cache
         self._runs = cache / "runs"
         self._templates = cache / "templates"
 

@@ -38,8 +38,12 @@ class Placement(Frozen):
     account: Account
 
 
+class ServerError(Exception):
+    """A server that no longer answers, or refuses what it is asked; the text is one line."""
+
+
 class Server(Protocol):
-    """A started server, ready for clients."""
+    """A started server, ready for clients. What it is asked may raise :class:`ServerError`."""
 
     connection: Connection
     pid: int

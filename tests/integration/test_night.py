@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import psutil
 import pytest
 
 from pipeline.bundle import read_bundle
@@ -171,6 +172,34 @@ def test_a_stopped_night_stops_its_server_too(
     assert "Traceback" not in said
     assert leftovers(cache, seconds=0) == []
     assert not [path for path in (cache / "runs").iterdir() if path.is_dir()]
+
+
+def test_a_server_that_dies_is_a_result_and_the_night_goes_on(
+    tmp_path: Path, version: str, cache: Path
+) -> None:
+    night = make_night(tmp_path / "n", revisions=[version, f"{version}#2"])
+    process = night.start("nightly")
+    victim = None
+    while victim is None:
+        assert process.poll() is None, "the night ended before it measured"
+        found = {each.name(): each for each in psutil.Process(process.pid).children()}
+        if "sysbench" in found and "--step=update-index" in found["sysbench"].cmdline():
+            victim = found["postgres"]
+        time.sleep(0.02)
+    victim.kill()
+    assert process.wait(timeout=120) == 0
+    first, second = (
+        read_bundle(path).manifest
+        for path in sorted((night.folder / "results/bundles").glob("*.tar.zst"))
+    )
+    if "#2" in first.revision.label:
+        first, second = second, first
+    assert [step.status for step in first.steps] == ["failed", "failed"]
+    assert all(step.note for step in first.steps)
+    assert [step.status for step in second.steps] == ["ok", "ok"]
+    (table,) = night.tables()
+    assert all(row["values"][0] is None for group in table["groups"] for row in group["rows"])
+    assert leftovers(cache) == []
 
 
 def test_two_nights_do_not_measure_at_once(tmp_path: Path, version: str, cache: Path) -> None:

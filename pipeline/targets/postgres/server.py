@@ -15,10 +15,10 @@ import psutil
 import psycopg
 from psycopg import sql
 
-from pipeline.errors import UserError
+from pipeline.errors import UserError, first_line
 from pipeline.machine.ports import LOOPBACK, check_port, port_error
 from pipeline.model import Build, Connection, ServerConfig
-from pipeline.targets.base import Placement
+from pipeline.targets.base import Placement, ServerError
 from pipeline.targets.postgres.cluster import (
     DATABASE,
     ENVIRONMENT,
@@ -108,8 +108,11 @@ class PostgresServer:
 
     @contextmanager
     def _session(self) -> Iterator[psycopg.Connection[_Row]]:
-        with connect(self.connection) as session:
-            yield session
+        try:
+            with connect(self.connection) as session:
+                yield session
+        except psycopg.Error as error:
+            raise ServerError(first_line(error)) from error
 
 
 def connect(connection: Connection) -> psycopg.Connection[_Row]:
