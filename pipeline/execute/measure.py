@@ -92,11 +92,13 @@ class _Execution:
         self._steps: list[StepRecord] = []
         self._files: dict[str, bytes] = {}
         self._sampled: dict[str, str] = {}
+        self._folder = Path()
 
     def bundle(self, bundles: Path) -> Path:
         started_at = datetime.now(UTC)
         self._watcher.run_begins(self._cell, self._repetition)
         with self._workspace.folder(self._cell.run_id(self._repetition)) as folder:
+            self._folder = folder
             self._on_server(folder)
             for log in folder.glob("*.log"):
                 self._files[log.name] = log.read_bytes()
@@ -136,6 +138,7 @@ class _Execution:
             self._on_ready(server)
         except ServerError as error:
             # A server that dies of its workload is a result: what it did not live to is failed.
+            self._check_space(str(error))
             self._give_up(f"the server stopped answering: {error}")
         finally:
             with self._phase("stop"):
@@ -166,7 +169,7 @@ class _Execution:
         command, done = self._execute(action, server, ())
         self._phases.append(PhaseRecord(name=name, seconds=done.seconds, command=command))
         if done.failure:
-            self._check_space(done)
+            self._check_space(done.text)
             raise UserError(
                 f"{self._cell.run_id(self._repetition)}: {name} failed ({done.failure}); "
                 "mend it and run the same command again"
@@ -182,7 +185,7 @@ class _Execution:
         self._files[f"{folder}/samples.jsonl"] = dump_samples(done.samples)
         failure = done.failure or self._unreadable(action, done)
         if failure:
-            self._check_space(done)
+            self._check_space(done.text)
         self._steps.append(
             StepRecord(
                 step=step,
@@ -225,9 +228,11 @@ class _Execution:
             return first_line(error)
         return ""
 
-    def _check_space(self, done: Executed) -> None:
+    def _check_space(self, text: str) -> None:
         """Stop when the disk is full: that is nothing of the revision, and can be mended."""
-        if _DISK_FULL in done.text:
+        # A server that cannot write its log ends at once, and only its log says why.
+        said = [log.read_text(errors="replace") for log in self._folder.glob("*.log")]
+        if any(_DISK_FULL in each for each in (text, *said)):
             raise UserError(
                 f"the disk that holds {self._workspace.cache} is full; free some space, or set "
                 "paths.cache in nightshift.toml to another, and run the same command again"

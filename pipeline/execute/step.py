@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import threading
 import time
@@ -32,9 +33,12 @@ class Executed(Frozen):
             return f"did not end within {self.seconds:.0f} s and was killed"
         if self.exit_code == 0:
             return ""
+        how = f"exit code {self.exit_code}"
+        if self.exit_code < 0:
+            how = f"ended by {signal.Signals(-self.exit_code).name}"
         lines = [line.strip() for line in self.text.splitlines() if line.strip()]
         fatal = [line for line in lines if "FATAL" in line] or lines[-1:] or ["no output"]
-        return f"exit code {self.exit_code}: {fatal[0]}"
+        return f"{how}: {fatal[0]}"
 
 
 def execute(

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import signal
 import socket
 import subprocess
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -200,6 +202,41 @@ def test_a_server_that_dies_is_a_result_and_the_night_goes_on(
     (table,) = night.tables()
     assert all(row["values"][0] is None for group in table["groups"] for row in group["rows"])
     assert leftovers(cache) == []
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a small disk")
+def test_a_disk_that_fills_up_under_the_server_is_one_line_and_no_result(
+    tmp_path: Path, version: str, cache: Path
+) -> None:
+    night = make_night(tmp_path / "n", revisions=[version], more="")
+    config = night.folder / "nightshift.toml"
+    config.write_text(config.read_text().replace("rows = 5000", "rows = 300000"))
+    with tempfile.TemporaryDirectory() as small:
+        mount = ["mount", "-t", "tmpfs", "-o", "size=260m", "tmpfs", small]
+        if subprocess.run(mount, capture_output=True, check=False).returncode != 0:
+            pytest.skip("this machine does not let root mount a small disk")
+        try:
+            Path(small).chmod(0o755)
+            shutil.copytree(cache / "downloads", Path(small) / "downloads", ignore=_not(version))
+            refused = subprocess.run(
+                night.command("nightly"),
+                cwd=night.folder,
+                env={**os.environ, "NIGHTSHIFT_CACHE": small},
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+        finally:
+            subprocess.run(["umount", small], check=True)
+    assert refused.returncode == 2, refused.stderr
+    assert f"the disk that holds {small} is full" in refused.stderr.splitlines()[-1]
+    assert "Traceback" not in refused.stderr
+    assert night.bundles() == {}
+
+
+def _not(version: str) -> Callable[[str, list[str]], list[str]]:
+    """Leave out of a copy what is not of this version."""
+    return lambda _folder, names: [name for name in names if f"-{version}." not in name]
 
 
 def test_two_nights_do_not_measure_at_once(tmp_path: Path, version: str, cache: Path) -> None:
