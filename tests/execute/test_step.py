@@ -86,7 +86,7 @@ def test_a_failure_without_a_word() -> None:
 
 def test_a_command_that_was_killed_has_failed() -> None:
     done = python("import os; print('so far', flush=True); os.kill(os.getpid(), 9)")
-    assert done.failure == "exit code -9: so far"
+    assert done.failure == "ended by SIGKILL: so far"
 
 
 def test_sampling_begins_with_the_line_that_says_so(tmp_path: Path) -> None:
