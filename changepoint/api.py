@@ -10,8 +10,8 @@ from typing import get_args
 
 import numpy as np
 
-from changepoint import edivisive, effect
-from changepoint.method import Found, Method
+from changepoint import edivisive, effect, hunter
+from changepoint.method import Found, Method, Request
 from changepoint.model import ChangePoint, Detection, Direction, Noise, Segment
 from changepoint.noise import quantum
 from changepoint.position_test import Replicates, is_replicated
@@ -26,7 +26,13 @@ NIGHTS_PER_SERIES = 2
 nights' alarms are the one of the night before: at two, the measured rate of new ones is near the
 budget, at three above it."""
 
-_METHODS: Mapping[str, Method] = MappingProxyType({"edivisive": edivisive.find})
+_METHODS: Mapping[str, Method] = MappingProxyType(
+    {
+        "edivisive": Method(edivisive.find),
+        "hunter": Method(hunter.find, filters=True),
+        "hunter-corrected": Method(hunter.find_corrected, filters=True),
+    }
+)
 
 
 def methods() -> tuple[str, ...]:
@@ -57,10 +63,11 @@ def detect(
             .001 at the default.
         min_effect: smallest relative change of level that matters, as a fraction. Smaller
             changes are undone one at a time, the smallest first, their neighbours measured
-            again without them.
+            again without them. The Hunter methods have a measure of their own (docs/hunter.md).
         direction: report only changes of this direction. The others still separate segments,
             so what is reported does not depend on the filter.
-        method: one of ``methods()``.
+        method: one of ``methods()``. "hunter" is Apache Otava's, index for index: its rate of
+            alarms follows ``alarms_per_1000`` but does not keep it.
         seed: of the permutations. The same arguments give the same result on every machine.
 
     Raises:
@@ -79,8 +86,10 @@ def detect(
     series = read(values, positions)
     nights = NIGHTS_PER_LADDER if is_replicated(np.diff(series.offsets)) else NIGHTS_PER_SERIES
     probability = alarms_per_1000 / 1000.0 * nights
-    found = _METHODS[method](series, probability, seed)
-    kept = _large_enough(series, found, min_effect)
+    request = Request(alarms_per_1000, probability, min_effect, seed)
+    chosen = _METHODS[method]
+    found = chosen.find(series, request)
+    kept = list(found) if chosen.filters else _large_enough(series, found, min_effect)
     parts = effect.stretches(series, [f.at for f in kept]) if series.positions else []
     changes = tuple(_change(series, f, *parts[i : i + 2]) for i, f in enumerate(kept))
     return Detection(
@@ -92,7 +101,7 @@ def detect(
     )
 
 
-def _large_enough(series: Series, found: tuple[Found, ...], min_effect: float) -> tuple[Found, ...]:
+def _large_enough(series: Series, found: tuple[Found, ...], min_effect: float) -> list[Found]:
     kept = list(found)
     while kept:
         parts = effect.stretches(series, [f.at for f in kept])
@@ -102,7 +111,7 @@ def _large_enough(series: Series, found: tuple[Found, ...], min_effect: float) -
         if sizes[smallest] >= min_effect:
             break
         del kept[smallest]
-    return tuple(kept)
+    return kept
 
 
 def _change(

@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 from changepoint import energy
-from changepoint.method import Found
+from changepoint.method import Found, Request
 from changepoint.noise import clip_replicates, quantum
 from changepoint.position_test import Replicates, Split, best_split
 from changepoint.series import RESOLUTION, Floats, Ints, Series
@@ -41,14 +41,14 @@ WINDOW = 400
 windows of this many, each overlapping the next by half, so a change is in the middle of one."""
 
 
-def find(series: Series, alarm_probability: float, seed: int) -> tuple[Found, ...]:
-    """The changes of a series in order, each search run at the given probability of an alarm."""
+def find(series: Series, request: Request) -> tuple[Found, ...]:
+    """The changes of a series in order, each search run at the requested probability of an alarm."""
     clipped = clip_replicates(series.scaled, series.offsets)
     found: list[Found] = []
     stretches = [(0, series.positions)]
     while stretches:
         start, stop = stretches.pop()
-        best = _search(clipped, series.offsets, (start, stop), alarm_probability, seed)
+        best = _search(clipped, series.offsets, (start, stop), request.alarm_probability, request.seed)
         if best is not None:
             found.append(best)
             stretches += [(start, best.at), (best.at, stop)]

@@ -16,5 +16,28 @@ class Found:
     pvalue: float
 
 
-Method = Callable[[Series, float, int], tuple[Found, ...]]
-"""Takes the series, the alarm probability of one search and a seed; returns changes in order."""
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is asked of a search.
+
+    alarms_per_1000: the caller's budget. alarm_probability: the probability of an alarm in one
+    search that it comes to. min_effect: smallest relative change that matters. seed: of what is
+    random.
+    """
+
+    alarms_per_1000: float
+    alarm_probability: float
+    min_effect: float
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A way of finding changes.
+
+    find: takes a series and what is asked of it, returns the changes in order. filters: whether
+    it leaves out small changes by a measure of its own; if not, the caller does.
+    """
+
+    find: Callable[[Series, Request], tuple[Found, ...]]
+    filters: bool = False

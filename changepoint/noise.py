@@ -28,6 +28,8 @@ def clip_replicates(values: Floats, offsets: Ints) -> Floats:
     values: (n,); offsets: (positions + 1,). Where no majority of the replicates agrees, nobody
     can say which are the spikes, and they are left as they are: that position is noisy.
     """
+    if len(values) == len(offsets) - 1:
+        return values
     scale = replicate_scale(values, offsets)
     if scale == 0.0:
         return values

@@ -33,7 +33,9 @@ class Series:
     squares neither overflow nor vanish; ``origin + unit * scaled`` gives them back.
     offsets: (positions + 1,) where each position starts in ``scaled``.
     labels: the caller's label of each position. indices: (n,) place in the caller's values.
-    length: how many values the caller gave, missing ones included.
+    length: how many values the caller gave, missing ones included. measured: (n,) the values
+    behind ``scaled`` as they were given. places: (positions,) which of the caller's positions each
+    one is, those without a value counted; extent: how many there are with those.
     """
 
     scaled: Floats
@@ -43,6 +45,9 @@ class Series:
     labels: tuple[Position, ...]
     indices: Ints
     length: int
+    measured: Floats
+    places: Ints
+    extent: int
 
     @property
     def positions(self) -> int:
@@ -63,6 +68,7 @@ def read(values: Sequence[float | None] | Floats, positions: Positions | None) -
     names = [labels[i] for i in kept]
     starts = [i for i, name in enumerate(names) if i == 0 or name != names[i - 1]]
     scaled, origin, unit = _scale(measured)
+    places = np.arange(len(given)) if positions is None else _places(labels)
     return Series(
         scaled=scaled,
         origin=origin,
@@ -71,6 +77,9 @@ def read(values: Sequence[float | None] | Floats, positions: Positions | None) -
         labels=tuple(names[i] for i in starts),
         indices=kept.astype(np.int64),
         length=len(given),
+        measured=measured,
+        places=places[kept[starts]],
+        extent=int(places[-1]) + 1 if len(given) else 0,
     )
 
 
@@ -109,6 +118,12 @@ def _labels(positions: Positions | None, length: int) -> list[Position]:
                 f"positions must be sorted, but position {i} ({latter!r}) follows {former!r}"
             )
     return labels
+
+
+def _places(labels: list[Position]) -> Ints:
+    """Which position each of the sorted labels belongs to, from 0."""
+    new = [former != latter for former, latter in pairwise(labels)]
+    return np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(new, dtype=np.int64)))
 
 
 def _scale(measured: Floats) -> tuple[Floats, float, float]:

@@ -1,0 +1,159 @@
+"""Hunter's detection of changes: the methods "hunter" and "hunter-corrected".
+
+"hunter" gives the indices of Apache Otava 0.8.0, the engine that continues Hunter (arXiv
+2301.03034), with its defects; "hunter-corrected" is the same search with those defects mended
+that decide which changes are reported. Both are written up in ``docs/hunter.md``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from changepoint import hunter_search
+from changepoint.hunter_merge import merge
+from changepoint.method import Found, Request
+from changepoint.series import LARGEST, RESOLUTION, Floats, Ints, Series
+
+WINDOW = 50
+"""Values in a window, Otava's default."""
+
+PVALUE_PER_ALARM = 0.002
+"""Limit of the p-value for each alarm in 1000 nights asked for: Otava's default at our default.
+A way to ask for more and for fewer; the rate that Hunter has is another (docs/hunter.md)."""
+
+STRICT, LOOSE = 0.05, 0.5
+"""Below the first, candidates may have ten times the p-value of a change; below the second twice."""
+
+
+@dataclass(frozen=True, slots=True)
+class Points:
+    """What Hunter finds: indices (k,) of first values after changes, in order, p-values (k,)."""
+
+    indices: Ints
+    pvalues: Floats
+
+
+def points(
+    values: Floats,
+    *,
+    window: int = WINDOW,
+    max_pvalue: float = 0.001,
+    min_magnitude: float = 0.0,
+    corrected: bool = False,
+) -> Points:
+    """Run Hunter on values (n,), nan for missing ones.
+
+    Args:
+        values: one-dimensional. Otava's way with a missing value is to repeat the one before (the
+            one after, at the start), and its index may be that of a repeated value; the corrected
+            variant leaves missing values out.
+        window: values of the series in which a change is first looked for.
+        max_pvalue: a change's p-value is below this one. It is the p-value of a t-test that does
+            not know that the split was chosen, except in the corrected variant.
+        min_magnitude: a relative change, as a fraction of the lower level, that a change exceeds.
+        corrected: see ``docs/hunter.md``.
+
+    Raises:
+        ValueError: an argument is out of range, or a value is beyond 1e300. One sentence.
+    """
+    values = np.ascontiguousarray(values, dtype=np.float64)
+    if values.ndim != 1:
+        raise ValueError(f"values must be one-dimensional, not of shape {values.shape}")
+    if window < 2:
+        raise ValueError(f"window must be at least 2, not {window}")
+    if not 0.0 < max_pvalue < 1.0:
+        raise ValueError(f"max_pvalue must be between 0 and 1, not {max_pvalue}")
+    if not min_magnitude >= 0.0:
+        raise ValueError(f"min_magnitude must be at least 0, not {min_magnitude}")
+    kept = np.flatnonzero(~np.isnan(values))
+    if np.any(np.abs(values[kept]) > LARGEST):
+        raise ValueError(f"values must be missing or within ±{LARGEST:g}")
+    if not len(kept):
+        return Points(np.zeros(0, dtype=np.int64), np.zeros(0))
+    measured = _reduced(values[kept]) if corrected else filled(values, kept)
+    resolution = RESOLUTION if corrected else 0.0
+    candidates = hunter_search.candidates(
+        measured,
+        window,
+        hunter_search.critical(_loosened(max_pvalue), window),
+        *hunter_search.weights(window),
+        int(corrected),
+        resolution,
+    )
+    found, pvalues = merge(
+        measured,
+        candidates,
+        max_pvalue,
+        min_magnitude,
+        corrected=corrected,
+        resolution=resolution,
+    )
+    return Points(kept[found] if corrected else found, pvalues)
+
+
+def filled(values: Floats, kept: Ints) -> Floats:
+    """The values with each missing one replaced by the last before it, or else the first after.
+
+    kept: (k,) indices of the values that are not missing, at least one.
+    """
+    last = np.searchsorted(kept, np.arange(len(values)), side="right") - 1
+    return values[kept[np.maximum(last, 0)]]
+
+
+def find(series: Series, request: Request) -> tuple[Found, ...]:
+    """The method "hunter": Otava's changes of a series, of its positions' means if replicated."""
+    return _find(series, request, corrected=False)
+
+
+def find_corrected(series: Series, request: Request) -> tuple[Found, ...]:
+    """The method "hunter-corrected"."""
+    return _find(series, request, corrected=True)
+
+
+def _find(series: Series, request: Request, *, corrected: bool) -> tuple[Found, ...]:
+    if not series.positions:
+        return ()
+    values = np.full(series.extent, np.nan)
+    values[series.places] = _means(series)
+    found = points(
+        values,
+        max_pvalue=request.alarms_per_1000 * PVALUE_PER_ALARM,
+        min_magnitude=request.min_effect,
+        corrected=corrected,
+    )
+    # A repeated value cannot be reported: the change is at the next position that was measured.
+    places = np.searchsorted(series.places, found.indices)
+    changes: dict[int, float] = {}
+    for at, pvalue in zip(places.tolist(), found.pvalues.tolist(), strict=True):
+        if 0 < at < series.positions:
+            known = 1.0 if np.isnan(pvalue) else pvalue
+            changes[at] = min(known, changes.get(at, 1.0))
+    return tuple(Found(at, pvalue) for at, pvalue in changes.items())
+
+
+def _means(series: Series) -> Floats:
+    counts = np.diff(series.offsets)
+    if np.all(counts == 1):
+        return series.measured
+    # Shares first: the sum of huge replicates may overflow.
+    return np.add.reduceat(
+        series.measured / np.repeat(counts, counts), series.offsets[:-1]
+    )
+
+
+def _loosened(max_pvalue: float) -> float:
+    """The limit of the first pass."""
+    if max_pvalue < STRICT:
+        return max_pvalue * 10
+    return max_pvalue * 2 if max_pvalue < LOOSE else max_pvalue
+
+
+def _reduced(values: Floats) -> Floats:
+    """The values divided by a power of two, exactly, to a magnitude of at most 1.
+
+    Squares then neither overflow nor vanish.
+    """
+    magnitude = float(np.max(np.abs(values)))
+    return np.ldexp(values, -int(np.frexp(magnitude)[1])) if magnitude else values
