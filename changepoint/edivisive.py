@@ -42,13 +42,15 @@ windows of this many, each overlapping the next by half, so a change is in the m
 
 
 def find(series: Series, request: Request) -> tuple[Found, ...]:
-    """The changes of a series in order, each search run at the requested probability of an alarm."""
+    """The changes of a series in order, each search run at the requested alarm probability."""
     clipped = clip_replicates(series.scaled, series.offsets)
     found: list[Found] = []
     stretches = [(0, series.positions)]
     while stretches:
         start, stop = stretches.pop()
-        best = _search(clipped, series.offsets, (start, stop), request.alarm_probability, request.seed)
+        best = _search(
+            clipped, series.offsets, (start, stop), request.alarm_probability, request.seed
+        )
         if best is not None:
             found.append(best)
             stretches += [(start, best.at), (best.at, stop)]

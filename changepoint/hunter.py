@@ -24,7 +24,8 @@ PVALUE_PER_ALARM = 0.002
 A way to ask for more and for fewer; the rate that Hunter has is another (docs/hunter.md)."""
 
 STRICT, LOOSE = 0.05, 0.5
-"""Below the first, candidates may have ten times the p-value of a change; below the second twice."""
+"""A candidate may have ten times the p-value of a change if the limit is below the first of these,
+twice if it is below the second, and otherwise no more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,13 +124,21 @@ def _find(series: Series, request: Request, *, corrected: bool) -> tuple[Found, 
         min_magnitude=request.min_effect,
         corrected=corrected,
     )
-    # A repeated value cannot be reported: the change is at the next position that was measured.
-    places = np.searchsorted(series.places, found.indices)
+    return reported(found, series.places)
+
+
+def reported(found: Points, places: Ints) -> tuple[Found, ...]:
+    """Points as changes between positions that were measured, in order.
+
+    places: (positions,) indices of the measured ones. A point at a repeated value moves to the
+    next position that was measured; of several that meet there the most significant counts, and
+    one after the last or before the first is none. A p-value of nan (nothing differs) is 1.
+    """
     changes: dict[int, float] = {}
-    for at, pvalue in zip(places.tolist(), found.pvalues.tolist(), strict=True):
-        if 0 < at < series.positions:
-            known = 1.0 if np.isnan(pvalue) else pvalue
-            changes[at] = min(known, changes.get(at, 1.0))
+    ats = np.searchsorted(places, found.indices).tolist()
+    for at, pvalue in zip(ats, found.pvalues.tolist(), strict=True):
+        if 0 < at < len(places):
+            changes[at] = min(1.0 if np.isnan(pvalue) else pvalue, changes.get(at, 1.0))
     return tuple(Found(at, pvalue) for at, pvalue in changes.items())
 
 
@@ -138,9 +147,7 @@ def _means(series: Series) -> Floats:
     if np.all(counts == 1):
         return series.measured
     # Shares first: the sum of huge replicates may overflow.
-    return np.add.reduceat(
-        series.measured / np.repeat(counts, counts), series.offsets[:-1]
-    )
+    return np.add.reduceat(series.measured / np.repeat(counts, counts), series.offsets[:-1])
 
 
 def _loosened(max_pvalue: float) -> float:

@@ -90,10 +90,10 @@ def merge(
         dropped = weakest(pvalues, sizes, max_pvalue, min_magnitude)
         if dropped < 0:
             break
-        points, pvalues, sizes = (np.delete(each, dropped) for each in (points, pvalues, sizes))
+        points = np.delete(points, dropped)
+        pvalues, sizes = np.delete(pvalues, dropped), np.delete(sizes, dropped)
         # What followed the dropped point is now at its place.
         neighbours = np.array((dropped - 1, dropped) if corrected else (dropped, dropped + 1))
         again = neighbours[(neighbours >= 0) & (neighbours < len(points))]
         pvalues[again], sizes[again] = test(again)
     return points, pvalues
-

@@ -56,6 +56,21 @@ def critical(limit: float, window: int) -> Floats:
 
 
 @compiled
+def add_distances(part: Floats, rows: Floats, columns: Floats, distances: Floats) -> None:
+    """Fill in the distances of the values of a window and their sums, as best_split has them."""
+    size = len(part)
+    columns[: size - 1] = 0.0
+    for i in range(size):
+        sum_of_row = 0.0
+        for j in range(i + 1, size):
+            distance = abs(part[i] - part[j])
+            distances[i, j] = distance
+            columns[j - 1] += distance
+            sum_of_row += distance
+            rows[i, j - 1] = sum_of_row
+
+
+@compiled
 def best_split(
     rows: Floats, columns: Floats, distances: Floats, bounds: tuple[int, int], crossing: Floats,
     inside: Floats, outside: Floats, scratch: Floats,
@@ -129,16 +144,7 @@ def candidates(
     while start < total:
         size = min(window, total - start)
         part = values[start : start + size]
-        for j in range(1, size):
-            columns[j - 1] = 0.0
-        for i in range(size):
-            total_row = 0.0
-            for j in range(i + 1, size):
-                distance = abs(part[i] - part[j])
-                distances[i, j] = distance
-                columns[j - 1] += distance
-                total_row += distance
-                rows[i, j - 1] = total_row
+        add_distances(part, rows, columns, distances)
         parts = 1
         edges[0] = 0
         edges[1] = size
@@ -150,8 +156,14 @@ def candidates(
                     continue
                 if places[k] < 0:
                     largest[k], places[k] = best_split(
-                        rows, columns, distances, (edges[k], edges[k + 1]), crossing, inside,
-                        outside, scratch,
+                        rows,
+                        columns,
+                        distances,
+                        (edges[k], edges[k + 1]),
+                        crossing,
+                        inside,
+                        outside,
+                        scratch,
                     )
                 if chosen < 0 or largest[k] > largest[chosen]:
                     chosen = k

@@ -22,8 +22,8 @@ def strands(values: Floats) -> float:
         for value in values:
             few += value
         return few
-    a, b, c, d = values[0], values[1], values[2], values[3]
-    e, f, g, h = values[4], values[5], values[6], values[7]
+    a, b, c, d = float(values[0]), float(values[1]), float(values[2]), float(values[3])
+    e, f, g, h = float(values[4]), float(values[5]), float(values[6]), float(values[7])
     whole = count - count % 8
     for i in range(8, whole, 8):
         a += values[i]

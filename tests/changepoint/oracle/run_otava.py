@@ -1,13 +1,14 @@
 """Runs Apache Otava over series and prints the indices it finds; for Otava's own environment.
 
-Standard input: {"series": [[number or null, ...], ...], "options": {...}} with the options of
-otava.analysis.compute_change_points; "times": true adds how long each took. Standard output:
-{"version": ..., "indices": [[...], ...], "pvalues": ..., "seconds": ...}.
+A request is a line {"series": [[number or null, ...], ...], "options": {...}} on standard input,
+with the options of otava.analysis.compute_change_points. Its answer is a line {"version": ...,
+"indices": [[...], ...], "pvalues": [[number or null, ...], ...], "seconds": [...]}; null is nan.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import sys
 import time
 import warnings
@@ -16,28 +17,37 @@ from typing import Any
 
 
 def main() -> None:
+    """Answer until standard input ends."""
+    warnings.simplefilter("ignore")
+    for line in sys.stdin:
+        sys.stdout.write(json.dumps(answer(json.loads(line))) + "\n")
+        sys.stdout.flush()
+
+
+def answer(request: dict[str, Any]) -> dict[str, Any]:
+    """The indices, p-values and seconds of each series of a request."""
     from otava.analysis import (  # type: ignore[import-not-found]
         compute_change_points,
         fill_missing,
     )
 
-    warnings.simplefilter("ignore")
-    asked: dict[str, Any] = json.load(sys.stdin)
     indices, pvalues, seconds = [], [], []
-    for values in asked["series"]:
-        # What otava.series.Series.analyze does with the values of a metric before it looks.
+    for values in request["series"]:
+        # What otava.series does with the values of a metric before it looks at them.
         fill_missing(values)
         start = time.perf_counter()
-        points = [] if None in values else compute_change_points(values, **asked["options"])[0]
+        nothing = None in values
+        points = [] if nothing else compute_change_points(values, **request["options"])[0]
         seconds.append(time.perf_counter() - start)
         indices.append([int(point.index) for point in points])
-        pvalues.append([float(point.stats.pvalue) for point in points])
-    answer = {"version": version("apache-otava"), "indices": indices}
-    if asked.get("details"):
-        # JSON has no nan, and no other value is out of its range.
-        answer["pvalues"] = [[None if p != p else p for p in each] for each in pvalues]
-        answer["seconds"] = seconds
-    json.dump(answer, sys.stdout)
+        found = [float(point.stats.pvalue) for point in points]
+        pvalues.append([None if math.isnan(p) else p for p in found])
+    return {
+        "version": version("apache-otava"),
+        "indices": indices,
+        "pvalues": pvalues,
+        "seconds": seconds,
+    }
 
 
 if __name__ == "__main__":
