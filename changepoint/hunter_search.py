@@ -99,7 +99,6 @@ def best_split(
         for c in range(size):
             cut[c] += ahead[c]
     upto = np.zeros(size)
-    q = np.empty(size)
     left_pairs = 0.0
     best = -np.inf
     best_row = 0
@@ -111,10 +110,9 @@ def best_split(
         for c in range(r, size):
             upto[c] += row[c]
             cross = crossing[c] * (upto[c] - left_pairs)
-            q[c] = cross - near[c] * left_pairs - far[c] * own[c]
-        for c in range(r, size):
-            if q[c] > best:
-                best = q[c]
+            q = cross - near[c] * left_pairs - far[c] * own[c]
+            if q > best:
+                best = q
                 best_row = r
         left_pairs += columns[start + r] - cut[r]
     return best, start + best_row + 1
