@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from changepoint import hunter_search
+from changepoint.hunter_kernels import candidates
 from changepoint.hunter_merge import merge
+from changepoint.hunter_tables import critical, weights
 from changepoint.method import Found, Request
 from changepoint.series import LARGEST, RESOLUTION, Floats, Ints, Series
 
@@ -75,17 +76,17 @@ def points(
         return Points(np.zeros(0, dtype=np.int64), np.zeros(0))
     measured = _reduced(values[kept]) if corrected else filled(values, kept)
     resolution = RESOLUTION if corrected else 0.0
-    candidates = hunter_search.candidates(
+    weak = candidates(
         measured,
         window,
-        hunter_search.critical(_loosened(max_pvalue), window),
-        *hunter_search.weights(window),
+        critical(_loosened(max_pvalue), window),
+        *weights(window),
         int(corrected),
         resolution,
     )
     found, pvalues = merge(
         measured,
-        candidates,
+        weak,
         max_pvalue,
         min_magnitude,
         corrected=corrected,

@@ -5,61 +5,11 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import stdtr
 
-from changepoint.hunter_ttest import statistic
-from changepoint.jit import compiled
+from changepoint.hunter_kernels import compare, weakest
 from changepoint.series import Floats, Ints
 
 UNTESTED = 3
 """Values that a t-test needs; the p-value of fewer is 1."""
-
-
-@compiled
-def magnitude(before: float, after: float) -> float:
-    """The relative change seen from the side from which it is larger; none from a side at 0."""
-    forward = after / before - 1.0 if before != 0.0 else 0.0
-    backward = before / after - 1.0 if after != 0.0 else 0.0
-    return max(abs(forward), abs(backward))
-
-
-@compiled
-def compare(
-    values: Floats, points: Ints, which: Ints, degrees_lost: int, resolution: float
-) -> tuple[Floats, Ints, Floats]:
-    """Test some points against their neighbours: |t|, values tested, magnitude, each (k,).
-
-    points: (m,) the first values after changes, in order. which: (k,) places in ``points``.
-    """
-    t = np.empty(len(which))
-    counts = np.empty(len(which), dtype=np.int64)
-    sizes = np.empty(len(which))
-    for k, i in enumerate(which):
-        start = points[i - 1] if i > 0 else 0
-        stop = points[i + 1] if i + 1 < len(points) else len(values)
-        left, right = values[start : points[i]], values[points[i] : stop]
-        t[k], before, after = statistic(left, right, degrees_lost, resolution)
-        counts[k] = stop - start
-        sizes[k] = magnitude(before, after)
-    return t, counts, sizes
-
-
-@compiled
-def weakest(pvalues: Floats, sizes: Floats, max_pvalue: float, min_magnitude: float) -> int:
-    """The point to drop next, or -1 when all are to stay.
-
-    That with the largest p-value if it is at or above the limit, otherwise the smallest change if
-    it is not above ``min_magnitude``; of equals the first. A nan is larger and smaller than
-    nothing: it is chosen only in first place. So is Otava's, whose points therefore may keep one.
-    """
-    largest = 0
-    smallest = 0
-    for i in range(1, len(pvalues)):
-        if pvalues[i] > pvalues[largest]:
-            largest = i
-        if sizes[i] < sizes[smallest]:
-            smallest = i
-    if not pvalues[largest] < max_pvalue:
-        return largest
-    return -1 if sizes[smallest] > min_magnitude else smallest
 
 
 def merge(

@@ -17,9 +17,8 @@ from hypothesis import strategies as st
 from scipy.special import stdtr
 
 from changepoint import Detection, detect, hunter
-from changepoint.hunter_merge import compare
-from changepoint.hunter_search import critical
-from changepoint.hunter_ttest import total
+from changepoint.hunter_kernels import compare, total
+from changepoint.hunter_tables import critical
 from changepoint.series import Floats, Ints
 from tests.changepoint.oracle.client import GOLDEN, NoOracleError, Otava, Values, running
 from tests.changepoint.oracle.drawn import NOISES, collection
