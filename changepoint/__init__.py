@@ -1,21 +1,40 @@
 """Change point detection for performance series: short, noisy, replicated, robust.
 
-The one entry is :func:`detect`; what it returns is immutable and survives a JSON round trip.
-The package knows nothing of the pipeline that uses it. The method is written up, with its
-calibration and its measured error rates, in ``docs/statistics.md``.
+:func:`detect` searches a series and :func:`pooled` series that were measured together;
+:func:`compare` and :class:`Sequential` compare two samples; :func:`budget` turns wrong issues a
+month into a threshold. What they return is immutable and survives a JSON round trip.
+The package knows nothing of the pipeline that uses it. The methods are written up, with their
+calibration and measured error rates, in ``docs/statistics.md`` and ``docs/comparing.md``.
 """
 
 from changepoint.api import detect, methods
+from changepoint.budget import budget
+from changepoint.compare import Comparison, Sample, compare
 from changepoint.model import ChangePoint, Detection, Direction, Level, Noise, Position, Segment
+from changepoint.pooled import Member, Pooled, SharedChange, pooled
+from changepoint.sequential import Decision, Sequential
+from changepoint.verdict import Better, Verdict
 
 __all__ = [
+    "Better",
     "ChangePoint",
+    "Comparison",
+    "Decision",
     "Detection",
     "Direction",
     "Level",
+    "Member",
     "Noise",
+    "Pooled",
     "Position",
+    "Sample",
     "Segment",
+    "Sequential",
+    "SharedChange",
+    "Verdict",
+    "budget",
+    "compare",
     "detect",
     "methods",
+    "pooled",
 ]

@@ -1,0 +1,46 @@
+"""From what a user can bear, wrong issues a month, to the threshold of a detection."""
+
+from __future__ import annotations
+
+import math
+
+MOST = 5.0
+"""Largest ``alarms_per_1000`` a budget turns into: the highest rate at which the alarms of
+``detect`` are measured. A more generous budget buys hardly any recall."""
+
+
+def budget(series: int, nights: float, wrong_issues_per_month: float) -> float:
+    """``alarms_per_1000`` that keeps the wrong issues of a month within a budget.
+
+    Wrong alarms add up in expectation however the series are related, so
+
+        wrong issues per month <= series * nights * alarms_per_1000 / 1000
+
+    and the threshold is 1000 * wrong_issues_per_month / (series * nights), at most ``MOST``.
+    The bound assumes that every alarm becomes an issue of its own; alarms of one cause that are
+    filed together, and alarms that a confirming measurement rejects, only lower the number.
+
+    Args:
+        series: series that are searched each night.
+        nights: nights a month on which they get a new position.
+        wrong_issues_per_month: issues about nothing that may be filed in a month, on average.
+            0.5 is one every second month.
+
+    Raises:
+        ValueError: a number is not above zero and finite. One sentence.
+    """
+    for name, value in (
+        ("series", series),
+        ("nights", nights),
+        ("wrong_issues_per_month", wrong_issues_per_month),
+    ):
+        if not (value > 0 and math.isfinite(value)):
+            raise ValueError(f"{name} must be a number above 0, not {value}")
+    # One division after the other: the product of two huge numbers may overflow.
+    rate = 1000.0 * (wrong_issues_per_month / series / nights)
+    if rate == 0.0:
+        raise ValueError(
+            f"{wrong_issues_per_month} wrong issues a month cannot be kept with {series} series "
+            f"and {nights} nights"
+        )
+    return min(rate, MOST)

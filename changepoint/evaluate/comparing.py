@@ -1,0 +1,321 @@
+"""``python -m changepoint.evaluate.comparing``: the error rates that docs/comparing.md quotes."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+
+from changepoint import sign_bets
+from changepoint.api import detect
+from changepoint.compare import compare
+from changepoint.evaluate.measure import Rate
+from changepoint.evaluate.simulate import LEVEL, NOISES, Ladder, Noise
+from changepoint.pooled import pooled
+from changepoint.sequential import Sequential
+from changepoint.series import Floats
+from changepoint.verdict import Verdict
+
+KINDS = ("gauss", "t3", "bimodal", "spikes", "quantised", "coarse")
+SIGMA = 1.0
+"""Noise of a run in percent of the level."""
+
+SMALLEST = 0.03
+"""The smallest effect of interest, three times that noise."""
+
+SIDES: Sequence[tuple[int, int]] = ((2, 2), (3, 3), (5, 5), (10, 10), (3, 10))
+LIMIT = 60
+"""Pairs after which a sequential comparison ends."""
+
+POOLED_LADDERS = (Ladder(60, 1), Ladder(10, 3))
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """Of comparisons of one true effect: intervals that hold it, and the verdicts."""
+
+    covered: Rate
+    verdicts: Mapping[Verdict, Rate]
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """Of sequential comparisons of one true effect: the verdicts, and blocks until they ended."""
+
+    verdicts: Mapping[Verdict, Rate]
+    median: float
+    p90: float
+
+
+def compared(
+    noise: Noise, sides: tuple[int, int], effect: float, trials: int, seed: int
+) -> Compared:
+    """Compare ``sides`` runs of base and head, of which head differs by ``effect``."""
+    random = np.random.default_rng(seed)
+    covered = 0
+    verdicts: Counter[Verdict] = Counter()
+    for _ in range(trials):
+        runs = _runs(noise, sum(sides), random)
+        base, head = runs[: sides[0]], runs[sides[0] :] * (1.0 + effect)
+        got = compare(base, head, smallest_effect=SMALLEST)
+        covered += got.effect_interval[0] <= effect <= got.effect_interval[1]
+        verdicts[got.verdict] += 1
+    return Compared(Rate(covered, trials), _rates(verdicts, trials))
+
+
+def sampled(
+    runs: int, samples: int, memory: float, between: float, trials: int, seed: int
+) -> tuple[Rate, Rate]:
+    """Coverage with autocorrelated samples: of the comparison, and of runs taken as one.
+
+    Each run has ``samples`` samples with normal noise of 3 % whose neighbours correlate by
+    ``memory``, every fiftieth a stall to half the level; runs differ by ``between`` percent. The
+    second rate is that of Welch's interval of all samples of a side, as if they were independent.
+    """
+    random = np.random.default_rng(seed)
+    covered = naive = 0
+    for _ in range(trials):
+        sides = [_samples(runs, samples, memory, between, random) for _ in range(2)]
+        got = compare(*sides, smallest_effect=SMALLEST)
+        covered += got.effect_interval[0] <= 0.0 <= got.effect_interval[1]
+        gap = float(np.mean(sides[1]) - np.mean(sides[0]))
+        error = math.sqrt(sum(float(np.var(side)) / side.size for side in sides))
+        naive += abs(gap) <= 1.96 * error
+    return Rate(covered, trials), Rate(naive, trials)
+
+
+def stopped(noise: Noise, effect: float, trials: int, seed: int) -> Stopped:
+    """Add pairs until the comparison is done."""
+    random = np.random.default_rng(seed)
+    verdicts: Counter[Verdict] = Counter()
+    blocks = []
+    for _ in range(trials):
+        pairs = _runs(noise, 2 * LIMIT, random).reshape(LIMIT, 2) * (1.0, 1.0 + effect)
+        comparison = Sequential(smallest_effect=SMALLEST, limit=LIMIT)
+        for base, head in pairs.tolist():
+            if comparison.add(base, head).done:
+                break
+        verdicts[comparison.decision.verdict] += 1
+        blocks.append(comparison.decision.blocks)
+    median, p90 = np.quantile(blocks, [0.5, 0.9], method="inverted_cdf")
+    return Stopped(_rates(verdicts, trials), float(median), float(p90))
+
+
+def ever_missed(noise: Noise, trials: int, seed: int) -> Rate:
+    """How often any of the intervals after 1 to ``LIMIT`` blocks misses the truth."""
+    random = np.random.default_rng(seed)
+    missed = 0
+    for _ in range(trials):
+        pairs = np.log(_runs(noise, 2 * LIMIT, random).reshape(LIMIT, 2))
+        values = pairs[:, 1] - pairs[:, 0]
+        guess = math.log1p(SMALLEST)
+        scales = np.array([sign_bets.next_scale(values[:i], guess) for i in range(LIMIT)])
+        wealth = max(
+            sign_bets.log_wealth(sign * values[:i], scales[:i], 0.0)
+            for i in range(1, LIMIT + 1)
+            for sign in (-1.0, 1.0)
+        )
+        missed += wealth >= math.log(2.0 / 0.05)
+    return Rate(missed, trials)
+
+
+def pooled_rates(
+    noise: Noise, ladder: Ladder, shared: float, step: float, changing: int, trials: int, seed: int
+) -> tuple[Rate, Rate]:
+    """Search six series with a step in the middle of ``changing`` of them, noise 2 %.
+
+    shared: share of the variance that the series of a run have in common. Returns how many groups
+    show any change, and how many show one within a tenth of the positions of the step.
+    """
+    found = near = 0
+    labels = ladder.labels().tolist()
+    middle = ladder.positions // 2
+    for group in _groups(noise, ladder, shared, step, changing, trials, seed):
+        changes = pooled(group, positions=labels).changes
+        found += bool(changes)
+        near += any(abs(int(c.position) - middle) <= ladder.positions // 10 for c in changes)
+    return Rate(found, trials), Rate(near, trials)
+
+
+def alone(
+    noise: Noise, ladder: Ladder, shared: float, step: float, changing: int, trials: int, seed: int
+) -> Rate:
+    """How many of the same groups show any change in one of their series searched by itself.
+
+    Each series at a sixth of the alarm probability, so that the group alarms no more often.
+    """
+    labels = ladder.labels().tolist()
+    found = 0
+    for group in _groups(noise, ladder, shared, step, changing, trials, seed):
+        found += any(
+            detect(values, positions=labels, alarms_per_1000=0.5 / len(group)).changes
+            for values in group.values()
+        )
+    return Rate(found, trials)
+
+
+def _groups(
+    noise: Noise, ladder: Ladder, shared: float, step: float, changing: int, trials: int, seed: int
+) -> Iterator[dict[str, Floats]]:
+    random = np.random.default_rng(seed)
+    stepped = (ladder.positions // 2) * ladder.replicates
+    for _ in range(trials):
+        common = noise(random, ladder).reshape(-1, 1)
+        own = np.stack([noise(random, ladder).ravel() for _ in range(6)], axis=1)
+        deviation = math.sqrt(shared) * common + math.sqrt(1.0 - shared) * own
+        values = LEVEL + 2.0 * deviation
+        values[stepped:, :changing] *= 1.0 + step
+        yield {f"{i}": values[:, i] for i in range(6)}
+
+
+def _rates(verdicts: Counter[Verdict], trials: int) -> Mapping[Verdict, Rate]:
+    names: tuple[Verdict, ...] = ("better", "worse", "same", "undecided")
+    return MappingProxyType({name: Rate(verdicts[name], trials) for name in names})
+
+
+def _runs(noise: Noise, count: int, random: np.random.Generator) -> Floats:
+    return LEVEL + SIGMA * noise(random, Ladder(count, 1)).ravel()
+
+
+def _samples(
+    runs: int, samples: int, memory: float, between: float, random: np.random.Generator
+) -> Floats:
+    """Per-second samples, (runs, samples)."""
+    noise = random.normal(size=(runs, samples))
+    fresh = math.sqrt(1.0 - memory * memory)
+    for i in range(1, samples):
+        noise[:, i] = memory * noise[:, i - 1] + fresh * noise[:, i]
+    values = LEVEL + 3.0 * noise + between * random.normal(size=(runs, 1))
+    values[random.random((runs, samples)) < 0.02] *= 0.5
+    return values
+
+
+def compare_table(trials: int, seed: int) -> Iterator[str]:
+    """One row per noise and size: coverage and verdicts."""
+    yield "| noise | runs | covered | no change: changed | same | -6 %: worse | better or same |"
+    yield "| --- |" + " --- |" * 6
+    for kind in KINDS:
+        for sides in SIDES:
+            none = compared(NOISES[kind], sides, 0.0, trials, seed)
+            loss = compared(NOISES[kind], sides, -2.0 * SMALLEST, trials, seed + 1)
+            both = Rate(
+                none.covered.hits + loss.covered.hits, none.covered.trials + loss.covered.trials
+            )
+            changed, wrong = (
+                Rate(a.hits + b.hits, trials)
+                for a, b in (
+                    (none.verdicts["better"], none.verdicts["worse"]),
+                    (loss.verdicts["better"], loss.verdicts["same"]),
+                )
+            )
+            yield (
+                f"| {kind} | {sides[0]}v{sides[1]} | {both} | {changed} | "
+                f"{none.verdicts['same'].value:.3f} | {loss.verdicts['worse'].value:.3f} | "
+                f"{wrong} |"
+            )
+
+
+def samples_table(trials: int, seed: int) -> Iterator[str]:
+    """One row per size, memory and difference between runs: coverage of ours and of the naive."""
+    yield "| runs | samples | memory | between runs | covered | samples taken as independent |"
+    yield "| --- |" + " --- |" * 5
+    for runs in (2, 3, 5):
+        for samples, memory in ((60, 0.0), (60, 0.8), (300, 0.8)):
+            for between in (0.0, 1.0):
+                ours, naive = sampled(runs, samples, memory, between, trials, seed)
+                yield (
+                    f"| {runs}v{runs} | {samples} | {memory:g} | {between:g} % | {ours} | "
+                    f"{naive.value:.3f} |"
+                )
+
+
+def sequential_table(trials: int, seed: int) -> Iterator[str]:
+    """One row per noise and effect: verdicts and blocks; intervals that ever miss."""
+    yield (
+        "| noise | ever missed | effect | better | worse | same | undecided | median blocks | p90 |"
+    )
+    yield "| --- |" + " --- |" * 8
+    for kind in KINDS:
+        missed = str(ever_missed(NOISES[kind], trials, seed))
+        for effect in (0.0, -SMALLEST / 2.0, -SMALLEST, -2.0 * SMALLEST):
+            got = stopped(NOISES[kind], effect, trials, seed + 1)
+            shares = " | ".join(
+                f"{got.verdicts[v].value:.3f}" for v in ("better", "worse", "same", "undecided")
+            )
+            yield (
+                f"| {kind} | {missed} | {effect:.1%} | {shares} | {got.median:g} | {got.p90:g} |"
+            )
+            missed = ""
+
+
+def pooled_table(trials: int, seed: int) -> Iterator[str]:
+    """One row per noise, shape and tie: alarms, and recall of steps in all six and in three."""
+    yield "| noise | series | shared | no change: alarms | 2 % in six: near | 4 % in three: near |"
+    yield "| --- |" + " --- |" * 5
+    for kind in (*KINDS[:5], "position .5"):
+        for ladder in POOLED_LADDERS:
+            for shared in (0.0, 0.5):
+                options = NOISES[kind], ladder, shared
+                none, _ = pooled_rates(*options, 0.0, 6, trials, seed)
+                # Recall is not small: a fifth of the groups tells enough.
+                fewer = max(trials // 5, 1)
+                _, six = pooled_rates(*options, 0.02, 6, fewer, seed + 1)
+                _, three = pooled_rates(*options, 0.04, 3, fewer, seed + 2)
+                yield (
+                    f"| {kind} | {ladder} | {shared:g} | {none} | {six.value:.2f} | "
+                    f"{three.value:.2f} |"
+                )
+
+
+def alone_table(trials: int, seed: int) -> Iterator[str]:
+    """The same steps in normal noise: pooled, and the best of the series searched alone."""
+    yield "| series | shared | step | pooled | alone |"
+    yield "| --- |" + " --- |" * 4
+    for ladder in POOLED_LADDERS:
+        for shared in (0.0, 0.5):
+            for step, changing in ((0.02, 6), (0.04, 3)):
+                options = NOISES["gauss"], ladder, shared, step, changing, trials, seed
+                found, _ = pooled_rates(*options)
+                yield (
+                    f"| {ladder} | {shared:g} | {step:.0%} in {changing} of 6 | {found.value:.2f} "
+                    f"| {alone(*options).value:.2f} |"
+                )
+
+
+TABLES: Mapping[str, Callable[[int, int], Iterator[str]]] = MappingProxyType(
+    {
+        "compare": compare_table,
+        "samples": samples_table,
+        "sequential": sequential_table,
+        "pooled": pooled_table,
+        "alone": alone_table,
+    }
+)
+
+
+def main() -> None:
+    """Print one table as markdown."""
+    parser = argparse.ArgumentParser(
+        prog="python -m changepoint.evaluate.comparing",
+        description="Simulate comparisons and print coverage and error rates with 95 % limits.",
+        epilog="example: python -m changepoint.evaluate.comparing compare --trials 200 --seed 1",
+    )
+    parser.add_argument("table", choices=TABLES, help="what to measure")
+    parser.add_argument("--trials", type=int, default=1000, help="per figure (default 1000)")
+    parser.add_argument("--seed", type=int, default=1, help="of the simulation (default 1)")
+    options = parser.parse_args()
+    if options.trials < 1 or options.seed < 0:
+        parser.error("--trials must be at least 1 and --seed not negative")
+    for line in TABLES[options.table](options.trials, options.seed):
+        sys.stdout.write(line + "\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

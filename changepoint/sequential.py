@@ -1,0 +1,220 @@
+"""Measure in pairs until it is clear: a comparison that may be looked at after every block."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Self, get_args
+
+import numpy as np
+
+from changepoint import sign_bets
+from changepoint.effect import LARGEST_EXPONENT
+from changepoint.plain import plain
+from changepoint.series import LARGEST, Floats
+from changepoint.verdict import Better, Verdict, check, judge
+
+LARGEST_LIMIT = 1000
+"""Blocks a comparison may be limited to: each block costs the square of their number."""
+
+GUESS = 0.01
+"""Scale of the noise, as a fraction, of the first blocks if no smallest effect is given."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What a :class:`Sequential` knows after some blocks.
+
+    Attributes:
+        blocks: how many were added.
+        effect: relative change from base to head, 0 before the first block.
+        effect_interval: bounds, infinite above until enough is known. Those of all looks together
+            hold at the confidence that was asked for.
+        verdict: ``undecided`` until the interval decides (:func:`changepoint.verdict.judge`).
+        done: no further block is wanted: there is a verdict, or the limit was reached.
+    """
+
+    blocks: int
+    effect: float
+    effect_interval: tuple[float, float]
+    verdict: Verdict
+    done: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """A tree of plain dicts, lists, strings and finite numbers."""
+        tree: dict[str, Any] = plain(asdict(self))
+        return tree
+
+    @classmethod
+    def from_dict(cls, tree: Mapping[str, Any]) -> Self:
+        """The inverse of :meth:`to_dict`. Raises ValueError if something is missing or odd."""
+        try:
+            low, high = tree["effect_interval"]
+            read = cls(
+                blocks=int(tree["blocks"]),
+                effect=float(tree["effect"]),
+                effect_interval=(float(low), float(high)),
+                verdict=tree["verdict"],
+                done=bool(tree["done"]),
+            )
+            if read.verdict not in get_args(Verdict):
+                raise ValueError(f"no verdict {read.verdict!r}")
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"not a decision: {error!r}") from error
+        return read
+
+    def to_json(self) -> str:
+        """:meth:`to_dict` as standard JSON text."""
+        return json.dumps(self.to_dict(), allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """The inverse of :meth:`to_json`."""
+        return cls.from_dict(json.loads(text))
+
+
+class Sequential:
+    """A comparison of base and head that is fed one block at a time and says when to stop.
+
+    A block is a pair of runs next to each other, or several of either side in an order that
+    cancels drift, as base head head base. Its difference is that of the mean logarithms. Looking
+    after every block costs nothing: the interval is a confidence sequence
+    (:mod:`changepoint.sign_bets`), valid however often one looks. It assumes of the noise only
+    that blocks are independent and that a block's difference is symmetric about the true one,
+    as it is if base and head have the same noise in proportion to their level.
+    """
+
+    def __init__(
+        self,
+        *,
+        smallest_effect: float,
+        limit: int,
+        better: Better = "higher",
+        confidence: float = 0.95,
+    ) -> None:
+        """Start without a block.
+
+        Args:
+            smallest_effect: smallest relative change that matters, as a fraction.
+            limit: blocks after which it ends undecided, 1 to ``LARGEST_LIMIT``.
+            better: whether a higher or a lower level is good.
+            confidence: that the true effect is inside every interval that is ever shown.
+
+        Raises:
+            ValueError: an option is out of range. One sentence.
+        """
+        check(smallest_effect, better, confidence)
+        if type(limit) is not int or not 1 <= limit <= LARGEST_LIMIT:
+            raise ValueError(f"limit must be a number of blocks up to {LARGEST_LIMIT}, not {limit}")
+        self._smallest_effect = float(smallest_effect)
+        self._limit = limit
+        self._better: Better = better
+        self._confidence = float(confidence)
+        self._guess = math.log1p(smallest_effect) or GUESS
+        self._differences: list[float] = []
+        self._scales: list[float] = []
+        self._decision = Decision(0, 0.0, (-1.0, math.inf), "undecided", done=False)
+
+    @property
+    def decision(self) -> Decision:
+        """What is known after the blocks added so far."""
+        return self._decision
+
+    def add(
+        self, base: float | Sequence[float] | Floats, head: float | Sequence[float] | Floats
+    ) -> Decision:
+        """Add one block: the levels of its runs of either side, above zero.
+
+        Raises:
+            ValueError: the comparison is done, or a level is missing, not above zero or beyond
+                1e300. One sentence; the state is unchanged.
+        """
+        if self._decision.done:
+            raise ValueError(
+                f"the comparison is done after {self._decision.blocks} blocks: "
+                f"{self._decision.verdict}"
+            )
+        self._append(_mean_logarithm("head", head) - _mean_logarithm("base", base))
+        self._decision = self._decide()
+        return self._decision
+
+    def _append(self, difference: float) -> None:
+        self._scales.append(sign_bets.next_scale(np.array(self._differences), self._guess))
+        self._differences.append(difference)
+
+    def _decide(self) -> Decision:
+        values, scales = np.array(self._differences), np.array(self._scales)
+        first, second = np.triu_indices(len(values))
+        # Hodges and Lehmann (1963): the median of the means of all pairs, robust to spikes.
+        middle = float(np.median((values[first] + values[second]) / 2.0))
+        low, high = sign_bets.interval(values, scales, self._confidence)
+        # Noise that changes its centre may refute every value from both sides.
+        ends = min(low, middle), max(high, middle)
+        effect = math.expm1(min(middle, LARGEST_EXPONENT))
+        interval = (
+            math.expm1(min(ends[0], LARGEST_EXPONENT)),
+            math.expm1(min(ends[1], LARGEST_EXPONENT)) if math.isfinite(ends[1]) else math.inf,
+        )
+        verdict = judge(effect, interval, self._smallest_effect, self._better)
+        done = verdict != "undecided" or len(values) >= self._limit
+        return Decision(len(values), effect, interval, verdict, done)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The whole state as a tree of plain dicts, lists, strings and finite numbers."""
+        return {
+            "smallest_effect": self._smallest_effect,
+            "limit": self._limit,
+            "better": self._better,
+            "confidence": self._confidence,
+            "differences": list(self._differences),
+        }
+
+    @classmethod
+    def from_dict(cls, tree: Mapping[str, Any]) -> Self:
+        """The inverse of :meth:`to_dict`. Raises ValueError if something is missing or odd.
+
+        What is added to the copy gives the same decisions as added to the original.
+        """
+        try:
+            copy = cls(
+                smallest_effect=float(tree["smallest_effect"]),
+                limit=tree["limit"],
+                better=tree["better"],
+                confidence=float(tree["confidence"]),
+            )
+            differences = [float(x) for x in tree["differences"]]
+            if len(differences) > copy._limit or not np.all(np.isfinite(differences)):
+                raise ValueError("differences beyond the limit or not finite")
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"not a sequential comparison: {error!r}") from error
+        for difference in differences:
+            copy._append(difference)
+        if differences:
+            copy._decision = copy._decide()
+        return copy
+
+    def to_json(self) -> str:
+        """:meth:`to_dict` as standard JSON text."""
+        return json.dumps(self.to_dict(), allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """The inverse of :meth:`to_json`."""
+        return cls.from_dict(json.loads(text))
+
+
+def _mean_logarithm(name: str, levels: float | Sequence[float] | Floats) -> float:
+    try:
+        given = np.atleast_1d(np.array(levels, dtype=np.float64))
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be a number or a list of numbers, not {levels!r}") from None
+    if given.ndim != 1 or not len(given):
+        raise ValueError(f"{name} must be a number or a list of numbers, not {levels!r}")
+    if not np.all((given > 0.0) & (given <= LARGEST)):
+        raise ValueError(
+            f"{name} must be above 0 and at most {LARGEST:g}, not {levels!r}: "
+            "only of such levels there is a ratio"
+        )
+    return float(np.mean(np.log(given)))
