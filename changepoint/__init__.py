@@ -11,7 +11,8 @@ from changepoint.api import detect, methods
 from changepoint.budget import budget
 from changepoint.compare import Comparison, Sample, compare
 from changepoint.model import ChangePoint, Detection, Direction, Level, Noise, Position, Segment
-from changepoint.pooled import Member, Pooled, SharedChange, pooled
+from changepoint.pooled import pooled
+from changepoint.pooled_model import Member, Pooled, SharedChange
 from changepoint.sequential import Decision, Sequential
 from changepoint.verdict import Better, Verdict
 

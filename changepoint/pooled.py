@@ -12,20 +12,18 @@ replicate of every series is one, and as runs of a position may share more than 
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal, Self, get_args
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from changepoint import effect, joint
 from changepoint.api import NIGHTS_PER_LADDER, NIGHTS_PER_SERIES
 from changepoint.edivisive import EXCEEDING, MAX_PERMUTATIONS, MIN_PERMUTATIONS, PERMUTATION_LIMIT
-from changepoint.model import Level, Position
+from changepoint.model import Position
 from changepoint.noise import clip_replicates
-from changepoint.plain import plain
+from changepoint.pooled_model import Member, Pooled, Rows, SharedChange
 from changepoint.position_test import PRIOR_RATIO, Replicates, best_split, is_replicated
 from changepoint.series import RESOLUTION, Floats, Ints, Positions, Series, read
 
@@ -33,85 +31,6 @@ MANY_POSITIONS = 40
 """Replicated series of so many positions are tested by shuffling positions: even two positions of
 40 are the outermost in only 2 of 780 orders, .0026. With fewer, a change near an end could not
 reach the default alarm probability of .005 that way."""
-
-Rows = Literal["positions", "runs"]
-"""What was shuffled."""
-
-
-@dataclass(frozen=True, slots=True)
-class Member:
-    """What one series of a group does at a shared change; see :class:`changepoint.ChangePoint`."""
-
-    name: str
-    before: Level
-    after: Level
-    effect: float
-    effect_interval: tuple[float, float]
-
-
-@dataclass(frozen=True, slots=True)
-class SharedChange:
-    """A position where series of a group change together.
-
-    Attributes:
-        index: index of the first row after the change.
-        position: its position.
-        interval: labels of the first and the last position that may be the true one, at 95 %.
-        pvalue: probability of a split this good anywhere in the stretch that was searched if
-            no series changed in it.
-        together: whether all series moving alike was the stronger evidence, and not each series
-            for itself.
-        members: the series with values on both sides, in the order given. Their intervals hold
-            one at a time, and say which of them take part.
-    """
-
-    index: int
-    position: Position
-    interval: tuple[Position, Position]
-    pvalue: float
-    together: bool
-    members: tuple[Member, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Pooled:
-    """The result of :func:`pooled`.
-
-    changes: in order. rows: what was shuffled. alarm_probability: the significance level one
-    search was run at.
-    """
-
-    changes: tuple[SharedChange, ...]
-    rows: Rows
-    alarm_probability: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """A tree of plain dicts, lists, strings and finite numbers."""
-        tree: dict[str, Any] = plain(asdict(self))
-        return tree
-
-    @classmethod
-    def from_dict(cls, tree: Mapping[str, Any]) -> Self:
-        """The inverse of :meth:`to_dict`. Raises ValueError if something is missing or odd."""
-        try:
-            if tree["rows"] not in get_args(Rows):
-                raise ValueError(f"no rows {tree['rows']!r}")
-            return cls(
-                changes=tuple(_change(c) for c in tree["changes"]),
-                rows=tree["rows"],
-                alarm_probability=float(tree["alarm_probability"]),
-            )
-        except (KeyError, TypeError, ValueError) as error:
-            raise ValueError(f"not a pooled detection: {error!r}") from error
-
-    def to_json(self) -> str:
-        """:meth:`to_dict` as standard JSON text."""
-        return json.dumps(self.to_dict(), allow_nan=False)
-
-    @classmethod
-    def from_json(cls, text: str) -> Self:
-        """The inverse of :meth:`to_json`."""
-        return cls.from_dict(json.loads(text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -371,24 +290,3 @@ def _effect_interval(
     with np.errstate(over="ignore", invalid="ignore"):
         low, high = effect.effect_interval(series, left, right)
     return (-math.inf, math.inf) if math.isnan(low) or math.isnan(high) else (low, high)
-
-
-def _change(tree: Mapping[str, Any]) -> SharedChange:
-    first, last = tree["interval"]
-    return SharedChange(
-        index=int(tree["index"]),
-        position=tree["position"],
-        interval=(first, last),
-        pvalue=float(tree["pvalue"]),
-        together=bool(tree["together"]),
-        members=tuple(
-            Member(
-                name=str(m["name"]),
-                before=Level(**m["before"]),
-                after=Level(**m["after"]),
-                effect=float(m["effect"]),
-                effect_interval=(float(m["effect_interval"][0]), float(m["effect_interval"][1])),
-            )
-            for m in tree["members"]
-        ),
-    )
