@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from changepoint import sign_bets
+from changepoint import joint, sign_bets
 from changepoint.api import detect
 from changepoint.compare import compare
 from changepoint.evaluate.measure import Rate
@@ -160,6 +160,19 @@ def alone(
     return Rate(found, trials)
 
 
+def shuffle_levels(
+    noise: Noise, shared: float, levels: Sequence[float], trials: int, seed: int
+) -> tuple[Rate, ...]:
+    """How often the joint test of three unchanged series of 20 rows is at or below each level."""
+    hits = np.zeros(len(levels), dtype=np.int64)
+    ladder = Ladder(20, 1)
+    for group in _groups(noise, ladder, shared, 0.0, 0, trials, seed):
+        values = np.stack(list(group.values())[:3], axis=1)
+        pvalue, _, _ = joint.split(joint.scores(values), np.arange(21), 4999, 0)
+        hits += pvalue <= np.array(levels)
+    return tuple(Rate(int(h), trials) for h in hits)
+
+
 def _groups(
     noise: Noise, ladder: Ladder, shared: float, step: float, changing: int, trials: int, seed: int
 ) -> Iterator[dict[str, Floats]]:
@@ -273,6 +286,16 @@ def pooled_table(trials: int, seed: int) -> Iterator[str]:
                 )
 
 
+def shuffles_table(trials: int, seed: int) -> Iterator[str]:
+    """One row per noise: the rate at which p-values of unchanged groups reach a level."""
+    levels = (0.001, 0.005, 0.05)
+    yield "| noise | " + " | ".join(f"p <= {level:g}" for level in levels) + " |"
+    yield "| --- |" + " --- |" * len(levels)
+    for kind in KINDS:
+        rates = shuffle_levels(NOISES[kind], 0.5, levels, trials, seed)
+        yield f"| {kind} | " + " | ".join(map(str, rates)) + " |"
+
+
 def alone_table(trials: int, seed: int) -> Iterator[str]:
     """The same steps in normal noise: pooled, and the best of the series searched alone."""
     yield "| series | shared | step | pooled | alone |"
@@ -294,6 +317,7 @@ TABLES: Mapping[str, Callable[[int, int], Iterator[str]]] = MappingProxyType(
         "samples": samples_table,
         "sequential": sequential_table,
         "pooled": pooled_table,
+        "shuffles": shuffles_table,
         "alone": alone_table,
     }
 )

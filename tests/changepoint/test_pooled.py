@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from changepoint import Pooled, detect, joint, pooled
-from changepoint.evaluate.comparing import pooled_rates
+from changepoint.evaluate.comparing import pooled_rates, shuffle_levels
 from changepoint.evaluate.simulate import NOISES, Ladder
 from changepoint.series import Floats
 
@@ -250,6 +250,13 @@ def test_any_input_gives_a_sound_result(given_rows: Any) -> None:
         )
         assert first <= position <= last
         assert 0.0 < change.pvalue <= 0.5
+
+
+def test_levels_of_the_shuffles() -> None:
+    for rate, level in zip(
+        shuffle_levels(NOISES["spikes"], 0.5, (0.05, 0.2), 300, 72), (0.05, 0.2), strict=True
+    ):
+        assert rate.limits()[0] <= level <= rate.limits()[1]
 
 
 @pytest.mark.parametrize("kind", ["gauss", "t3", "bimodal", "spikes", "quantised"])
