@@ -10,24 +10,22 @@ from typing import get_args
 
 import numpy as np
 
-from changepoint import edivisive, effect, hunter
-from changepoint.method import Found, Method, Request
+from changepoint import default, edivisive, effect, hunter
+from changepoint.method import Found, Method, Outcome, Request
 from changepoint.model import ChangePoint, Detection, Direction, Noise, Segment
-from changepoint.noise import quantum
-from changepoint.position_test import Replicates, is_replicated
+from changepoint.noise import quantum, shape
+from changepoint.position_test import Replicates
 from changepoint.series import RESOLUTION, Floats, Positions, Series, read
 
-NIGHTS_PER_LADDER = 10
-"""Nights whose alarms one search of a replicated series may spend. A ladder is measured at once,
-and its positions, ten or so, stand for the nights that could have raised an alarm."""
+LARGEST_BUDGET = 100.0
+"""Upper bound of ``alarms_per_1000``: at more, a ladder would be expected to alarm."""
 
-NIGHTS_PER_SERIES = 2
-"""The same for a series without replicates, which is searched again every night. Some of the
-nights' alarms are the one of the night before: at two, the measured rate of new ones is near the
-budget, at three above it."""
+POWER = 0.8416212335729143
+"""Quantile of the normal distribution at the power that ``detectable_effect`` is for, 80 %."""
 
 _METHODS: Mapping[str, Method] = MappingProxyType(
     {
+        "default": Method(default.find),
         "edivisive": Method(edivisive.find),
         "hunter": Method(hunter.find, filters=True),
         "hunter-corrected": Method(hunter.find_corrected, filters=True),
@@ -47,7 +45,7 @@ def detect(
     alarms_per_1000: float = 0.5,
     min_effect: float = 0.0,
     direction: Direction | None = None,
-    method: str = "edivisive",
+    method: str = "default",
     seed: int = 0,
 ) -> Detection:
     """Find where the level of a series changes.
@@ -57,17 +55,17 @@ def detect(
         positions: label of each value's position, sorted; values of equal position are
             replicates of one revision, and changes fall only between positions. By default
             every value is a position of its own and its label is its index.
-        alarms_per_1000: false alarms to expect of 1000 nights that each add a position. One
-            search spends those of ten nights if there are replicates and of two if not: a
-            series without a change raises an alarm with a probability of at most .005 and
-            .001 at the default.
+        alarms_per_1000: false alarms to expect of 1000 nights that each add a position to a
+            series and search all of it; an alarm counts on the first night it is raised.
         min_effect: smallest relative change of level that matters, as a fraction. Smaller
             changes are undone one at a time, the smallest first, their neighbours measured
             again without them. The Hunter methods have a measure of their own (docs/hunter.md).
         direction: report only changes of this direction. The others still separate segments,
             so what is reported does not depend on the filter.
-        method: one of ``methods()``. "hunter" is Apache Otava's, index for index: its rate of
-            alarms follows ``alarms_per_1000`` but does not keep it.
+        method: one of ``methods()``. "default" is robust and calibrated by simulation;
+            "edivisive" is the permutation test, which "default" uses for short ladders;
+            "hunter" is Apache Otava's, index for index: its rate of alarms follows
+            ``alarms_per_1000`` but does not keep it.
         seed: of the permutations. The same arguments give the same result on every machine.
 
     Raises:
@@ -77,19 +75,18 @@ def detect(
         raise ValueError(f"no method {method!r}; there is {', '.join(_METHODS)}")
     if direction is not None and direction not in get_args(Direction):
         raise ValueError(f"direction must be increase, decrease or None, not {direction!r}")
-    if not 0.0 < alarms_per_1000 < 1000.0 / NIGHTS_PER_LADDER:
+    if not 0.0 < alarms_per_1000 < LARGEST_BUDGET:
         raise ValueError(f"alarms_per_1000 must be above 0 and below 100, not {alarms_per_1000}")
     if not (min_effect >= 0.0 and math.isfinite(min_effect)):
         raise ValueError(f"min_effect must be a fraction of at least 0, not {min_effect}")
     if not 0 <= seed < 2**63:
         raise ValueError(f"seed must be between 0 and 2**63 - 1, not {seed}")
     series = read(values, positions)
-    nights = NIGHTS_PER_LADDER if is_replicated(np.diff(series.offsets)) else NIGHTS_PER_SERIES
-    probability = alarms_per_1000 / 1000.0 * nights
-    request = Request(alarms_per_1000, probability, min_effect, seed)
     chosen = _METHODS[method]
-    found = chosen.find(series, request)
-    kept = list(found) if chosen.filters else _large_enough(series, found, min_effect)
+    outcome = chosen.find(series, Request(alarms_per_1000, min_effect, seed))
+    kept = (
+        list(outcome.found) if chosen.filters else _large_enough(series, outcome.found, min_effect)
+    )
     parts = effect.stretches(series, [f.at for f in kept]) if series.positions else []
     changes = tuple(_change(series, f, *parts[i : i + 2]) for i, f in enumerate(kept))
     return Detection(
@@ -97,13 +94,14 @@ def detect(
         segments=_segments(series, parts),
         noise=_noise(series, parts),
         method=method,
-        alarm_probability=probability,
+        alarm_probability=outcome.alarm_probability,
+        detectable_effect=_detectable(series, parts, outcome),
     )
 
 
 def _large_enough(series: Series, found: tuple[Found, ...], min_effect: float) -> list[Found]:
     kept = list(found)
-    while kept:
+    while kept and min_effect > 0.0:
         parts = effect.stretches(series, [f.at for f in kept])
         levels = [effect.level(series, part).level for part in parts]
         sizes = [abs(effect.relative(a, b)) for a, b in pairwise(levels)]
@@ -148,18 +146,40 @@ def _segments(series: Series, parts: list[effect.Stretch]) -> tuple[Segment, ...
 
 def _noise(series: Series, parts: list[effect.Stretch]) -> Noise:
     if not parts:
-        return Noise(0.0, 0.0, 0.0)
+        return Noise(0.0, 0.0, 0.0, 0.0, 0.0)
+    bounds = series.offsets[[0, *(part.stop for part in parts)]]
+    step = series.unit * quantum(series.scaled, bounds, RESOLUTION)
+    within, between = _variances(series, parts)
+    edges = np.array([0, *(part.stop for part in parts)], dtype=np.int64)
+    tails, autocorrelation = shape(default.position_values(series), edges)
+    return Noise(
+        scale=series.unit * math.sqrt(within),
+        between=series.unit * math.sqrt(between),
+        quantum=step,
+        tails=tails,
+        autocorrelation=autocorrelation,
+    )
+
+
+def _variances(series: Series, parts: list[effect.Stretch]) -> tuple[float, float]:
+    """Variance of a value around its position or segment, and of positions beyond that."""
     pieces = [Replicates.of(part.values, part.offsets) for part in parts]
     scatter = sum(piece.scatter() for piece in pieces)
     between = scatter / max(series.positions - len(parts), 1)
-    values = np.concatenate([part.values for part in parts])
-    whole = Replicates.of(values, series.offsets)
-    bounds = series.offsets[[0, *(part.stop for part in parts)]]
-    step = quantum(series.scaled, bounds, RESOLUTION)
+    whole = Replicates.of(np.concatenate([part.values for part in parts]), series.offsets)
     if not whole.replicated:
-        return Noise(series.unit * math.sqrt(between), 0.0, series.unit * step)
+        return between, 0.0
     within = whole.within()[0]
-    excess = max(between - within, 0.0) / float(np.mean(whole.counts))
-    return Noise(
-        series.unit * math.sqrt(within), series.unit * math.sqrt(excess), series.unit * step
-    )
+    return within, max(between - within, 0.0) / float(np.mean(whole.counts))
+
+
+def _detectable(series: Series, parts: list[effect.Stretch], outcome: Outcome) -> float:
+    """The relative step in the middle of such a series that is found with 80 % power."""
+    level = abs(effect.level(series, parts[-1]).level) if parts else 0.0
+    if level == 0.0 or series.positions < 2:
+        return math.inf
+    within, between = _variances(series, parts)
+    replicates = len(series.scaled) / series.positions
+    position = series.unit * math.sqrt(between + within / replicates)
+    reach = math.sqrt(outcome.limit) + POWER
+    return reach * position * math.sqrt(4.0 / series.positions) / level

@@ -15,12 +15,22 @@ Both sides are then searched in the same way.
 from __future__ import annotations
 
 import numpy as np
+from scipy.special import ndtri
 
 from changepoint import energy
-from changepoint.method import Found, Request
+from changepoint.method import Found, Outcome, Request
 from changepoint.noise import clip_replicates, quantum
-from changepoint.position_test import Replicates, Split, best_split
+from changepoint.position_test import Replicates, Split, best_split, is_replicated
 from changepoint.series import RESOLUTION, Floats, Ints, Series
+
+NIGHTS_PER_LADDER = 10
+"""Nights whose alarms one search of a replicated series may spend. A ladder is measured at once,
+and its positions, ten or so, stand for the nights that could have raised an alarm."""
+
+NIGHTS_PER_SERIES = 2
+"""The same for a series without replicates, which is searched again every night. Some of the
+nights' alarms are the one of the night before: at two, the measured rate of new ones is near the
+budget, at three above it."""
 
 PERMUTATION_LIMIT = 0.01
 """With replicates, the permutation's p-value has to reach only this: of five positions with three
@@ -41,20 +51,22 @@ WINDOW = 400
 windows of this many, each overlapping the next by half, so a change is in the middle of one."""
 
 
-def find(series: Series, request: Request) -> tuple[Found, ...]:
-    """The changes of a series in order, each search run at the requested alarm probability."""
+def find(series: Series, request: Request) -> Outcome:
+    """The changes of a series in order; each search spends the alarms of some nights."""
+    nights = NIGHTS_PER_LADDER if is_replicated(np.diff(series.offsets)) else NIGHTS_PER_SERIES
+    alarm_probability = request.alarms_per_1000 / 1000.0 * nights
     clipped = clip_replicates(series.scaled, series.offsets)
     found: list[Found] = []
     stretches = [(0, series.positions)]
     while stretches:
         start, stop = stretches.pop()
-        best = _search(
-            clipped, series.offsets, (start, stop), request.alarm_probability, request.seed
-        )
+        best = _search(clipped, series.offsets, (start, stop), alarm_probability, request.seed)
         if best is not None:
             found.append(best)
             stretches += [(start, best.at), (best.at, stop)]
-    return tuple(sorted(found, key=lambda f: f.at))
+    places = max(series.positions - 1, 1)
+    limit = float(ndtri(alarm_probability / 2.0 / places)) ** 2
+    return Outcome(tuple(sorted(found, key=lambda f: f.at)), alarm_probability, limit)
 
 
 def _search(

@@ -10,11 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import ndtri
 
 from changepoint.hunter_kernels import candidates
 from changepoint.hunter_merge import merge
 from changepoint.hunter_tables import critical, weights
-from changepoint.method import Found, Request
+from changepoint.method import Found, Outcome, Request
 from changepoint.series import LARGEST, RESOLUTION, Floats, Ints, Series
 
 WINDOW = 50
@@ -104,28 +105,27 @@ def filled(values: Floats, kept: Ints) -> Floats:
     return values[kept[np.maximum(last, 0)]]
 
 
-def find(series: Series, request: Request) -> tuple[Found, ...]:
+def find(series: Series, request: Request) -> Outcome:
     """The method "hunter": Otava's changes of a series, of its positions' means if replicated."""
     return _find(series, request, corrected=False)
 
 
-def find_corrected(series: Series, request: Request) -> tuple[Found, ...]:
+def find_corrected(series: Series, request: Request) -> Outcome:
     """The method "hunter-corrected"."""
     return _find(series, request, corrected=True)
 
 
-def _find(series: Series, request: Request, *, corrected: bool) -> tuple[Found, ...]:
+def _find(series: Series, request: Request, *, corrected: bool) -> Outcome:
+    max_pvalue = request.alarms_per_1000 * PVALUE_PER_ALARM
+    limit = float(ndtri(max_pvalue / 2.0)) ** 2
     if not series.positions:
-        return ()
+        return Outcome((), max_pvalue, limit)
     values = np.full(series.extent, np.nan)
     values[series.places] = _means(series)
     found = points(
-        values,
-        max_pvalue=request.alarms_per_1000 * PVALUE_PER_ALARM,
-        min_magnitude=request.min_effect,
-        corrected=corrected,
+        values, max_pvalue=max_pvalue, min_magnitude=request.min_effect, corrected=corrected
     )
-    return reported(found, series.places)
+    return Outcome(reported(found, series.places), max_pvalue, limit)
 
 
 def reported(found: Points, places: Ints) -> tuple[Found, ...]:

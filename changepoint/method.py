@@ -20,24 +20,35 @@ class Found:
 class Request:
     """What is asked of a search.
 
-    alarms_per_1000: the caller's budget. alarm_probability: the probability of an alarm in one
-    search that it comes to. min_effect: smallest relative change that matters. seed: of what is
-    random.
+    alarms_per_1000: the caller's budget. min_effect: smallest relative change that matters.
+    seed: of what is random.
     """
 
     alarms_per_1000: float
-    alarm_probability: float
     min_effect: float
     seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a method found, and how hard it is to convince.
+
+    found: the changes in order. alarm_probability: of one search in an unchanged series. limit:
+    squared normal deviation that a split in the middle of the series has to reach.
+    """
+
+    found: tuple[Found, ...]
+    alarm_probability: float
+    limit: float
 
 
 @dataclass(frozen=True, slots=True)
 class Method:
     """A way of finding changes.
 
-    find: takes a series and what is asked of it, returns the changes in order. filters: whether
-    it leaves out small changes by a measure of its own; if not, the caller does.
+    find: takes a series and what is asked of it. filters: whether it leaves out small changes by
+    a measure of its own; if not, the caller does.
     """
 
-    find: Callable[[Series, Request], tuple[Found, ...]]
+    find: Callable[[Series, Request], Outcome]
     filters: bool = False

@@ -1,7 +1,8 @@
 """What a detection consists of: immutable types with a JSON form.
 
-Every number is a finite float except an effect relative to a level of zero, which is infinite;
-JSON has no infinity, so those are written as the strings ``"inf"`` and ``"-inf"``.
+Every number is a finite float except two, which may be infinite: an effect relative to a level of
+zero, and the detectable effect of a series that can show none. JSON has no infinity, so those are
+written as the strings ``"inf"`` and ``"-inf"``.
 """
 
 from __future__ import annotations
@@ -89,12 +90,16 @@ class Noise:
     if there are no replicates). between: standard deviation of the positions around their
     segment beyond what their replicates explain; 0 if there are no replicates. quantum:
     smallest step between different values of one segment if values repeat, otherwise 0.
-    All in the unit of the values.
+    All three in the unit of the values. tails: share of positions more than 3 robust deviations
+    from the median of their segment; .003 if normal. autocorrelation: of neighbouring positions;
+    0 if there are too few.
     """
 
     scale: float
     between: float
     quantum: float
+    tails: float
+    autocorrelation: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +109,9 @@ class Detection:
     changes: what is to be reported, in order, after the filters for direction and effect.
     segments: the series cut at every change that is large enough, whatever its direction.
     noise: the noise around those segments. method: the name of the method.
-    alarm_probability: the significance level one search was run at.
+    alarm_probability: the significance level one search was run at. detectable_effect: the step,
+    as a fraction of the last level, that would be found with a power of 80 % in the middle of an
+    unchanged series of this length and noise; infinite where nothing could be.
     """
 
     changes: tuple[ChangePoint, ...]
@@ -112,6 +119,7 @@ class Detection:
     noise: Noise
     method: str
     alarm_probability: float
+    detectable_effect: float
 
     def to_dict(self) -> dict[str, Any]:
         """A tree of plain dicts, lists, strings and finite numbers."""
@@ -128,6 +136,7 @@ class Detection:
                 noise=Noise(**{k: float(v) for k, v in tree["noise"].items()}),
                 method=str(tree["method"]),
                 alarm_probability=float(tree["alarm_probability"]),
+                detectable_effect=float(tree["detectable_effect"]),
             )
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"not a detection: {error!r}") from error

@@ -21,6 +21,12 @@ may not be as low as the median."""
 NORMAL_QUANTILE = 1.1503493803760079
 """The same quantile of |z|, z standard normal: makes the scale a standard deviation."""
 
+NORMAL_MEDIAN = 0.6744897501960817
+"""Median of |z|: makes the median absolute deviation of normal values a standard deviation."""
+
+FEWEST = 10
+"""Values from which on the shape of the noise is told."""
+
 
 def clip_replicates(values: Floats, offsets: Ints) -> Floats:
     """The values with replicates that stick out of their position moved to its edge.
@@ -70,3 +76,25 @@ def quantum(values: Floats, offsets: Ints, resolution: float) -> float:
         repeats = repeats or bool(np.any(gaps <= resolution))
         smallest = min(smallest, float(np.min(gaps[gaps > resolution], initial=np.inf)))
     return smallest if repeats and np.isfinite(smallest) else 0.0
+
+
+def shape(values: Floats, edges: Ints) -> tuple[float, float]:
+    """Share of values in the tails and the correlation of neighbours, inside segments.
+
+    values: (positions,); edges: (segments + 1,). The correlation is of values moved to within
+    ``CLIP`` robust deviations of the median of their segment, corrected for the bias that each
+    level takes out; 0 if there are fewer than ten values or no noise.
+    """
+    widths = np.diff(edges)
+    medians = [float(np.median(values[a:b])) for a, b in pairwise(edges)]
+    residuals = values - np.repeat(medians, widths)
+    reach = CLIP * float(np.median(np.abs(residuals))) / NORMAL_MEDIAN
+    if len(values) < FEWEST or reach == 0.0:
+        return 0.0, 0.0
+    tails = float(np.mean(np.abs(residuals) > reach))
+    inside = np.clip(residuals, -reach, reach)
+    inside -= np.repeat(np.add.reduceat(inside, edges[:-1]) / widths, widths)
+    products = inside[1:] * inside[:-1]
+    products[edges[1:-1] - 1] = 0.0
+    correlation = float(np.sum(products) / np.sum(inside * inside)) + len(widths) / len(values)
+    return tails, min(max(correlation, -1.0), 1.0)

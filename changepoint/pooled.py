@@ -19,8 +19,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from changepoint import effect, joint
-from changepoint.api import NIGHTS_PER_LADDER, NIGHTS_PER_SERIES
-from changepoint.edivisive import EXCEEDING, MAX_PERMUTATIONS, MIN_PERMUTATIONS, PERMUTATION_LIMIT
+from changepoint.edivisive import (
+    EXCEEDING,
+    MAX_PERMUTATIONS,
+    MIN_PERMUTATIONS,
+    NIGHTS_PER_LADDER,
+    NIGHTS_PER_SERIES,
+    PERMUTATION_LIMIT,
+)
 from changepoint.model import Position
 from changepoint.noise import clip_replicates
 from changepoint.pooled_model import Member, Pooled, Rows, SharedChange

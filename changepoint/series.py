@@ -62,13 +62,27 @@ def read(values: Sequence[float | None] | Floats, positions: Positions | None) -
     infinite or beyond 1e300, or if positions are of another length, missing or not sorted.
     """
     given = _numbers(values)
-    labels = _labels(positions, len(given))
     kept = np.flatnonzero(~np.isnan(given))
     measured = given[kept]
+    if positions is None:
+        scaled, origin, unit = _scale(measured)
+        return Series(
+            scaled=scaled,
+            origin=origin,
+            unit=unit,
+            offsets=np.arange(len(kept) + 1, dtype=np.int64),
+            labels=tuple(kept.tolist()),
+            indices=kept.astype(np.int64),
+            length=len(given),
+            measured=measured,
+            places=kept.astype(np.int64),
+            extent=len(given),
+        )
+    labels = _labels(positions, len(given))
     names = [labels[i] for i in kept]
     starts = [i for i, name in enumerate(names) if i == 0 or name != names[i - 1]]
     scaled, origin, unit = _scale(measured)
-    places = np.arange(len(given)) if positions is None else _places(labels)
+    places = _places(labels)
     return Series(
         scaled=scaled,
         origin=origin,
@@ -99,9 +113,7 @@ def _numbers(values: Sequence[float | None] | Floats) -> Floats:
     return given
 
 
-def _labels(positions: Positions | None, length: int) -> list[Position]:
-    if positions is None:
-        return list(range(length))
+def _labels(positions: Positions, length: int) -> list[Position]:
     if len(positions) != length:
         raise ValueError(f"{length} values need as many positions, not {len(positions)}")
     labels = [p.item() if isinstance(p, np.generic) else p for p in positions]

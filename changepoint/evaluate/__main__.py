@@ -8,7 +8,9 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import product
 from types import MappingProxyType
 
-from changepoint.evaluate.measure import alarms, nightly_alarms, recall
+from changepoint.evaluate import nightly
+from changepoint.evaluate.calibrate import calibration_table
+from changepoint.evaluate.measure import alarms, recall
 from changepoint.evaluate.simulate import NOISES, Ladder
 
 UNCHANGED = (
@@ -20,7 +22,7 @@ UNCHANGED = (
     Ladder(100, 1),
 )
 STEPPED = (Ladder(5, 3), Ladder(10, 3), Ladder(30, 1))
-NIGHTS = 100
+KINDS = ("gauss", "t3", "bimodal", "spikes", "quantised", "AR(.5)", "drift")
 STEPS = (0.03, 0.05, 0.1)
 SIGMAS = (1.0, 2.0)
 
@@ -54,11 +56,37 @@ def alarm_table(trials: int, seed: int) -> Iterator[str]:
 
 
 def nightly_table(trials: int, seed: int) -> Iterator[str]:
-    """One row per noise: new alarms a night of series that grow to 100 values."""
-    yield "| noise | new alarms a night |"
-    yield "| --- | --- |"
-    for name in ("gauss", "t3", "bimodal", "spikes", "quantised"):
-        yield f"| {name} | {nightly_alarms(NOISES[name], NIGHTS, trials, seed)} |"
+    """One row per noise: new alarms per 1000 nights of series that grow to 200."""
+    yield "| noise | default | nights |"
+    yield "| --- | --- | --- |"
+    for name in KINDS:
+        got = nightly.alarms(nightly.reported("default", 0.5), NOISES[name], 200, trials, seed)
+        yield f"| {name} | {got} | {got.nights} |"
+
+
+def budget_table(trials: int, seed: int) -> Iterator[str]:
+    """One row per budget, one column per noise: new alarms per 1000 nights."""
+    names = KINDS
+    yield "| alarms_per_1000 | " + " | ".join(names) + " |"
+    yield "| --- |" + " --- |" * len(names)
+    for budget in (0.1, 0.5, 5.0):
+        got = [nightly.default_alarms(budget, NOISES[name], 200, trials, seed) for name in names]
+        yield f"| {budget:g} | " + " | ".join(map(str, got)) + " |"
+
+
+def steps_table(trials: int, seed: int) -> Iterator[str]:
+    """One row per noise: recall within 5 positions, delay, coverage of both intervals."""
+    yield "| noise | 3 % | 5 % | delay of 5 %, median/p90 | position | effect |"
+    yield "| --- |" + " --- |" * 5
+    places = nightly.reported("default", 0.5)
+    for name in KINDS:
+        noise = NOISES[name]
+        three, five = (nightly.recall(places, noise, step, trials, seed) for step in (0.03, 0.05))
+        median, late = nightly.delays(places, noise, 0.05, 1, trials, seed)
+        position, effect = nightly.coverage(noise, 0.05, trials, seed)
+        yield f"| {name} | {three} | {five} | {median:g}/{late:g} | {position} | {effect} |"
+    median, late = nightly.delays(places, NOISES["gauss"], 0.03, 5, min(trials, 300), seed)
+    yield f"5 replicates a night, gauss, 3 %: delay {median:g}/{late:g}"
 
 
 def recall_table(trials: int, seed: int) -> Iterator[str]:
@@ -79,7 +107,14 @@ def recall_table(trials: int, seed: int) -> Iterator[str]:
 
 
 TABLES: Mapping[str, Callable[[int, int], Iterator[str]]] = MappingProxyType(
-    {"alarms": alarm_table, "nightly": nightly_table, "recall": recall_table}
+    {
+        "alarms": alarm_table,
+        "nightly": nightly_table,
+        "budget": budget_table,
+        "steps": steps_table,
+        "recall": recall_table,
+        "calibrate": calibration_table,
+    }
 )
 
 

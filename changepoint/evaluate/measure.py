@@ -10,9 +10,6 @@ from scipy.special import betaincinv
 from changepoint.api import detect
 from changepoint.evaluate.simulate import Ladder, Noise, draw
 
-FIRST_NIGHT = 20
-"""Nights before this one raise hardly any alarm and would flatter the rate."""
-
 
 @dataclass(frozen=True, slots=True)
 class Rate:
@@ -60,23 +57,6 @@ def alarms(noise: Noise, ladder: Ladder, trials: int, seed: int) -> Rate:
         values = draw(noise, ladder, random, sigma=2.0)
         hits += bool(detect(values, positions=ladder.labels().tolist()).changes)
     return Rate(hits, trials)
-
-
-def nightly_alarms(noise: Noise, nights: int, trials: int, seed: int) -> Rate:
-    """How many nights of unchanged series raise an alarm that the night before did not have.
-
-    One value a night, the whole prefix searched each night from the 20th to the last.
-    """
-    random = np.random.default_rng(seed)
-    hits = searched = 0
-    for _ in range(trials):
-        values = draw(noise, Ladder(nights, 1), random, sigma=2.0)
-        alarmed = bool(detect(values[: FIRST_NIGHT - 1]).changes)
-        for night in range(FIRST_NIGHT, nights + 1):
-            before, alarmed = alarmed, bool(detect(values[:night]).changes)
-            hits += alarmed and not before
-            searched += 1
-    return Rate(hits, searched)
 
 
 def recall(

@@ -76,6 +76,20 @@ def position_equal(random: np.random.Generator, ladder: Ladder) -> Floats:
     return gauss(random, ladder) + random.normal(size=(ladder.positions, 1))
 
 
+def autocorrelated(random: np.random.Generator, ladder: Ladder) -> Floats:
+    """An autoregression of order one with a coefficient of .5 and a deviation of 1."""
+    fresh = gauss(random, ladder)
+    values = fresh.copy()
+    for i in range(1, ladder.positions):
+        values[i] = 0.5 * values[i - 1] + np.sqrt(0.75) * fresh[i]
+    return values
+
+
+def drift(random: np.random.Generator, ladder: Ladder) -> Floats:
+    """Normal values that rise by 5 % in 500 positions if the deviation is 2 % of the level."""
+    return gauss(random, ladder) + 0.005 * np.arange(ladder.positions)[:, None]
+
+
 NOISES: Mapping[str, Noise] = MappingProxyType(
     {
         "gauss": gauss,
@@ -86,6 +100,8 @@ NOISES: Mapping[str, Noise] = MappingProxyType(
         "coarse": coarse,
         "position .5": position_half,
         "position 1": position_equal,
+        "AR(.5)": autocorrelated,
+        "drift": drift,
     }
 )
 

@@ -11,7 +11,8 @@ import pytest
 
 from changepoint import Detection, detect
 from changepoint.effect import relative
-from changepoint.evaluate.measure import Rate, alarms, nightly_alarms, recall
+from changepoint.evaluate import nightly
+from changepoint.evaluate.measure import Rate, alarms, recall
 from changepoint.evaluate.simulate import NOISES, Ladder, draw
 from changepoint.noise import clip_replicates, quantum, replicate_scale
 from changepoint.position_test import Replicates, best_split
@@ -106,4 +107,5 @@ def test_the_harness_counts() -> None:
     got = recall(NOISES["gauss"], shape, sigma=0.5, step=0.2, at=3, trials=10, seed=1)
     assert got.found == Rate(10, 10)
     assert got.other.hits == 0
-    assert nightly_alarms(NOISES["gauss"], 25, 2, 1).trials == 12
+    places = nightly.reported("default", 0.5)
+    assert nightly.alarms(places, NOISES["gauss"], 25, 2, 1).nights == 12

@@ -1,0 +1,56 @@
+"""From false alarms to the strength a change needs, and from a strength to its p-value.
+
+The strength of the best split of an unchanged series was simulated (``python -m
+changepoint.evaluate calibrate``). Its tail has the form that theory gives for the maximum of a
+standardised sum over all splits (Siegmund, Annals of Statistics 16, 1988): with h the squared
+deviation,
+
+    new alarms a night = NIGHTLY(n) * h * exp(-h / 2)
+    P(maximum >= h)    = SINGLE(n) * h * exp(-h / 2)
+
+so one factor per length is the whole table.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy.special import lambertw
+
+LENGTHS = (12.0, 20.0, 40.0, 80.0, 160.0, 320.0, 640.0)
+"""Positions at which the factors are known; between them the logarithm of n interpolates."""
+
+NIGHTLY = (0.028, 0.037, 0.040, 0.044, 0.0475, 0.050, 0.051)
+"""Nights with a new alarm, per ``h exp(-h/2)``. Longer series have the last value: what is
+new on a night is at its end."""
+
+SINGLE = (0.057, 0.11, 0.19, 0.29, 0.46, 0.60, 0.81)
+"""Unchanged series of which the first look is an alarm, per ``h exp(-h/2)``."""
+
+GROWTH = 0.2
+"""What ``SINGLE`` rises by for each doubling of the longest length."""
+
+CAUTION = 1.3
+"""Alarms are planned to stay below the budget by this factor: values with tails heavier than
+normal ones alarm more often by about as much."""
+
+SMALLEST_PVALUE = 1e-300
+"""Smaller ones are given as this: 0 would be a claim."""
+
+
+def limit(positions: int, alarms_per_1000: float) -> float:
+    """The strength at which nights of a series raise new alarms at the given rate."""
+    factor = float(np.interp(math.log(max(positions, 1)), np.log(LENGTHS), NIGHTLY))
+    rate = alarms_per_1000 / 1000.0 / CAUTION / factor
+    # h exp(-h/2) = rate, on the falling branch; its top is 2/e at h = 2.
+    return -2.0 * float(lambertw(-min(rate, 1.999 / math.e) / 2.0, -1).real)
+
+
+def pvalue(positions: int, strength: float) -> float:
+    """Probability that the best split of an unchanged series is at least this strong."""
+    factor = float(np.interp(math.log(max(positions, 1)), np.log(LENGTHS), SINGLE))
+    factor += GROWTH * max(math.log2(max(positions, 1) / LENGTHS[-1]), 0.0)
+    if strength <= 2.0:
+        return 1.0
+    return min(max(factor * strength * math.exp(-strength / 2.0), SMALLEST_PVALUE), 1.0)

@@ -1,0 +1,65 @@
+"""The simulation behind ``changepoint.calibration``: strength of the best split, unchanged series.
+
+Prints, per length, the factors NIGHTLY and SINGLE at several strengths h; that they do not
+depend on h is what makes one factor per length enough.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from changepoint.calibration import LENGTHS
+from changepoint.jit import compiled
+from changepoint.scan import LEAST
+from changepoint.segment import first_split
+from changepoint.series import Floats, Ints
+
+LIMITS = np.array([8.0, 10.0, 12.0, 14.0, 16.0])
+MARGIN = 5
+SHORTEST = 8
+FLOOR = 1e-12
+SPREAD = 1.19
+"""A length stands for those from 1/1.19 to 1.19 of it: half a doubling."""
+
+
+@compiled
+def prefixes(values: Floats, limits: Floats, least: int) -> tuple[Ints, Ints]:
+    """For each limit and prefix length, (limits, n + 1): is there a new alarm, is there one."""
+    n = len(values)
+    new = np.zeros((len(limits), n + 1), np.int64)
+    any_ = np.zeros((len(limits), n + 1), np.int64)
+    seen = np.full((len(limits), n + 1), -n)
+    sizes = np.zeros(len(limits), np.int64)
+    for length in range(SHORTEST, n + 1):
+        strength, at = first_split(values[:length], FLOOR, least, 1.0)
+        for g in range(len(limits)):
+            if strength < limits[g]:
+                break
+            any_[g, length] = 1
+            if np.all(np.abs(seen[g, : sizes[g]] - at) > MARGIN):
+                new[g, length] = 1
+                seen[g, sizes[g]] = at
+                sizes[g] += 1
+    return new, any_
+
+
+def calibration_table(trials: int, seed: int) -> Iterator[str]:
+    """One row per length with both factors at each limit, from ``trials`` normal series."""
+    random = np.random.default_rng(seed)
+    longest = int(LENGTHS[-1] * SPREAD) + 1
+    new = np.zeros((len(LIMITS), longest + 1))
+    first = np.zeros((len(LIMITS), longest + 1))
+    for _ in range(trials):
+        now, ever = prefixes(random.normal(size=longest), LIMITS, LEAST)
+        new += now
+        first += ever
+    weight = LIMITS * np.exp(-LIMITS / 2.0) * trials
+    yield "| positions | factor | " + " | ".join(f"h = {h:g}" for h in LIMITS) + " |"
+    yield "| --- | --- |" + " --- |" * len(LIMITS)
+    for length in LENGTHS:
+        window = slice(int(length / SPREAD), int(length * SPREAD) + 1)
+        for name, counts in (("NIGHTLY", new), ("SINGLE", first)):
+            factors = counts[:, window].mean(axis=1) / weight
+            yield f"| {length:g} | {name} | " + " | ".join(f"{x:.4f}" for x in factors) + " |"

@@ -1,0 +1,170 @@
+"""What a user sees night by night: new false alarms, recall near the step, and delay.
+
+Each night appends one position and searches the whole prefix. An alarm is counted on the first
+night on which a change is reported there: within ``MARGIN`` positions of an earlier one it is the
+same alarm. Rates of nights are given with limits that treat series, not nights, as independent.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from changepoint import calibration
+from changepoint.api import detect
+from changepoint.evaluate.measure import Rate
+from changepoint.evaluate.simulate import Ladder, Noise, draw
+from changepoint.jit import compiled
+from changepoint.scan import LEAST
+from changepoint.segment import search
+from changepoint.series import RESOLUTION, Floats, Ints
+
+MARGIN = 5
+"""Positions between a change and the truth, or an earlier alarm, that still count as the same."""
+
+FIRST_NIGHT = 20
+SIGMA = 2.0
+NEVER = math.inf
+
+Places = Callable[[Floats, Ints], list[int]]
+"""From values and their positions to the positions that are reported as changes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Alarms:
+    """New alarms per 1000 nights, with 95 % limits from the scatter between series."""
+
+    rate: float
+    low: float
+    high: float
+    nights: int
+
+    def __str__(self) -> str:
+        return f"{self.rate:.2f} ({self.low:.2f}-{self.high:.2f})"
+
+
+def reported(method: str, alarms_per_1000: float) -> Places:
+    """The positions a method of ``detect`` reports at a budget."""
+
+    def places(values: Floats, labels: Ints) -> list[int]:
+        positions = None if len(labels) == labels[-1] + 1 else labels
+        found = detect(values, positions=positions, alarms_per_1000=alarms_per_1000, method=method)
+        return [int(change.position) for change in found.changes]
+
+    return places
+
+
+def alarms(places: Places, noise: Noise, length: int, trials: int, seed: int) -> Alarms:
+    """New alarms of ``trials`` unchanged series that grow to ``length`` positions."""
+    return _rate(lambda values: _new_alarms(places, values), noise, length, trials, seed)
+
+
+def default_alarms(
+    alarms_per_1000: float, noise: Noise, length: int, trials: int, seed: int
+) -> Alarms:
+    """The same for the default method by its compiled search alone: a million nights a minute."""
+    limits = np.array([calibration.limit(max(n, 1), alarms_per_1000) for n in range(length + 1)])
+    return _rate(
+        lambda values: int(_searched(values - np.median(values), limits, FIRST_NIGHT)),
+        noise,
+        length,
+        trials,
+        seed,
+    )
+
+
+def _rate(
+    count: Callable[[Floats], int], noise: Noise, length: int, trials: int, seed: int
+) -> Alarms:
+    random = np.random.default_rng(seed)
+    counts = [count(draw(noise, Ladder(length, 1), random, sigma=SIGMA)) for _ in range(trials)]
+    nights = length - FIRST_NIGHT + 1
+    per_night = np.array(counts) / nights * 1000.0
+    rate = float(np.mean(per_night))
+    # Never narrower than a Poisson count allows, even if there was no alarm at all.
+    spread = max(
+        float(np.std(per_night)) / math.sqrt(trials),
+        math.sqrt(sum(counts) + 1.0) / (trials * nights) * 1000.0,
+    )
+    return Alarms(rate, max(rate - 1.96 * spread, 0.0), rate + 1.96 * spread, trials * nights)
+
+
+@compiled
+def _searched(values: Floats, limits: Floats, first: int) -> int:
+    seen = np.full(len(values) + 1, -len(values))
+    size = 0
+    for night in range(first, len(values) + 1):
+        for at in search(values[:night], limits[night], RESOLUTION, LEAST, 1.0)[0]:
+            if size < len(seen) and np.all(np.abs(seen[:size] - at) > MARGIN):
+                seen[size] = at
+                size += 1
+    return size
+
+
+def _new_alarms(places: Places, values: Floats) -> int:
+    labels = np.arange(len(values))
+    seen: list[int] = []
+    for night in range(FIRST_NIGHT, len(values) + 1):
+        for at in places(values[:night], labels[:night]):
+            if all(abs(at - earlier) > MARGIN for earlier in seen):
+                seen.append(at)
+    return len(seen)
+
+
+def recall(places: Places, noise: Noise, step: float, trials: int, seed: int) -> Rate:
+    """How often a step somewhere in the middle three fifths of 200 is found within the margin."""
+    random = np.random.default_rng(seed)
+    hits = 0
+    for _ in range(trials):
+        at = int(random.integers(40, 161))
+        values = draw(noise, Ladder(200, 1), random, sigma=SIGMA, step=step, at=at)
+        hits += any(abs(found - at) <= MARGIN for found in places(values, np.arange(200)))
+    return Rate(hits, trials)
+
+
+def delays(
+    places: Places, noise: Noise, step: float, replicates: int, trials: int, seed: int
+) -> tuple[float, float]:
+    """Median and 90 % quantile of the nights until a step after 100 nights is found.
+
+    The night of the step is the first. Infinite if 40 nights do not suffice.
+    """
+    random = np.random.default_rng(seed)
+    ladder = Ladder(140, replicates)
+    labels = ladder.labels()
+    taken: list[float] = []
+    for _ in range(trials):
+        values = draw(noise, ladder, random, sigma=SIGMA, step=step, at=100)
+        nights = (
+            night
+            for night in range(1, 41)
+            if any(
+                abs(found - 100) <= MARGIN
+                for found in places(
+                    values[: (100 + night) * replicates], labels[: (100 + night) * replicates]
+                )
+            )
+        )
+        taken.append(next(nights, NEVER))
+    median, late = np.quantile(taken, [0.5, 0.9], method="higher")
+    return float(median), float(late)
+
+
+def coverage(noise: Noise, step: float, trials: int, seed: int) -> tuple[Rate, Rate]:
+    """How often the intervals of position and effect of the default method hold the truth."""
+    random = np.random.default_rng(seed)
+    position = effect = found = 0
+    for _ in range(trials):
+        at = int(random.integers(40, 161))
+        values = draw(noise, Ladder(200, 1), random, sigma=SIGMA, step=step, at=at)
+        changes = detect(values).changes
+        if not changes:
+            continue
+        best = min(changes, key=lambda c: abs(c.index - at))
+        found += 1
+        position += int(best.interval[0]) <= at <= int(best.interval[1])
+        effect += best.effect_interval[0] <= step <= best.effect_interval[1]
+    return Rate(position, max(found, 1)), Rate(effect, max(found, 1))

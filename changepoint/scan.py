@@ -1,0 +1,187 @@
+"""The compiled parts of the method "default": clipped values, best splits and their evidence.
+
+Everything here works on one value per position.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from changepoint.jit import compiled
+from changepoint.series import Floats
+
+HALF_WINDOW = 5
+"""Neighbours on either side whose median a value is compared with before it is clipped: a spike
+is one or two values, and five of eleven alike still leave the median where it was."""
+
+CLIP = 3.7
+"""Robust deviations from that median beyond which a value is moved back: a spike then weighs no
+more than an unlucky value, and a large step still counts in its first nights."""
+
+FAR = 1.0
+"""Deviations that are left of a value far out: less than of one at ``CLIP``, as what is that far
+out is more likely a spike, but enough that a step of any size is seen within a few nights."""
+
+SLOPE = 1.0
+"""How fast what is left falls from ``CLIP`` to ``FAR``, per deviation further out."""
+
+LEAST = 3
+"""Values a side of a split must have: one or two are a spike."""
+
+FAR_OUT = (CLIP - FAR) / SLOPE + CLIP - FAR
+"""Deviations that a value at the far end of the slope is moved by."""
+
+FAR_WEIGHT = 0.3
+"""What a value out there adds to the share of clipped ones, on which the proof depends that a
+short side has to give: it is known for a spike, and dangerous are those that might not be."""
+
+SMALL_SIDE = 12
+"""Sides with fewer values than this have to show the change without their best value too."""
+
+SPARE_SHARE = 0.3
+"""Share of the evidence that has to be left without that value, if nothing was clipped."""
+
+SPARE_SLOPE = 45.0
+"""How much that share rises with the share of clipped values: where spikes are common, one of
+three values proves nothing. At 1.6 % clipped, all of the evidence has to be left."""
+
+RAMP_MARGIN = 5.0
+"""Evidence, in squared deviations, that a step needs against a straight line."""
+
+PHI_MARGIN = 1.35
+"""Standard errors by which the autocorrelation has to be positive before it counts, less
+``PHI_SHORT`` / n as the estimate is too low in short series."""
+
+PHI_SHORT = 4.0
+
+MAX_PHI = 0.9
+"""Largest autocorrelation corrected for: beyond it a level has no meaning."""
+
+NORMAL_MEDIAN = 0.6744897501960817
+"""Median of |z|, z standard normal."""
+
+
+@compiled
+def rough_scale(values: Floats) -> float:
+    """A robust deviation from the differences of neighbours, for clipping only.
+
+    Where most neighbours are equal their median is 0 and says nothing; half the mean of the
+    differences then takes its place.
+    """
+    gaps = np.abs(np.diff(values))
+    median = float(np.median(gaps))
+    if median == 0.0:
+        return 0.5 * float(np.mean(gaps))
+    return median / (NORMAL_MEDIAN * math.sqrt(2.0))
+
+
+@compiled
+def clipped(values: Floats, scale: float) -> Floats:
+    """``values`` moved back towards the median of their neighbourhood where they stick out."""
+    n = len(values)
+    out = values.copy()
+    window = np.empty(2 * HALF_WINDOW + 2)
+    size = 0
+    for i in range(-HALF_WINDOW, n):
+        entering = i + HALF_WINDOW
+        if entering < n:
+            j = size
+            while j > 0 and window[j - 1] > values[entering]:
+                window[j] = window[j - 1]
+                j -= 1
+            window[j] = values[entering]
+            size += 1
+        leaving = i - HALF_WINDOW - 1
+        if leaving >= 0:
+            j = 0
+            while window[j] != values[leaving]:
+                j += 1
+            size -= 1
+            while j < size:
+                window[j] = window[j + 1]
+                j += 1
+        if i >= 0:
+            middle = 0.5 * (window[(size - 1) // 2] + window[size // 2])
+            away = abs(values[i] - middle)
+            if away > CLIP * scale:
+                # An infinite slope at a scale of 0 would be 0 * inf: compare without dividing.
+                kept = max(FAR * scale, CLIP * scale - SLOPE * (away - CLIP * scale))
+                out[i] = middle + math.copysign(kept, values[i] - middle)
+    return out
+
+
+@compiled
+def best_gain(total: Floats, start: int, stop: int, least: int) -> tuple[float, int]:
+    """The split of [start, stop) that explains most squared error, and how much: (gain, at).
+
+    total: (n + 1,) running sums of the values. least: values each side must have. (-1, -1) if
+    there is no room for two sides.
+    """
+    n = stop - start
+    if n < 2 * least:
+        return -1.0, -1
+    best = -1.0
+    at = -1
+    base = total[start]
+    mean = (total[stop] - base) / n
+    for tau in range(start + least, stop - least + 1):
+        k = float(tau - start)
+        excess = total[tau] - base - k * mean
+        gain = excess * excess / (k * (n - k))
+        if gain > best:
+            best = gain
+            at = tau
+    return best * n, at
+
+
+@compiled
+def line_gain(total: Floats, moment: Floats, start: int, stop: int) -> float:
+    """Squared error that a straight line through [start, stop) explains.
+
+    moment: (n + 1,) running sums of value times index.
+    """
+    n = float(stop - start)
+    middle = 0.5 * (start + stop - 1)
+    cross = float(moment[stop] - moment[start] - middle * (total[stop] - total[start]))
+    return cross * cross * 12.0 / (n * (n * n - 1.0))
+
+
+@compiled
+def spare_gain(values: Floats, total: Floats, start: int, tau: int, stop: int) -> float:
+    """The gain of a split whose smaller side lacks the value that speaks most for it."""
+    left = float(total[tau] - total[start]) / (tau - start)
+    right = float(total[stop] - total[tau]) / (stop - tau)
+    first, last, mine, other = start, tau, left, right
+    if stop - tau < tau - start:
+        first, last, mine, other = tau, stop, right, left
+    n = float(last - first)
+    m = float(stop - start) - n
+    sign = 1.0 if mine > other else -1.0
+    best = 0.0
+    for i in range(first, last):
+        best = max(best, sign * float(values[i] - other))
+    rest = (sign * (mine - other) * n - best) / (n - 1.0)
+    if rest <= 0.0:
+        return 0.0
+    return rest * rest * (n - 1.0) * m / (n - 1.0 + m)
+
+
+@compiled
+def mean_factor(phi: float, k: float) -> float:
+    """Variance of a mean of k values of an AR(1) over that of k independent ones."""
+    if phi == 0.0:
+        return 1.0
+    return (1.0 + phi) / (1.0 - phi) - 2.0 * phi * (1.0 - math.pow(phi, k)) / (k * (1.0 - phi) ** 2)
+
+
+@compiled
+def evidence(gain: float, rest: float, degrees: float, factor: float) -> float:
+    """A gain as a squared normal deviation: t squared, brought from Student to normal.
+
+    rest: squared error left, of ``degrees`` degrees of freedom. factor: of the variance of a
+    difference of means, for autocorrelation. n log(1 + t^2/n) is nearly exact for large n and
+    on the safe side for small.
+    """
+    return (degrees - 0.5) * math.log1p(gain / (factor * rest))

@@ -1,0 +1,167 @@
+"""The default method: what it must not mistake for a change, and what it must find."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from changepoint import Detection, calibration, detect
+from changepoint.evaluate import nightly
+from changepoint.evaluate.simulate import NOISES, Ladder, draw
+from changepoint.scan import clipped
+from changepoint.series import Floats
+
+
+def series(seed: int, length: int = 200, sigma: float = 2.0) -> Floats:
+    return 100.0 + np.random.default_rng(seed).normal(0.0, sigma, length)
+
+
+def places(values: Floats) -> list[int]:
+    return [change.index for change in detect(values).changes]
+
+
+def test_one_or_two_spikes_are_no_change() -> None:
+    found = 0
+    for seed in range(20):
+        values = series(seed)
+        values[[50, 120, 121, 199]] -= 40.0
+        found += len(places(values))
+    assert found <= 1
+
+
+def test_a_ramp_is_not_a_staircase() -> None:
+    for seed in range(20):
+        values = series(seed, sigma=1.0) + np.linspace(0.0, 4.0, 200)
+        assert len(places(values)) <= 1
+
+
+def test_steps_that_come_and_go() -> None:
+    values = series(4, 400)
+    values[100:130] += 8.0
+    values[250:] -= 6.0
+    assert places(values) == pytest.approx([100, 130, 250], abs=2)
+
+
+def test_a_step_does_not_hide_a_smaller_one() -> None:
+    values = series(5, 300)
+    values[100:] += 1000.0
+    values[200:] += 4.0
+    assert places(values) == pytest.approx([100, 200], abs=4)
+
+
+def test_two_values_prove_nothing_and_four_do() -> None:
+    values = [100.0, 101.0] * 30
+    assert detect([*values, 150.0, 151.0]).changes == ()
+    (change,) = detect([*values, 150.0, 151.0, 150.0, 151.0]).changes
+    assert change.index == 60
+
+
+def test_a_constant_series_needs_more_than_a_flicker_of_one_quantum() -> None:
+    assert detect([5.0] * 40 + [6.0] * 3).changes == ()
+    assert len(detect([5.0] * 40 + [6.0] * 8).changes) == 1
+
+
+def test_replicates_find_a_step_in_fewer_nights() -> None:
+    hits = 0
+    for seed in range(20):
+        ladder = Ladder(103, 5)
+        random = np.random.default_rng(seed)
+        values = draw(NOISES["gauss"], ladder, random, sigma=2.0, step=0.04, at=100)
+        found = detect(values, positions=ladder.labels()).changes
+        hits += any(abs(int(change.position) - 100) <= 1 for change in found)
+    assert hits >= 17
+
+
+@pytest.mark.parametrize("name", ["gauss", "t3", "bimodal", "spikes", "quantised"])
+def test_nightly_alarms_keep_the_budget(name: str) -> None:
+    got = nightly.default_alarms(0.5, NOISES[name], 200, 400, 31)
+    # 36 are expected of 72,400 nights at the budget; 54 would be three deviations above it.
+    assert got.rate * got.nights / 1000.0 <= 54
+    loose = nightly.default_alarms(5.0, NOISES[name], 200, 400, 31)
+    assert 2.5 <= loose.rate <= 7.5
+
+
+def test_the_compiled_count_is_that_of_detect() -> None:
+    places_ = nightly.reported("default", 5.0)
+    slow = nightly.alarms(places_, NOISES["gauss"], 80, 30, 8)
+    assert nightly.default_alarms(5.0, NOISES["gauss"], 80, 30, 8) == slow
+    assert slow.rate > 0.0
+
+
+def test_recall_and_delay_near_the_limit() -> None:
+    found = nightly.reported("default", 0.5)
+    assert nightly.recall(found, NOISES["gauss"], 0.03, 200, 41).hits >= 180
+    assert nightly.recall(found, NOISES["spikes"], 0.05, 200, 42).hits >= 194
+    median, late = nightly.delays(found, NOISES["gauss"], 0.05, 1, 100, 43)
+    assert median <= 4
+    assert late <= 7
+
+
+def test_limits_fall_with_the_budget_and_p_is_that_of_the_maximum() -> None:
+    limits = [calibration.limit(200, budget) for budget in (0.01, 0.1, 0.5, 5.0, 99.0)]
+    assert limits == sorted(limits, reverse=True)
+    for length in (1, 12, 200, 10**6):
+        limit = calibration.limit(length, 0.5)
+        assert limit > 8.0
+        assert 0.0 < calibration.pvalue(length, limit) < 0.1
+        assert calibration.pvalue(length, 1e9) > 0.0
+    assert calibration.pvalue(100, 0.5) == 1.0
+
+
+def test_pvalues_are_uniform_enough_in_the_tail() -> None:
+    # Of first looks at unchanged values, at a wide budget and a small p.
+    random = np.random.default_rng(17)
+    smallest = [
+        min(
+            (c.pvalue for c in detect(random.normal(100, 2, 160), alarms_per_1000=5).changes),
+            default=1.0,
+        )
+        for _ in range(2000)
+    ]
+    for level in (0.01, 0.02):
+        assert 0.5 * level <= float(np.mean(np.array(smallest) <= level)) <= 2.0 * level
+
+
+def test_noise_model_and_detectable_effect() -> None:
+    random = np.random.default_rng(9)
+    plain = detect(draw(NOISES["gauss"], Ladder(2000, 1), random, sigma=2.0))
+    assert plain.noise.autocorrelation == pytest.approx(0.0, abs=0.07)
+    assert plain.noise.tails == pytest.approx(0.003, abs=0.004)
+    linked = detect(draw(NOISES["AR(.5)"], Ladder(2000, 1), random, sigma=2.0))
+    assert linked.noise.autocorrelation == pytest.approx(0.5, abs=0.1)
+    heavy = detect(draw(NOISES["t3"], Ladder(2000, 1), random, sigma=2.0))
+    assert heavy.noise.tails > 0.02
+    short, long = (detect(series(3, n)) for n in (50, 200))
+    assert long.detectable_effect == pytest.approx(short.detectable_effect / 2, rel=0.2)
+    assert detect([]).detectable_effect == math.inf
+    assert Detection.from_json(detect([]).to_json()) == detect([])
+
+
+def test_what_is_detectable_is_detected_four_times_in_five() -> None:
+    step = detect(series(2)).detectable_effect
+    hits = 0
+    for seed in range(100, 200):
+        values = series(seed)
+        values[100:] *= 1.0 + step
+        hits += bool(detect(values).changes)
+    assert 65 <= hits <= 95
+
+
+def test_clipping_moves_spikes_and_leaves_steps() -> None:
+    values = np.zeros(40)
+    values[20:] = 30.0
+    values[[5, 30]] += [4.0, 100.0]
+    out = clipped(values, 1.0)
+    assert out[5] == pytest.approx(3.4)
+    assert out[30] == pytest.approx(31.0)
+    untouched = np.delete(np.arange(40), [5, 30])
+    assert np.array_equal(out[untouched], values[untouched])
+
+
+def test_a_hundred_thousand_values() -> None:
+    values = series(6, 100_000)
+    values[30_000:] += 1.0
+    values[80_000:80_200] += 4.0
+    assert places(values) == pytest.approx([30_000, 80_000, 80_200], abs=20)
