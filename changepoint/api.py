@@ -10,7 +10,7 @@ from typing import get_args
 
 import numpy as np
 
-from changepoint import default, edivisive, effect, hunter
+from changepoint import edivisive, effect, hunter, robust
 from changepoint.method import Found, Method, Outcome, Request
 from changepoint.model import ChangePoint, Detection, Direction, Noise, Segment
 from changepoint.noise import quantum, shape
@@ -25,7 +25,7 @@ POWER = 0.8416212335729143
 
 _METHODS: Mapping[str, Method] = MappingProxyType(
     {
-        "default": Method(default.find),
+        "robust": Method(robust.find),
         "edivisive": Method(edivisive.find),
         "hunter": Method(hunter.find, filters=True),
         "hunter-corrected": Method(hunter.find_corrected, filters=True),
@@ -45,7 +45,7 @@ def detect(
     alarms_per_1000: float = 0.5,
     min_effect: float = 0.0,
     direction: Direction | None = None,
-    method: str = "default",
+    method: str = "edivisive",
     seed: int = 0,
 ) -> Detection:
     """Find where the level of a series changes.
@@ -62,10 +62,10 @@ def detect(
             again without them. The Hunter methods have a measure of their own (docs/hunter.md).
         direction: report only changes of this direction. The others still separate segments,
             so what is reported does not depend on the filter.
-        method: one of ``methods()``. "default" is robust and calibrated by simulation;
-            "edivisive" is the permutation test, which "default" uses for short ladders;
-            "hunter" is Apache Otava's, index for index: its rate of alarms follows
-            ``alarms_per_1000`` but does not keep it.
+        method: one of ``methods()``. "edivisive" is the permutation test. "robust" is a compiled
+            scan, calibrated by simulation, which leaves short ladders to "edivisive". "hunter"
+            is Apache Otava's, index for index: its rate of alarms follows ``alarms_per_1000``
+            but does not keep it.
         seed: of the permutations. The same arguments give the same result on every machine.
 
     Raises:

@@ -11,6 +11,7 @@ from changepoint.scan import (
     CLIP,
     FAR_OUT,
     FAR_WEIGHT,
+    HALF_WINDOW,
     MAX_PHI,
     PHI_MARGIN,
     PHI_SHORT,
@@ -312,7 +313,7 @@ def _greedy(
 
 @compiled
 def _relocated(values: Floats, edges: Ints, reach: float, least: int) -> Ints:
-    """``edges`` moved to where the values as measured put them, as far as spikes let them.
+    """``edges`` next to short segments, moved to where the values as measured put them.
 
     In the neighbourhood of the end the median still is the old level, and the first values after a
     large step were clipped to it. Now that the levels are known, a value is clipped to within
@@ -321,6 +322,8 @@ def _relocated(values: Floats, edges: Ints, reach: float, least: int) -> Ints:
     moved = edges.copy()
     for i in range(1, len(edges) - 1):
         start, at, stop = moved[i - 1], edges[i], edges[i + 1]
+        if min(at - start, stop - at) > HALF_WINDOW:
+            continue
         left = np.median(values[start:at])
         right = np.median(values[at:stop])
         total = np.zeros(stop - start + 1)

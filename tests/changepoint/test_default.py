@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import functools
 import math
 
 import numpy as np
 import pytest
 
-from changepoint import Detection, calibration, detect
+import changepoint
+from changepoint import Detection, calibration
 from changepoint.evaluate import nightly
 from changepoint.evaluate.simulate import NOISES, Ladder, draw
 from changepoint.scan import clipped
 from changepoint.series import Floats
+
+detect = functools.partial(changepoint.detect, method="default")
 
 
 def series(seed: int, length: int = 200, sigma: float = 2.0) -> Floats:
