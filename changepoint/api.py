@@ -25,8 +25,8 @@ POWER = 0.8416212335729143
 
 _METHODS: Mapping[str, Method] = MappingProxyType(
     {
-        "robust": Method(robust.find),
         "edivisive": Method(edivisive.find),
+        "robust": Method(robust.find),
         "hunter": Method(hunter.find, filters=True),
         "hunter-corrected": Method(hunter.find_corrected, filters=True),
     }
