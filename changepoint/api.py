@@ -151,7 +151,7 @@ def _noise(series: Series, parts: list[effect.Stretch]) -> Noise:
     step = series.unit * quantum(series.scaled, bounds, RESOLUTION)
     within, between = _variances(series, parts)
     edges = np.array([0, *(part.stop for part in parts)], dtype=np.int64)
-    tails, autocorrelation = shape(default.position_values(series), edges)
+    tails, autocorrelation = shape(robust.position_values(series), edges)
     return Noise(
         scale=series.unit * math.sqrt(within),
         between=series.unit * math.sqrt(between),
