@@ -10,11 +10,11 @@ from __future__ import annotations
 import numpy as np
 
 from changepoint import calibration, edivisive
+from changepoint.growing import changes
 from changepoint.method import Found, Outcome, Request
 from changepoint.noise import clip_replicates
 from changepoint.position_test import is_replicated
 from changepoint.scan import LEAST, RAMP_MARGIN
-from changepoint.segment import search
 from changepoint.series import RESOLUTION, Floats, Series
 
 LADDER = 20
@@ -48,7 +48,7 @@ def find(series: Series, request: Request) -> Outcome:
         return Outcome((), probability, middle)
     values = position_values(series)
     floor = max(_floor(values), RESOLUTION)
-    places, strengths = search(values, limit, floor, least, LEEWAY if replicated else 1.0)
+    places, strengths = changes(values, limit, floor, least, LEEWAY if replicated else 1.0)
     found = tuple(
         Found(int(at), calibration.pvalue(series.positions, float(strength)))
         for at, strength in zip(places, strengths, strict=True)

@@ -50,11 +50,16 @@ three values proves nothing. At 1.6 % clipped, all of the evidence has to be lef
 RAMP_MARGIN = 5.0
 """Evidence, in squared deviations, that a step needs against a straight line."""
 
-PHI_MARGIN = 1.35
+PHI_MARGIN = 2.0
 """Standard errors by which the autocorrelation has to be positive before it counts, less
-``PHI_SHORT`` / n as the estimate is too low in short series."""
+``PHI_SHORT`` / n: in short series its estimate is too low, and a few days of one mood of the
+machine look like a level."""
 
-PHI_SHORT = 4.0
+PHI_SHORT = 10.0
+
+GRID = 0.02
+"""Relative step of the grid the clipping scale is rounded to. It then stays the same on most nights
+and with it every clipped value, so that a series that grows need not be clipped anew."""
 
 MAX_PHI = 0.9
 """Largest autocorrelation corrected for: beyond it a level has no meaning."""
@@ -64,29 +69,41 @@ NORMAL_MEDIAN = 0.6744897501960817
 
 
 @compiled
+def on_grid(scale: float) -> float:
+    """``scale`` rounded to a grid of relative steps of ``GRID``; 0 stays 0."""
+    if scale <= 0.0:
+        return 0.0
+    return math.exp(GRID * math.floor(math.log(scale) / GRID + 0.5))
+
+
+@compiled
 def rough_scale(values: Floats) -> float:
-    """A robust deviation from the differences of neighbours, for clipping only.
+    """A robust deviation from the differences of neighbours, on the grid: for clipping only.
 
     Where most neighbours are equal their median is 0 and says nothing; half the mean of the
     differences then takes its place.
     """
     gaps = np.abs(np.diff(values))
-    median = float(np.median(gaps))
-    if median == 0.0:
-        return 0.5 * float(np.mean(gaps))
-    return median / (NORMAL_MEDIAN * math.sqrt(2.0))
+    return scale_of_gaps(float(np.median(gaps)), gaps)
 
 
 @compiled
-def clipped(values: Floats, scale: float) -> Floats:
-    """``values`` moved back towards the median of their neighbourhood where they stick out."""
+def scale_of_gaps(median: float, gaps: Floats) -> float:
+    """The same from the median of the differences; gaps: (n - 1,), in the order of the series."""
+    if median == 0.0:
+        return on_grid(0.5 * float(np.mean(gaps)))
+    return on_grid(median / (NORMAL_MEDIAN * math.sqrt(2.0)))
+
+
+@compiled
+def set_middles(values: Floats, start: int, middles: Floats) -> None:
+    """Write the median of each value's neighbourhood into middles[start:]. Both are (n,)."""
     n = len(values)
-    out = values.copy()
     window = np.empty(2 * HALF_WINDOW + 2)
     size = 0
-    for i in range(-HALF_WINDOW, n):
+    for i in range(start - 2 * HALF_WINDOW, n):
         entering = i + HALF_WINDOW
-        if entering < n:
+        if max(start - HALF_WINDOW, 0) <= entering < n:
             j = size
             while j > 0 and window[j - 1] > values[entering]:
                 window[j] = window[j - 1]
@@ -94,7 +111,7 @@ def clipped(values: Floats, scale: float) -> Floats:
             window[j] = values[entering]
             size += 1
         leaving = i - HALF_WINDOW - 1
-        if leaving >= 0:
+        if leaving >= max(start - HALF_WINDOW, 0):
             j = 0
             while window[j] != values[leaving]:
                 j += 1
@@ -102,14 +119,39 @@ def clipped(values: Floats, scale: float) -> Floats:
             while j < size:
                 window[j] = window[j + 1]
                 j += 1
-        if i >= 0:
-            middle = 0.5 * (window[(size - 1) // 2] + window[size // 2])
-            away = abs(values[i] - middle)
-            if away > CLIP * scale:
-                # An infinite slope at a scale of 0 would be 0 * inf: compare without dividing.
-                kept = max(FAR * scale, CLIP * scale - SLOPE * (away - CLIP * scale))
-                out[i] = middle + math.copysign(kept, values[i] - middle)
-    return out
+        if i >= start:
+            middles[i] = 0.5 * (window[(size - 1) // 2] + window[size // 2])
+
+
+@compiled
+def set_clipped(values: Floats, middles: Floats, scale: float, start: int, out: Floats) -> None:
+    """Write ``values`` into out[start:], those that stick out moved back to their neighbourhood."""
+    for i in range(start, len(values)):
+        out[i] = values[i]
+        away = abs(values[i] - middles[i])
+        if away > CLIP * scale:
+            # An infinite slope at a scale of 0 would be 0 * inf: compare without dividing.
+            kept = max(FAR * scale, CLIP * scale - SLOPE * (away - CLIP * scale))
+            out[i] = middles[i] + math.copysign(kept, values[i] - middles[i])
+
+
+@compiled
+def clipped_share(values: Floats, y: Floats, scale: float) -> float:
+    """Share of values that were clipped, those moved all the way counted as ``FAR_WEIGHT``."""
+    share = 0.0
+    for i in range(len(values)):
+        moved = abs(y[i] - values[i])
+        if moved > 0.0:
+            share += FAR_WEIGHT if moved > FAR_OUT * scale else 1.0
+    return share / len(values)
+
+
+@compiled
+def set_sums(values: Floats, start: int, sums: Floats) -> None:
+    """Write the running sums of values and of value times index into sums[:, start + 1 :]."""
+    for i in range(start, len(values)):
+        sums[0, i + 1] = sums[0, i] + values[i]
+        sums[1, i + 1] = sums[1, i] + i * values[i]
 
 
 @compiled
@@ -174,6 +216,12 @@ def mean_factor(phi: float, k: float) -> float:
     if phi == 0.0:
         return 1.0
     return (1.0 + phi) / (1.0 - phi) - 2.0 * phi * (1.0 - math.pow(phi, k)) / (k * (1.0 - phi) ** 2)
+
+
+@compiled
+def split_factor(phi: float, k: float, m: float) -> float:
+    """The same of the difference between means of k and of m values."""
+    return (mean_factor(phi, k) / k + mean_factor(phi, m) / m) / (1.0 / k + 1.0 / m)
 
 
 @compiled

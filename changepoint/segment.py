@@ -6,11 +6,11 @@ import math
 
 import numpy as np
 
+from changepoint.inner import Inner
 from changepoint.jit import compiled
+from changepoint.memo import Memo, stretch
 from changepoint.scan import (
     CLIP,
-    FAR_OUT,
-    FAR_WEIGHT,
     HALF_WINDOW,
     MAX_PHI,
     PHI_MARGIN,
@@ -20,12 +20,10 @@ from changepoint.scan import (
     SPARE_SHARE,
     SPARE_SLOPE,
     best_gain,
-    clipped,
     evidence,
     line_gain,
-    mean_factor,
-    rough_scale,
     spare_gain,
+    split_factor,
 )
 from changepoint.series import Floats, Ints
 
@@ -41,40 +39,6 @@ TIE = 1.0 - 1e-9
 
 BUMP_MARGIN = 14.0
 """And at least this much more than any other, which matters where the budget is generous."""
-
-SHORTEST = 12
-"""Values of the shortest inner interval; the next lengths are larger by the square root of 2."""
-
-
-@compiled
-def intervals(total: Floats, least: int) -> tuple[Ints, Ints, Ints, Floats]:
-    """Inner intervals that overlap by half, with the best split of each: start, stop, at, gain.
-
-    Seeded intervals (Kovacs, Li, Buhlmann, Munk, Biometrika 110, 2023): of every length there
-    are enough that each change is in the middle half of one. Their number is linear in n.
-    """
-    n = len(total) - 1
-    count = 0
-    length = float(SHORTEST)
-    while length < n:
-        count += int((n - length) / (length / 2.0)) + 2
-        length *= math.sqrt(2.0)
-    starts = np.empty(count, np.int64)
-    stops = np.empty(count, np.int64)
-    places = np.empty(count, np.int64)
-    gains = np.empty(count)
-    size = 0
-    length = float(SHORTEST)
-    while length < n:
-        steps = math.ceil((n - length) / (length / 2.0))
-        for i in range(steps + 1):
-            start = int(i * (n - length) / max(steps, 1))
-            stop = min(math.ceil(start + length), n)
-            gain, at = best_gain(total, start, stop, least)
-            starts[size], stops[size], places[size], gains[size] = start, stop, at, gain
-            size += 1
-        length *= math.sqrt(2.0)
-    return starts[:size], stops[:size], places[:size], gains[:size]
 
 
 @compiled
@@ -96,7 +60,7 @@ def strength(
     left = (sums[0, tau] - sums[0, start]) / k
     right = (sums[0, stop] - sums[0, tau]) / m
     gain = (left - right) ** 2 * k * m / (k + m)
-    factor = (mean_factor(phi, k) / k + mean_factor(phi, m) / m) / (1.0 / k + 1.0 / m)
+    factor = split_factor(phi, k, m)
     found = evidence(gain, rest, degrees, factor)
     line = line_gain(sums[0], sums[1], start, stop)
     if line >= gain or evidence(gain - line, rest, degrees, factor) < RAMP_MARGIN:
@@ -121,7 +85,7 @@ def _across(values: Floats, tau: int) -> tuple[float, float]:
 
 
 @compiled
-def _phi(one: float, two: float, n: int, changes: int) -> float:
+def _corrected_phi(one: float, two: float, n: int, changes: int) -> float:
     """Autocorrelation that counts, from the sums of squared differences at lag 1 and 2.
 
     For an autoregression of order one the mean squares are as 1 to 1 + phi, whatever the level.
@@ -135,180 +99,104 @@ def _phi(one: float, two: float, n: int, changes: int) -> float:
 
 
 @compiled
-def prepared(
-    values: Floats, floor: float, leeway: float
-) -> tuple[Floats, Floats, float, float, float, float]:
-    """Clipped and centred values (n,), their running sums (2, n + 1), and four numbers.
-
-    Those are the squared error, the sums of squared differences at lag 1 and 2, and the share of
-    values that were clipped, those moved all the way counted as ``FAR_WEIGHT``.
-    """
-    n = len(values)
-    scale = max(rough_scale(values), floor) * leeway
-    y = clipped(values, scale)
-    share = 0.0
-    for i in range(n):
-        moved = abs(y[i] - values[i])
-        if moved > 0.0:
-            share += FAR_WEIGHT if moved > FAR_OUT * scale else 1.0
-    share /= n
-    y = y - np.mean(y)
-    sums = np.zeros((2, n + 1))
-    rest = 0.0
-    one = 0.0
-    two = 0.0
-    for i in range(n):
-        sums[0, i + 1] = sums[0, i] + y[i]
-        sums[1, i + 1] = sums[1, i] + i * y[i]
-        rest += y[i] * y[i]
-        if i >= 1:
-            one += (y[i] - y[i - 1]) ** 2
-        if i >= 2:
-            two += (y[i] - y[i - 2]) ** 2
-    return y, sums, rest, one, two, share
-
-
-@compiled
-def first_split(values: Floats, floor: float, least: int, leeway: float) -> tuple[float, int]:
-    """Strength and place of the best split of a whole series: what ``search`` starts with.
-
-    An unchanged series raises an alarm if this strength reaches the limit: the calibration
-    simulates it.
-    """
-    n = len(values)
-    y, sums, rest, one, two, share = prepared(values, floor, leeway)
-    gain, at = best_gain(sums[0], 0, n, least)
-    if gain <= 0.0:
-        return 0.0, -1
-    d1, d2 = _across(y, at)
-    degrees = float(n - 2)
-    left_over = max(rest - gain, degrees * floor * floor)
-    noise = (left_over, degrees, _phi(one - d1, two - d2, n, 1), share)
-    return strength(y, sums, (0, at, n), noise), at
-
-
-@compiled
 def _best_segment(
-    y: Floats,
-    sums: Floats,
-    edges: Ints,
-    splits: tuple[Floats, Ints],
-    sizes: tuple[float, float, float, float, float],
-    limit: float,
+    y: Floats, sums: Floats, edges: Ints, parts: Floats, sizes: tuple[float, float], limit: float
 ) -> tuple[int, int]:
     """The segment whose best split passes, largest gain first, and the split; (-1, -1) if none.
 
-    edges: (segments + 1,). splits: gain and place of the best split of each segment. sizes: squared
-    error, sums of squared differences at lag 1 and 2, share of clipped values,
-    smallest variance there can be.
+    edges: (segments + 1,). parts: (segments, 5), what ``stretch`` says of each. sizes: share of
+    clipped values, smallest variance there can be.
     """
-    gains, places = splits
-    rest, one, two, share, smallest = sizes
+    share, smallest = sizes
     n = len(y)
     changes = len(edges) - 1
     degrees = float(n - changes - 1)
-    for s in np.argsort(-gains):
-        left_over = max(rest - gains[s], degrees * smallest)
-        if gains[s] <= 0.0 or evidence(gains[s], left_over, degrees, 1.0) < limit:
+    rest, one, two = np.sum(parts[:, 2]), np.sum(parts[:, 3]), np.sum(parts[:, 4])
+    for s in np.argsort(-parts[:, 0]):
+        gain, at = parts[s, 0], int(parts[s, 1])
+        left_over = max(rest - gain, degrees * smallest)
+        if gain <= 0.0 or evidence(gain, left_over, degrees, 1.0) < limit:
             break
-        d1, d2 = _across(y, places[s])
-        noise = (left_over, degrees, _phi(one - d1, two - d2, n, changes), share)
-        if strength(y, sums, (edges[s], places[s], edges[s + 1]), noise) >= limit:
-            return s, places[s]
+        d1, d2 = _across(y, at)
+        noise = (left_over, degrees, _corrected_phi(one - d1, two - d2, n, changes), share)
+        if strength(y, sums, (edges[s], at, edges[s + 1]), noise) >= limit:
+            return s, at
     return -1, -1
 
 
 @compiled
-def _best_inner(
+def inner_limit(limit: float) -> float:
+    """The strength that the split of an inner interval needs."""
+    return max(BUMP * limit, limit + BUMP_MARGIN)
+
+
+@compiled
+def best_inner(
     y: Floats,
     sums: Floats,
     edges: Ints,
-    inner: tuple[Ints, Ints, Ints, Floats],
-    sizes: tuple[float, float, float, float, float],
+    parts: Floats,
+    inner: Inner,
+    sizes: tuple[float, float],
     limit: float,
 ) -> tuple[int, int]:
     """The same for the inner intervals that lie in one segment; returns that segment."""
     starts, stops, places, gains = inner
-    rest, one, two, share, smallest = sizes
+    share, smallest = sizes
     n = len(y)
     changes = len(edges) - 1
     degrees = float(n - changes - 1)
     if degrees < 1.0:
         return -1, -1
+    rest, one, two = np.sum(parts[:, 2]), np.sum(parts[:, 3]), np.sum(parts[:, 4])
     # The gain that would just do, were there no correction: few intervals have it.
     odds = math.expm1(min(limit / (degrees - 0.5), LARGEST_EXPONENT))
     enough = np.flatnonzero(gains * (1.0 + odds) >= odds * rest * TIE)
-    for i in enough[np.argsort(-gains[enough])]:
+    for i in enough[np.argsort(-gains[enough], kind="mergesort")]:
         s = np.searchsorted(edges, starts[i], side="right") - 1
         if gains[i] <= 0.0 or edges[s + 1] < stops[i]:
             continue
         left_over = max(rest - gains[i], degrees * smallest)
         d1, d2 = _across(y, places[i])
-        noise = (left_over, degrees, _phi(one - d1, two - d2, n, changes), share)
+        noise = (left_over, degrees, _corrected_phi(one - d1, two - d2, n, changes), share)
         if strength(y, sums, (starts[i], places[i], stops[i]), noise) >= limit:
             return s, places[i]
     return -1, -1
 
 
 @compiled
-def _squares(y: Floats, sums: Floats, edges: Ints) -> tuple[float, float, float]:
-    """Squared error around the levels of segments, and squared differences inside them."""
-    rest = 0.0
-    one = 0.0
-    two = 0.0
+def parts_of(y: Floats, sums: Floats, edges: Ints, least: int, memo: Memo) -> Floats:
+    """What ``stretch`` says of each segment, (segments, 5)."""
+    parts = np.empty((len(edges) - 1, 5))
     for s in range(len(edges) - 1):
-        mean = (sums[0, edges[s + 1]] - sums[0, edges[s]]) / (edges[s + 1] - edges[s])
-        for i in range(edges[s], edges[s + 1]):
-            rest += (y[i] - mean) ** 2
-            if i >= edges[s] + 1:
-                one += (y[i] - y[i - 1]) ** 2
-            if i >= edges[s] + 2:
-                two += (y[i] - y[i - 2]) ** 2
-    return rest, one, two
+        gain, at, rest, one, two = stretch(y, sums, edges[s], edges[s + 1], least, memo)
+        parts[s] = np.array([gain, float(at), rest, one, two])
+    return parts
 
 
 @compiled
 def _greedy(
     y: Floats,
     sums: Floats,
-    sizes: tuple[float, float, float, float, float],
+    sizes: tuple[float, float],
     limit: float,
     least: int,
+    memo: Memo,
+    inner: Inner,
 ) -> Ints:
     """Edges (segments + 1,) of a binary segmentation, the strongest split first."""
-    rest, one, two, share, smallest = sizes
-    n = len(y)
-    edges = np.array([0, n])
-    gain, at = best_gain(sums[0], 0, n, least)
-    gains = np.array([gain])
-    places = np.array([at])
-    none = np.empty(0, np.int64)
-    inner = (none, none, none, np.empty(0))
-    needed = max(BUMP * limit, limit + BUMP_MARGIN)
-    seeded = False
+    edges = np.array([0, len(y)])
+    parts = parts_of(y, sums, edges, least, memo)
+    needed = inner_limit(limit)
     while True:
-        now = (rest, one, two, share, smallest)
-        s, at = _best_segment(y, sums, edges, (gains, places), now, limit)
-        if s < 0 and not seeded:
-            inner = intervals(sums[0], least)
-            seeded = True
+        s, at = _best_segment(y, sums, edges, parts, sizes, limit)
         if s < 0:
-            s, at = _best_inner(y, sums, edges, inner, now, needed)
+            s, at = best_inner(y, sums, edges, parts, inner, sizes, needed)
         if s < 0:
             return edges
-        k = float(at - edges[s])
-        m = float(edges[s + 1] - at)
-        left = (sums[0, at] - sums[0, edges[s]]) / k
-        right = (sums[0, edges[s + 1]] - sums[0, at]) / m
-        rest = max(rest - (left - right) ** 2 * k * m / (k + m), 0.0)
-        d1, d2 = _across(y, at)
-        one = max(one - d1, 0.0)
-        two = max(two - d2, 0.0)
+        halves = parts_of(y, sums, np.array([edges[s], at, edges[s + 1]]), least, memo)
         edges = np.concatenate((edges[: s + 1], np.array([at]), edges[s + 1 :]))
-        gains = np.concatenate((gains[: s + 1], gains[s:]))
-        places = np.concatenate((places[: s + 1], places[s:]))
-        for i in range(s, s + 2):
-            gains[i], places[i] = best_gain(sums[0], edges[i], edges[i + 1], least)
+        parts = np.concatenate((parts[:s], halves, parts[s + 1 :]))
 
 
 @compiled
@@ -338,31 +226,63 @@ def _relocated(values: Floats, edges: Ints, reach: float, least: int) -> Ints:
 
 @compiled
 def search(
-    values: Floats, limit: float, floor: float, least: int, leeway: float
+    values: Floats,
+    y: Floats,
+    sums: Floats,
+    scale: float,
+    limit: float,
+    sizes: tuple[float, float],
+    least: int,
+    memo: Memo,
+    inner: Inner,
 ) -> tuple[Ints, Floats]:
     """The changes of a series of single values: places and strengths.
 
-    values: (n,), n >= 2. limit: least strength of a change. floor: smallest deviation there can
-    be. least: values of a side. leeway: factor of what a value may stick out by. Greedy from the
-    strongest split, as a binary segmentation, then every change is moved to its best place between
-    its neighbours and has to pass there once more, the weakest leaving first.
+    values, y: (n,), n >= 2, as measured and clipped. sums: running sums of y. scale: robust
+    deviation of the values. limit: least strength of a change. sizes: share of clipped values,
+    smallest variance there can be. least: values of a side. Greedy from the strongest split, as a
+    binary segmentation, then every change is moved to its best place between its neighbours and
+    has to pass there once more, the weakest leaving first.
     """
-    n = len(values)
-    y, sums, rest, one, two, share = prepared(values, floor, leeway)
-    smallest = floor * floor
-    edges = _greedy(y, sums, (rest, one, two, share, smallest), limit, least)
+    edges = _greedy(y, sums, sizes, limit, least, memo, inner)
     while True:
         changes = len(edges) - 2
         for i in range(1, changes + 1):
-            edges[i] = best_gain(sums[0], edges[i - 1], edges[i + 1], least)[1]
-        rest, one, two = _squares(y, sums, edges)
-        degrees = max(float(n - changes - 1), 1.0)
-        noise = (max(rest, degrees * smallest), degrees, _phi(one, two, n, changes), share)
-        strengths = np.empty(changes)
-        for i in range(changes):
-            strengths[i] = strength(y, sums, (edges[i], edges[i + 1], edges[i + 2]), noise)
+            edges[i] = stretch(y, sums, edges[i - 1], edges[i + 1], least, memo)[1]
+        strengths = strengths_of(y, sums, edges, sizes, least, memo, 0.0)
         if changes == 0 or np.min(strengths) >= limit:
-            reach = CLIP * max(rough_scale(values), floor)
-            return _relocated(values, edges, reach, least)[1 : changes + 1].copy(), strengths
+            return _relocated(values, edges, CLIP * scale, least)[1 : changes + 1].copy(), strengths
         weakest = np.argmin(strengths) + 1
         edges = np.concatenate((edges[:weakest], edges[weakest + 1 :]))
+
+
+@compiled
+def strengths_of(
+    y: Floats,
+    sums: Floats,
+    edges: Ints,
+    sizes: tuple[float, float],
+    least: int,
+    memo: Memo,
+    phi: float,
+) -> Floats:
+    """The strength of every change between two neighbours, (changes,).
+
+    sizes: share of clipped values, smallest variance there can be. phi: least autocorrelation.
+    """
+    share, smallest = sizes
+    changes = len(edges) - 2
+    parts = parts_of(y, sums, edges, least, memo)
+    degrees = max(float(len(y) - changes - 1), 1.0)
+    rest = max(np.sum(parts[:, 2]), degrees * smallest)
+    noise = (rest, degrees, max(autocorrelation(parts, len(y)), phi), share)
+    strengths = np.empty(changes)
+    for i in range(changes):
+        strengths[i] = strength(y, sums, (edges[i], edges[i + 1], edges[i + 2]), noise)
+    return strengths
+
+
+@compiled
+def autocorrelation(parts: Floats, n: int) -> float:
+    """The autocorrelation that counts of n values in segments. parts: (segments, 5)."""
+    return _corrected_phi(np.sum(parts[:, 3]), np.sum(parts[:, 4]), n, len(parts) - 1)

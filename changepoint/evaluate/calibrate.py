@@ -11,9 +11,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from changepoint.calibration import LENGTHS
+from changepoint.growing import prepared
 from changepoint.jit import compiled
-from changepoint.scan import LEAST
-from changepoint.segment import first_split
+from changepoint.memo import new_memo, stretch
+from changepoint.scan import LEAST, clipped_share
+from changepoint.segment import strengths_of
 from changepoint.series import Floats, Ints
 
 LIMITS = np.array([8.0, 10.0, 12.0, 14.0, 16.0])
@@ -25,6 +27,17 @@ SPREAD = 1.19
 
 
 @compiled
+def first_split(values: Floats, least: int) -> tuple[float, int]:
+    """Strength and place of the best split of a whole series: what a search starts with."""
+    y, sums, scale = prepared(values, FLOOR, 1.0)
+    memo = new_memo()
+    at = stretch(y, sums, 0, len(y), least, memo)[1]
+    edges = np.array([0, at, len(y)])
+    sizes = (clipped_share(values, y, scale), FLOOR * FLOOR)
+    return strengths_of(y, sums, edges, sizes, least, memo, 0.0)[0], at
+
+
+@compiled
 def prefixes(values: Floats, limits: Floats, least: int) -> tuple[Ints, Ints]:
     """For each limit and prefix length, (limits, n + 1): is there a new alarm, is there one."""
     n = len(values)
@@ -33,7 +46,7 @@ def prefixes(values: Floats, limits: Floats, least: int) -> tuple[Ints, Ints]:
     seen = np.full((len(limits), n + 1), -n)
     sizes = np.zeros(len(limits), np.int64)
     for length in range(SHORTEST, n + 1):
-        strength, at = first_split(values[:length], FLOOR, least, 1.0)
+        strength, at = first_split(values[:length], least)
         for g in range(len(limits)):
             if strength < limits[g]:
                 break

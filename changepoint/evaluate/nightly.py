@@ -17,9 +17,9 @@ from changepoint import calibration
 from changepoint.api import detect
 from changepoint.evaluate.measure import Rate
 from changepoint.evaluate.simulate import Ladder, Noise, draw
+from changepoint.growing import changes
 from changepoint.jit import compiled
 from changepoint.scan import LEAST
-from changepoint.segment import search
 from changepoint.series import RESOLUTION, Floats, Ints
 
 MARGIN = 5
@@ -97,7 +97,7 @@ def _searched(values: Floats, limits: Floats, first: int) -> int:
     seen = np.full(len(values) + 1, -len(values))
     size = 0
     for night in range(first, len(values) + 1):
-        for at in search(values[:night], limits[night], RESOLUTION, LEAST, 1.0)[0]:
+        for at in changes(values[:night], limits[night], RESOLUTION, LEAST, 1.0)[0]:
             if size < len(seen) and np.all(np.abs(seen[:size] - at) > MARGIN):
                 seen[size] = at
                 size += 1
