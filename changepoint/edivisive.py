@@ -21,6 +21,7 @@ from changepoint import energy
 from changepoint.method import Found, Outcome, Request
 from changepoint.noise import clip_replicates, quantum
 from changepoint.position_test import Replicates, Split, best_split, is_replicated
+from changepoint.seed import own_seed
 from changepoint.series import RESOLUTION, Floats, Ints, Series
 
 NIGHTS_PER_LADDER = 10
@@ -104,7 +105,8 @@ def _split(values: Floats, offsets: Ints, probability: float, seed: int) -> Spli
             return None
     wanted = int(np.ceil(EXCEEDING / limit)) - 1
     permutations = min(max(wanted, MIN_PERMUTATIONS), MAX_PERMUTATIONS)
-    pvalue = energy.permutation_pvalue(values, offsets, observed, permutations, limit, seed)
+    own = own_seed(seed, values)
+    pvalue = energy.permutation_pvalue(values, offsets, observed, permutations, limit, own)
     if pvalue > limit:
         return None
     if split is None:

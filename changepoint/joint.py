@@ -19,14 +19,13 @@ itself ranked among those of the shuffles (Westfall and Young 1993), which pays 
 
 from __future__ import annotations
 
-from zlib import crc32
-
 import numpy as np
 from scipy.special import ndtri
 from scipy.stats import rankdata
 
 from changepoint.energy import MIN_VALUES, TIE
 from changepoint.jit import compiled
+from changepoint.seed import own_seed
 from changepoint.series import Floats, Ints
 
 FIRST_LOOK = 199
@@ -138,11 +137,7 @@ def split(score: Floats, offsets: Ints, shuffles: int, seed: int) -> tuple[float
     if apart_at == 0 or apart <= 0.0:
         return 1.0, 0, False
     observed = np.array([together, apart])
-    # Shuffles of its own for every group: with the same ones for all, the few that decide a small
-    # p-value would be off in the same direction everywhere. Ranks, not scores, whose last digits
-    # depend on the machine.
-    order = np.argsort(score, axis=0, kind="stable").astype("<i8")
-    seed ^= crc32(order.tobytes())
+    seed = own_seed(seed, score)
     first, _ = _smallest_rank(observed, shuffled_maxima(score, offsets, FIRST_LOOK, seed))
     if first > HOPELESS:
         return first, apart_at, False
