@@ -1,6 +1,7 @@
 """Change point detection for performance series: short, noisy, replicated, robust.
 
-:func:`detect` searches a series and :func:`pooled` series that were measured together;
+:func:`detect` searches a series, :class:`Stream` one that grows, :func:`detect_many` many of
+them and :func:`pooled` series that were measured together;
 :func:`compare` and :class:`Sequential` compare two samples; :func:`budget` turns wrong issues a
 month into a threshold. What they return is immutable and survives a JSON round trip.
 The package knows nothing of the pipeline that uses it. The methods are written up, with their
@@ -10,10 +11,12 @@ calibration and measured error rates, in ``docs/statistics.md`` and ``docs/compa
 from changepoint.api import detect, methods
 from changepoint.budget import budget
 from changepoint.compare import Comparison, Sample, compare
+from changepoint.many import detect_many
 from changepoint.model import ChangePoint, Detection, Direction, Level, Noise, Position, Segment
 from changepoint.pooled import pooled
 from changepoint.pooled_model import Member, Pooled, SharedChange
 from changepoint.sequential import Decision, Sequential
+from changepoint.stream import Stream
 from changepoint.verdict import Better, Verdict
 
 __all__ = [
@@ -32,10 +35,12 @@ __all__ = [
     "Segment",
     "Sequential",
     "SharedChange",
+    "Stream",
     "Verdict",
     "budget",
     "compare",
     "detect",
+    "detect_many",
     "methods",
     "pooled",
 ]

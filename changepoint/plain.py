@@ -1,9 +1,11 @@
-"""The JSON form of numbers that may be infinite: JSON has no infinity, so it is a string."""
+"""What JSON can hold: no infinity, which becomes a string, and no types of numpy's."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
+
+import numpy as np
 
 
 def plain(node: Any) -> Any:
@@ -18,3 +20,8 @@ def plain(node: Any) -> Any:
     if isinstance(node, float) and math.isinf(node):
         return "inf" if node > 0 else "-inf"
     return node
+
+
+def own(scalar: Any) -> Any:
+    """A number or a string of numpy's as one of Python's; anything else as it is."""
+    return scalar.item() if isinstance(scalar, np.generic) else scalar

@@ -1,0 +1,190 @@
+"""A series that grows by a value at a time: what a full run over the same values would find."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any, Protocol, Self, Unpack
+
+import numpy as np
+
+from changepoint.api import detect
+from changepoint.model import ChangePoint, Detection, Position
+from changepoint.options import Options, checked
+from changepoint.plain import own
+from changepoint.series import LARGEST, Floats, Positions, read
+
+VERSION = 1
+"""Of the form in which a stream is written down."""
+
+ROOM = 64
+"""Values there is room for at first; the room doubles when it is used up."""
+
+PLAIN = (type(None), int, str)
+"""Types of labels that need no check of their own."""
+
+
+class Incremental(Protocol):
+    """A search of one stream, which may keep what it learns from one call to the next."""
+
+    def __call__(self, values: Floats, *, positions: Sequence[Position] | None = None) -> Detection:
+        """What ``detect`` finds in ``values``, of which those of the last call are the beginning.
+
+        values, positions: what ``detect`` takes, already checked; the caller's, so not to be kept.
+        """
+
+
+def incremental(options: Mapping[str, Any]) -> Incremental:
+    """The search of a new stream. Every method searches all of it again."""
+    return partial(detect, **options)
+
+
+class Stream:
+    """A series to which values are appended, and what :func:`changepoint.detect` finds in it.
+
+    After any number of appends :meth:`detection` equals ``detect`` of the same values with the same
+    options, for every method. Appending is cheap; the search waits until somebody asks. What is
+    found is kept until the next append. A stream can be pickled, copied and written as JSON; the
+    copy goes on like the original.
+
+    Takes the options of ``detect`` and raises its ValueError.
+    """
+
+    def __init__(self, **options: Unpack[Options]) -> None:
+        self._options = checked(options)
+        self._incremental = incremental(self._options)
+        self._room = np.empty(ROOM)
+        self._count = 0
+        self._positions: list[Position] | None = None
+        self._detection: Detection | None = None
+
+    def append(self, value: float | None, position: Position | None = None) -> None:
+        """Add the next value.
+
+        Args:
+            value: None and nan are missing.
+            position: label of its position, not below that of the value before; the same is a
+                replicate. Given for every value of the stream or for none.
+
+        Raises:
+            ValueError: the value or the position is malformed. One sentence; the stream is
+                unchanged.
+        """
+        if type(value) is float and abs(value) <= LARGEST and type(position) in PLAIN:
+            # Nothing to check but where it goes: the common case, ten times as fast.
+            self._take([value], None if position is None else [position])
+        else:
+            self.extend((value,), None if position is None else (position,))
+
+    def extend(
+        self, values: Sequence[float | None] | Floats, positions: Positions | None = None
+    ) -> None:
+        """Add several values, or none of them if one is refused.
+
+        Args:
+            values: as in ``detect``, to follow those appended so far.
+            positions: as in ``detect``, of these values.
+
+        Raises:
+            ValueError: as ``append``; an index counts from the first of these values.
+        """
+        block = read(values, positions)
+        if block.length:
+            numbers = np.full(block.length, math.nan)
+            numbers[block.indices] = block.measured
+            self._take(numbers, None if positions is None else [own(p) for p in positions])
+
+    def detection(self) -> Detection:
+        """What ``detect`` finds in all values so far."""
+        if self._detection is None:
+            self._detection = self._incremental(self._values, positions=self._positions)
+        return self._detection
+
+    @property
+    def changes(self) -> tuple[ChangePoint, ...]:
+        """The changes of :meth:`detection`."""
+        return self.detection().changes
+
+    def __len__(self) -> int:
+        """How many values were appended, missing ones included."""
+        return self._count
+
+    @property
+    def _values(self) -> Floats:
+        return self._room[: self._count]
+
+    def _take(self, values: Sequence[float] | Floats, labels: list[Position] | None) -> None:
+        """Append values and labels that were checked, if they continue those of the stream."""
+        if self._count:
+            _check_junction(self._positions, labels)
+        stop = self._count + len(values)
+        if stop > len(self._room):
+            room = np.empty(max(stop, 2 * len(self._room)))
+            room[: self._count] = self._values
+            self._room = room
+        self._room[self._count : stop] = values
+        if self._positions is None:
+            self._positions = labels
+        elif labels is not None:
+            self._positions += labels
+        self._count = stop
+        self._detection = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The whole state as a tree of plain dicts, lists, strings and finite numbers."""
+        return {
+            "version": VERSION,
+            "options": dict(self._options),
+            "values": [None if math.isnan(value) else value for value in self._values.tolist()],
+            "positions": None if self._positions is None else list(self._positions),
+        }
+
+    @classmethod
+    def from_dict(cls, tree: Mapping[str, Any]) -> Self:
+        """The inverse of :meth:`to_dict`.
+
+        Raises:
+            ValueError: something is missing or odd, or the version is unknown. One sentence.
+        """
+        try:
+            version = tree["version"]
+            if version == VERSION:
+                stream = cls(**tree["options"])
+                stream.extend(tree["values"], tree["positions"])
+                return stream
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
+            raise ValueError(f"not the state of a stream: {error!r}") from error
+        raise ValueError(
+            f"the state of a stream is of version {version!r}, and only {VERSION} can be read here"
+        )
+
+    def to_json(self) -> str:
+        """:meth:`to_dict` as standard JSON text. Every float comes back as it was."""
+        return json.dumps(self.to_dict(), allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """The inverse of :meth:`to_json`. Raises ValueError as :meth:`from_dict` does."""
+        try:
+            tree = json.loads(text)
+        except ValueError as error:
+            raise ValueError(f"not the state of a stream: {error}") from error
+        return cls.from_dict(tree)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self).from_dict, (self.to_dict(),)
+
+
+def _check_junction(former: list[Position] | None, latter: list[Position] | None) -> None:
+    """Refuse labels that do not continue the former ones, each being right on its own."""
+    if (former is None) != (latter is None):
+        raise ValueError("positions must be given for every value of a stream or for none")
+    if former is None or latter is None:
+        return
+    last, first = former[-1], latter[0]
+    if isinstance(last, str) != isinstance(first, str):
+        raise ValueError("positions must be all numbers or all strings")
+    if first < last:  # type: ignore[operator] # both are of one kind, as just checked
+        raise ValueError(f"positions must be sorted, but {first!r} follows {last!r}")
