@@ -12,6 +12,7 @@ from changepoint.evaluate import nightly
 from changepoint.evaluate.calibrate import calibration_table
 from changepoint.evaluate.measure import alarms, recall
 from changepoint.evaluate.simulate import NOISES, Ladder
+from changepoint.evaluate.spreads import spread_table
 
 UNCHANGED = (
     Ladder(2, 3),
@@ -114,6 +115,7 @@ TABLES: Mapping[str, Callable[[int, int], Iterator[str]]] = MappingProxyType(
         "steps": steps_table,
         "recall": recall_table,
         "calibrate": calibration_table,
+        "spreads": spread_table,
     }
 )
 

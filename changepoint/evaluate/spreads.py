@@ -1,0 +1,183 @@
+"""Changes of spread, simulated: alarms, what steps of level are taken for, recall and delay.
+
+Changes of level are searched first, as a user's night does, and handed on.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+
+import numpy as np
+
+from changepoint.api import detect
+from changepoint.evaluate import nightly
+from changepoint.evaluate.measure import Rate
+from changepoint.evaluate.simulate import LEVEL, NOISES, Ladder, Noise, draw
+from changepoint.series import Floats, Ints, read
+from changepoint.spread import SpreadChange, find
+
+LEVELS = "robust"
+"""The method whose changes of level the series are cut at."""
+
+NEAR = 10
+"""Positions between a change of spread and the truth that count as found."""
+
+LONGEST_DELAY = 40
+KINDS = ("gauss", "t3", "bimodal", "spikes", "quantised", "coarse", "AR(.5)", "drift")
+RATIOS = (1.5, 2.0, 3.0, 5.0)
+STEPS = (0.03, 0.05, 0.1, 0.5, -0.3)
+SHAPES = (Ladder(100, 1), Ladder(200, 1), Ladder(30, 3))
+LADDERS = (Ladder(5, 3), Ladder(10, 3), Ladder(14, 3), Ladder(5, 5), Ladder(10, 5), Ladder(20, 5))
+
+
+def flicker(random: np.random.Generator, ladder: Ladder) -> Floats:
+    """A constant of which one value in thirty is a quantum higher."""
+    high = random.random((ladder.positions, ladder.replicates)) < 1.0 / 30.0
+    return high.astype(np.float64)
+
+
+UNCHANGED: Mapping[str, Noise] = MappingProxyType(
+    {**{name: NOISES[name] for name in KINDS}, "flicker": flicker}
+)
+
+
+def louder(
+    noise: Noise, ladder: Ladder, random: np.random.Generator, ratio: float, at: int
+) -> Floats:
+    """Values (positions * replicates,) with ``ratio`` times the noise from position ``at`` on."""
+    deviations = nightly.SIGMA * noise(random, ladder)
+    deviations[at:] *= ratio
+    return (LEVEL + deviations).ravel()
+
+
+def changes(values: Floats, labels: Ints, budget: float = 0.5) -> tuple[SpreadChange, ...]:
+    """Changes of spread between the changes of level that the default budget finds."""
+    positions = None if len(labels) == labels[-1] + 1 else labels
+    levels = detect(values, positions=positions, alarms_per_1000=budget, method=LEVELS)
+    series = read(values, positions)
+    return find(series, [int(change.position) for change in levels.changes], budget)
+
+
+def places(values: Floats, labels: Ints) -> list[int]:
+    """The positions of the changes of spread at the default budget."""
+    return [change.at for change in changes(values, labels)]
+
+
+def at_steps(noise: Noise, step: float, trials: int, seed: int) -> tuple[Rate, Rate]:
+    """Series in which a step of level becomes an alert of spread, before it is found and after.
+
+    The step is after 100 nights; the nights from the 96th to the 145th are searched.
+    """
+    random = np.random.default_rng(seed)
+    early = late = 0
+    for _ in range(trials):
+        values = draw(noise, Ladder(145, 1), random, sigma=nightly.SIGMA, step=step, at=100)
+        before = after = False
+        for night in range(96, 146):
+            levels = [c.index for c in detect(values[:night], method=LEVELS).changes]
+            known = any(abs(at - 100) <= nightly.MARGIN for at in levels)
+            alert = bool(find(read(values[:night], None), levels, 0.5))
+            before, after = before or (alert and not known), after or (alert and known)
+        early += before
+        late += after
+    return Rate(early, trials), Rate(late, trials)
+
+
+def recall(
+    noise: Noise, ladder: Ladder, ratio: float, trials: int, seed: int
+) -> tuple[Rate, Rate, Rate]:
+    """A change in the middle: found within ``NEAR``, and the truth in both intervals of those."""
+    random = np.random.default_rng(seed)
+    at = ladder.positions // 2
+    near = min(NEAR, max(ladder.positions // 10, 1))
+    found = position = size = 0
+    for _ in range(trials):
+        got = changes(louder(noise, ladder, random, ratio, at), ladder.labels())
+        best = min(got, key=lambda change: abs(change.at - at), default=None)
+        if best is not None and abs(best.at - at) <= near:
+            found += 1
+            position += best.first <= at <= best.last
+            size += best.ratio_interval[0] <= ratio <= best.ratio_interval[1]
+    return Rate(found, trials), Rate(position, max(found, 1)), Rate(size, max(found, 1))
+
+
+def delays(ladder: Ladder, ratio: float, trials: int, seed: int) -> tuple[float, float]:
+    """Median and 90 % quantile of the nights to a change of normal noise, 40 before the end.
+
+    Infinite if those do not suffice.
+    """
+    random = np.random.default_rng(seed)
+    at = ladder.positions - LONGEST_DELAY
+    labels = ladder.labels()
+    taken: list[float] = []
+    for _ in range(trials):
+        values = louder(NOISES["gauss"], ladder, random, ratio, at)
+        ends = (((at + night) * ladder.replicates, night) for night in range(1, LONGEST_DELAY + 1))
+        found = (
+            night
+            for end, night in ends
+            if any(abs(place - at) <= NEAR for place in places(values[:end], labels[:end]))
+        )
+        taken.append(next(found, math.inf))
+    median, late = np.quantile(taken, [0.5, 0.9], method="higher")
+    return float(median), float(late)
+
+
+def spread_table(trials: int, seed: int) -> Iterator[str]:
+    """Five tables: nightly alarms, alerts at steps, recall, delay, ladders."""
+    yield "| noise | new alarms of spread per 1000 nights | nights |"
+    yield "| --- | --- | --- |"
+    for name, noise in UNCHANGED.items():
+        got = nightly.alarms(places, noise, 200, trials, seed)
+        yield f"| {name} | {got.rate:.3f} ({got.low:.3f}-{got.high:.3f}) | {got.nights} |"
+    yield ""
+    yield "| noise | step | alert of spread before the step is found | after |"
+    yield "| --- | --- | --- | --- |"
+    for name in ("gauss", "t3", "bimodal", "spikes", "AR(.5)"):
+        for step in STEPS:
+            early, late = at_steps(NOISES[name], step, trials, seed)
+            yield f"| {name} | {step:.0%} | {early} | {late} |"
+    yield ""
+    yield "| noise | series | ratio | found | position | size |"
+    yield "| --- | --- | --- | --- | --- | --- |"
+    for name in ("gauss", "t3", "spikes"):
+        for ladder in SHAPES:
+            for ratio in RATIOS:
+                row = " | ".join(map(str, recall(NOISES[name], ladder, ratio, trials, seed)))
+                yield f"| {name} | {ladder} | {ratio:g} | {row} |"
+    yield ""
+    yield "| series | ratio | delay, median/p90 |"
+    yield "| --- | --- | --- |"
+    for ladder in (Ladder(140, 1), Ladder(70, 3)):
+        for ratio in RATIOS[1:]:
+            median, late_ = delays(ladder, ratio, trials, seed)
+            yield f"| {ladder} | {ratio:g} | {median:g}/{late_:g} |"
+    yield ""
+    yield from _ladder_rows(trials, seed)
+
+
+def _ladder_rows(trials: int, seed: int) -> Iterator[str]:
+    """Alarms of unchanged ladders of all kinds, and recall of normal ones."""
+    names = ("gauss", "t3", "bimodal", "spikes", "quantised", "position 1")
+    ratios = (3.0, 5.0, 10.0)
+    yield "| ladder | " + " | ".join([*names, *(f"{ratio:g} found" for ratio in ratios)]) + " |"
+    yield "| --- |" + " --- |" * (len(names) + len(ratios))
+    for ladder in LADDERS:
+        labels = ladder.labels()
+        row = []
+        for name in names:
+            random = np.random.default_rng(seed)
+            drawn = (draw(NOISES[name], ladder, random, sigma=nightly.SIGMA) for _ in range(trials))
+            hits = sum(bool(find(read(values, labels), [], 0.5)) for values in drawn)
+            row.append(str(Rate(hits, trials)))
+        for ratio in ratios:
+            random = np.random.default_rng(seed)
+            at = ladder.positions // 2
+            hits = 0
+            for _ in range(trials):
+                values = louder(NOISES["gauss"], ladder, random, ratio, at)
+                hits += any(abs(c.at - at) <= 1 for c in find(read(values, labels), [], 0.5))
+            row.append(str(Rate(hits, trials)))
+        yield f"| {ladder} | " + " | ".join(row) + " |"

@@ -1,0 +1,339 @@
+"""Changes of spread: where the noise of a series becomes larger or smaller.
+
+The loudness of a position is a normal score of how far its value is from its neighbours or, with
+replicates, how far they are from each other (loudness.py). The search for changes of level
+is run on it. docs/spread.md has the calibration, the error rates and the weak points.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtr
+
+from changepoint import calibration
+from changepoint.edivisive import NIGHTS_PER_LADDER
+from changepoint.effect import LOCATION_DROP
+from changepoint.jit import compiled
+from changepoint.loudness import (
+    innovations,
+    mean_deviation,
+    neighbour_medians,
+    replicate_deviations,
+    scores,
+    settled,
+)
+from changepoint.position_test import is_replicated
+from changepoint.robust import LADDER, position_values
+from changepoint.scan import evidence
+from changepoint.segment import search
+from changepoint.series import RESOLUTION, Floats, Ints, Series
+
+SHARE = 0.1
+"""Of the budget of alarms, what changes of spread may spend: so little that what is left for
+levels finds the same steps."""
+
+SKEW = 1.06
+"""How much stronger than a change of level one of spread has to be for the same rate of alarms:
+scores have a longer tail above than normal values."""
+
+SMALLEST_RATIO = 1.5
+"""The larger spread over the smaller from which on a change is reported: a series of 200 can
+hardly show less, and less is not worth somebody's morning."""
+
+LEAST = 6
+"""Positions of a side without replicates; fewer are spikes."""
+
+LEAST_REPLICATED = 3
+"""Positions of a side of a long replicated series; fewer are a bad night."""
+
+LEAST_DEVIATIONS = 4
+"""Deviations of a side of a ladder: two positions of three replicates, or one of five."""
+
+SPARED = 3
+"""Values of the louder side that a change has to be seen without: so many spikes close together
+are no change of spread."""
+
+SPARED_REPLICATED = 1
+"""The same in positions of a replicated series, and in deviations of a ladder."""
+
+SPARE_SHARE = 0.4
+"""Share of the limit that has to be reached without them."""
+
+SINGLE_DEGREES = 10.0
+"""Degrees of freedom that the expectation is worth that positions of a ladder differ no
+more in loudness than their replicates explain."""
+
+UNCLIPPED = 1e6
+"""The leeway at which the search for levels clips nothing: scores have no spikes."""
+
+NORMAL_95 = 1.959963984540054
+"""Two-sided 95 % quantile of the normal distribution."""
+
+
+@dataclass(frozen=True, slots=True)
+class SpreadChange:
+    """A change of spread between the positions ``at - 1`` and ``at`` of a series.
+
+    first, last: outermost positions that may be the true ``at`` at 95 % confidence. ratio: spread
+    after over spread before, infinite if there was none before and 0 if there is none after.
+    ratio_interval: its 95 % confidence interval. pvalue: of the maximised split.
+    """
+
+    at: int
+    first: int
+    last: int
+    ratio: float
+    ratio_interval: tuple[float, float]
+    pvalue: float
+
+
+@dataclass(frozen=True, slots=True)
+class _View:
+    """Deviations (n,) in one unit of measurement, and the loudness (n,) that follows from them."""
+
+    deviations: Floats
+    loudness: Floats
+
+
+def find(series: Series, ats: list[int], alarms_per_1000: float) -> tuple[SpreadChange, ...]:
+    """The changes of spread of a series, in order.
+
+    ats: where its level changes, rising positions. alarms_per_1000: the caller's whole budget, of
+    which ``SHARE`` is spent here. Noise may grow with the level or not: where the level changes, a
+    change of spread has to show both in the unit of the values and relative to their level.
+    """
+    if is_replicated(np.diff(series.offsets)):
+        deviations, starts, levels = _between_replicates(series)
+        if len(deviations) < 2 * LEAST_DEVIATIONS:
+            return ()
+        views = _views(deviations, levels, len(ats) > 0)
+        if len(starts) - 1 <= LADDER:
+            probability = SHARE * NIGHTS_PER_LADDER * alarms_per_1000 / 1000.0
+            return _ladder(views, starts, _measured(series), probability)
+        views = [_averaged(view, starts) for view in views]
+        return _search(
+            views, _measured(series), LEAST_REPLICATED, SPARED_REPLICATED, alarms_per_1000
+        )
+    if series.positions < 2 * LEAST:
+        return ()
+    deviations, levels = _from_neighbours(series, ats)
+    if len(deviations) < 2 * LEAST:
+        return ()
+    places = np.arange(len(deviations))
+    return _search(_views(deviations, levels, len(ats) > 0), places, LEAST, SPARED, alarms_per_1000)
+
+
+def _from_neighbours(series: Series, ats: list[int]) -> tuple[Floats, Floats]:
+    """Deviation and level of each position but those at the end that may be a young step."""
+    values = position_values(series)
+    edges = np.array([0, *ats, len(values)], dtype=np.int64)
+    middles = neighbour_medians(values, edges)
+    kept = settled(values, middles)
+    if kept < len(values):
+        values, edges = values[:kept], np.minimum(edges, kept)
+        middles = neighbour_medians(values, edges)
+    return innovations(values, middles, edges), series.origin / series.unit + middles
+
+
+def _measured(series: Series) -> Ints:
+    """The positions that have replicates."""
+    return np.flatnonzero(np.diff(series.offsets) > 1)
+
+
+def _between_replicates(series: Series) -> tuple[Floats, Ints, Floats]:
+    """Deviations of the replicates, where those of each position with any start, and levels."""
+    deviations, bounds, middles = replicate_deviations(series.scaled, series.offsets)
+    measured = _measured(series)
+    starts = np.append(bounds[measured], len(deviations))
+    levels = series.origin / series.unit + middles[measured]
+    return deviations, starts, np.repeat(levels, np.diff(starts))
+
+
+def _views(deviations: Floats, levels: Floats, stepped: bool) -> list[_View]:
+    """The deviations as they are and, if the level changes, in proportion to it.
+
+    Levels of both signs or near zero are no measure of anything.
+    """
+    views = [_View(deviations, scores(deviations))]
+    sizes = np.abs(levels)
+    if stepped and np.all(levels * levels[0] > 0.0) and np.min(sizes) > RESOLUTION * np.max(sizes):
+        relative = deviations * (np.min(sizes) / sizes)
+        views.append(_View(relative, scores(relative)))
+    return views
+
+
+def _averaged(view: _View, starts: Ints) -> _View:
+    """Means of each position, which starts at ``starts`` (positions + 1,)."""
+    counts = np.diff(starts)
+    return _View(
+        np.add.reduceat(view.deviations, starts[:-1]) / counts,
+        np.add.reduceat(view.loudness, starts[:-1]) / counts,
+    )
+
+
+def _search(
+    views: list[_View], places: Ints, least: int, spared: int, alarms_per_1000: float
+) -> tuple[SpreadChange, ...]:
+    """Changes by the search for levels. places: (n,), the position behind each element."""
+    n = len(places)
+    if n < 2 * least:
+        return ()
+    limit = SKEW * calibration.limit(n, SHARE * alarms_per_1000)
+    loudness = views[0].loudness
+    splits, strengths = search(loudness, limit, RESOLUTION, least, UNCLIPPED)
+    edges = [0, *(int(at) for at in splits), n]
+    found = [float(strength) for strength in strengths]
+    while found:
+        parts = list(zip(edges, edges[1:], edges[2:], strict=False))
+        proven = [min(h, _strength(views, p, spared)) for h, p in zip(found, parts, strict=True)]
+        weakest = int(np.argmin(proven))
+        if proven[weakest] >= limit:
+            pvalues = [calibration.pvalue(n, h / SKEW) for h in proven]
+            ends = [places[[p[1], *location(loudness, np.arange(n + 1), p)]] for p in parts]
+            described = zip(parts, ends, pvalues, strict=True)
+            return tuple(_change(views[0], *of) for of in described)
+        # Its neighbours have more to be compared with when it is gone.
+        del found[weakest], edges[weakest + 1]
+    return ()
+
+
+def _ladder(
+    views: list[_View], starts: Ints, places: Ints, probability: float
+) -> tuple[SpreadChange, ...]:
+    """Changes of a short replicated series, the strongest first, then inside its sides.
+
+    Between each pair of positions there is one split to be chosen: Bonferroni.
+    """
+    splits = len(starts) - 2
+    found = []
+    stretches = [(0, len(starts) - 1)]
+    while stretches:
+        first, stop = stretches.pop()
+        strength, at = 0.0, -1
+        for tau in range(first + 1, stop):
+            part = (int(starts[first]), int(starts[tau]), int(starts[stop]))
+            if min(part[1] - part[0], part[2] - part[1]) < LEAST_DEVIATIONS:
+                continue
+            factor = max(dispersion(v.loudness, starts[first : stop + 1], part[1]) for v in views)
+            now = _strength(views, part, SPARED_REPLICATED, factor)
+            if now > strength:
+                strength, at = now, tau
+        pvalue = min(2.0 * float(ndtr(-math.sqrt(strength))) * splits, 1.0)
+        if at < 0 or pvalue > probability:
+            continue
+        part = (int(starts[first]), int(starts[at]), int(starts[stop]))
+        ends = location(views[0].loudness, starts, part)
+        own = [at, *np.searchsorted(starts, ends)]
+        found.append(_change(views[0], part, places[own], pvalue))
+        stretches += [(first, at), (at, stop)]
+    return tuple(sorted(found, key=lambda change: change.at))
+
+
+def _strength(
+    views: list[_View], part: tuple[int, int, int], spared: int, factor: float = 1.0
+) -> float:
+    """The evidence of the split part = (start, split, stop) in the view that shows least of it.
+
+    0 if the spreads differ by less than ``SMALLEST_RATIO`` in any, or in different directions.
+    """
+    start, at, stop = part
+    least = math.inf
+    louder = set()
+    for view in views:
+        before = mean_deviation(view.deviations[start:at])[0]
+        after = mean_deviation(view.deviations[at:stop])[0]
+        louder.add(before < after)
+        if max(before, after) < SMALLEST_RATIO * min(before, after) or len(louder) > 1:
+            return 0.0
+        least = min(least, standing(view.loudness[start:stop], at - start, spared, factor))
+    return least
+
+
+@compiled
+def standing(loudness: Floats, tau: int, spared: int, factor: float) -> float:
+    """The evidence for the split of loudness (n,) before tau, as a squared normal deviation.
+
+    It has to be there, all but ``1 - SPARE_SHARE`` of it, without the ``spared`` largest values of
+    the louder side as well. factor: of the variance of a mean, as in ``dispersion``.
+    """
+    n = len(loudness)
+    quiet = np.sort(loudness[:tau])
+    loud = np.sort(loudness[tau:])
+    if np.mean(quiet) > np.mean(loud):
+        quiet, loud = loud, quiet
+    kept = loud[: max(len(loud) - spared, 0)]
+    rest = float(np.var(quiet) * len(quiet) + np.var(loud) * len(loud))
+    rest = max(rest, n * RESOLUTION * RESOLUTION)
+    quieter = float(np.mean(quiet))
+    least = math.inf
+    for values, share in ((loud, 1.0), (kept, SPARE_SHARE)):
+        if len(values) == 0 or np.mean(values) <= quieter:
+            return 0.0
+        k, m = float(len(quiet)), float(len(values))
+        gain = (float(np.mean(values)) - quieter) ** 2 * k * m / (k + m)
+        least = min(least, evidence(gain, rest, n - 2.0, factor) / share)
+    return least
+
+
+@compiled
+def dispersion(loudness: Floats, starts: Ints, split: int) -> float:
+    """By how much the means of positions vary more than their deviations explain; 1 if not.
+
+    starts: (positions + 1,) where each begins in ``loudness``; split: one of them. In a short
+    ladder nobody can know that well, hence ``SINGLE_DEGREES``.
+    """
+    first, stop = starts[0], starts[-1]
+    left, right = np.mean(loudness[first:split]), np.mean(loudness[split:stop])
+    inside = np.var(loudness[first:split]) * (split - first)
+    inside += np.var(loudness[split:stop]) * (stop - split)
+    if inside <= 0.0:
+        return 1.0
+    between = 0.0
+    for p in range(len(starts) - 1):
+        mean = np.mean(loudness[starts[p] : starts[p + 1]])
+        level = left if starts[p] < split else right
+        between += (mean - level) ** 2 * (starts[p + 1] - starts[p])
+    ratio = float(between / inside) * max(stop - first - 2.0, 1.0)
+    degrees = max(len(starts) - 3.0, 0.0)
+    factor = (SINGLE_DEGREES + ratio) / (SINGLE_DEGREES + degrees)
+    return float(max(factor, 1.0))
+
+
+@compiled
+def location(loudness: Floats, splits: Ints, part: tuple[int, int, int]) -> tuple[int, int]:
+    """The first and the last of ``splits`` that the change may be at, at 95 % confidence.
+
+    Those which explain less squared error than the best by at most ``LOCATION_DROP`` variances.
+    """
+    start, at, stop = part
+    values = loudness[start:stop]
+    inside = np.var(values[: at - start]) * (at - start) + np.var(values[at - start :]) * (
+        stop - at
+    )
+    variance = inside / max(len(values) - 2.0, 1.0)
+    mean = np.mean(values)
+    total = np.cumsum(values - mean)
+    k = float(at - start)
+    best = total[at - start - 1] ** 2 * len(values) / (k * (len(values) - k))
+    first = last = at
+    for split in splits:
+        if start < split < stop:
+            k = float(split - start)
+            gain = total[split - start - 1] ** 2 * len(values) / (k * (len(values) - k))
+            if best - gain <= LOCATION_DROP * variance:
+                first, last = min(first, split), max(last, split)
+    return first, last
+
+
+def _change(view: _View, part: tuple[int, int, int], places: Ints, pvalue: float) -> SpreadChange:
+    """What is said of a change. places: its position and those it may be at, first and last."""
+    start, at, stop = part
+    before, doubt_before = mean_deviation(view.deviations[start:at])
+    after, doubt_after = mean_deviation(view.deviations[at:stop])
+    ratio = after / before if before > 0.0 else math.inf
+    reach = math.exp(NORMAL_95 * math.hypot(doubt_before, doubt_after))
+    position, first, last = (int(place) for place in places)
+    return SpreadChange(position, first, last, ratio, (ratio / reach, ratio * reach), pvalue)
