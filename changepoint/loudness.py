@@ -138,14 +138,16 @@ def replicate_deviations(values: Floats, offsets: Ints) -> tuple[Floats, Ints, F
 
 @compiled
 def _middle_ranks(values: Floats, order: Ints) -> Floats:
-    """Ranks (n,) of values that ``order`` sorts, as shares of n; equal values share the middle."""
+    """Ranks (n,) of values that ``order`` sorts, as shares of n; equal values share the middle.
+
+    Values are in a unit in which differences below ``RESOLUTION`` are arithmetic.
+    """
     n = len(values)
     out = np.empty(n)
-    same = RESOLUTION * values[order[n - 1]]
     i = 0
     while i < n:
         j = i + 1
-        while j < n and values[order[j]] - values[order[j - 1]] <= same:
+        while j < n and values[order[j]] - values[order[j - 1]] <= RESOLUTION:
             j += 1
         for k in range(i, j):
             out[order[k]] = 0.5 * (i + j) / n

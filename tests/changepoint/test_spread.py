@@ -12,10 +12,12 @@ from changepoint.evaluate import nightly, spreads
 from changepoint.evaluate.simulate import NOISES, Ladder, draw
 from changepoint.loudness import (
     NEIGHBOURS,
+    innovations,
     mean_deviation,
     neighbour_medians,
     replicate_deviations,
     scores,
+    settled,
 )
 from changepoint.series import Floats, read
 from changepoint.spread import SpreadChange, find
@@ -112,6 +114,34 @@ def test_a_known_step_may_scale_the_noise_or_not() -> None:
         assert changes(proportional, [100]) == ()
         assert changes(constant, [100]) == ()
         assert len(changes(louder(seed, 9.0) + 200.0 * (np.arange(200) >= 100), [100])) == 1
+
+
+def test_a_known_step_of_replicates_may_scale_the_noise_or_not() -> None:
+    for positions in (14, 60):
+        half = positions // 2
+        labels = np.repeat(np.arange(positions), 5)
+        deviations = np.random.default_rng(positions).normal(0.0, 2.0, 5 * positions)
+        after = labels >= half
+        proportional = (100.0 + deviations) * np.where(after, 4.0, 1.0)
+        constant = 100.0 + 300.0 * after + deviations
+        both = constant + 39.0 * after * deviations
+        assert find(read(proportional, labels), [half], BUDGET) == ()
+        assert find(read(constant, labels), [half], BUDGET) == ()
+        (change,) = find(read(both, labels), [half], BUDGET)
+        assert change.at == pytest.approx(half, abs=2)
+
+
+def test_rounding_of_the_last_digit_is_no_noise() -> None:
+    values = [0.3] * 50 + [0.7, 0.7 + 1e-16] * 25
+    assert changes(values, [50]) == ()
+
+
+def test_a_few_positions_with_replicates_are_not_taken_for_quiet_ones() -> None:
+    random = np.random.default_rng(17)
+    labels = [*range(150), *(p for p in range(150, 168) for _ in range(5))]
+    for _ in range(5):
+        series = read(random.normal(100.0, 2.0, len(labels)), labels)
+        assert find(series, [], 5.0) == ()
 
 
 def test_levels_of_both_signs_have_no_proportion() -> None:
@@ -236,6 +266,32 @@ def test_neighbour_medians_are_medians_of_windows_inside_segments() -> None:
         for i in range(start, stop):
             first = min(max(i - size // 2, start), stop - size)
             assert got[i] == np.median(values[first : first + size])
+
+
+def test_what_may_be_a_young_step_is_not_settled() -> None:
+    def kept(ending: list[float]) -> int:
+        values = np.array([100.0, 101.0, 99.0, 102.0, 98.0] * 8 + ending)
+        return settled(values, neighbour_medians(values, np.array([0, len(values)]))) - 40
+
+    assert kept([120.0, 130.0, 125.0]) == 0
+    assert kept([120.0, 80.0, 82.0]) == 1
+    assert kept([120.0, 130.0, 101.0]) == 3
+
+
+def test_innovations_take_out_what_follows_from_the_value_before() -> None:
+    random = np.random.default_rng(18)
+    alike = np.zeros(5000)
+    for i in range(1, 5000):
+        alike[i] = 0.8 * alike[i - 1] + random.normal()
+    edges = np.array([0, 2000, 5000])
+
+    def correlation(loud: Floats) -> float:
+        return float(np.corrcoef(loud[:-1], loud[1:])[0, 1])
+
+    middles = neighbour_medians(alike, edges)
+    got = innovations(alike, middles, edges)
+    assert np.min(got) >= 0.0
+    assert correlation(got) < 0.6 * correlation(np.abs(alike - middles))
 
 
 def test_deviations_of_replicates_leave_out_what_follows_from_the_others() -> None:
