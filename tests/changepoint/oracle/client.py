@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from changepoint.evaluate.field.engines import ORACLE, Environment, Process, process
 from tests.changepoint.oracle.drawn import collection
 
 HERE = Path(__file__).parent
@@ -25,7 +26,7 @@ Values = Sequence[float | None]
 
 
 class NoOracleError(Exception):
-    """Otava's environment cannot be made; the message is its last word."""
+    """An environment cannot be made; the message is its last word."""
 
 
 @dataclass(frozen=True)
@@ -41,33 +42,35 @@ class Answer:
 class Otava:
     """A running Otava."""
 
-    def __init__(self, process: subprocess.Popen[str]) -> None:
+    def __init__(self, process: Process) -> None:
         self.process = process
 
     def ask(self, series: Sequence[Values], **options: Any) -> Answer:
         """Run it over some series with the options of its compute_change_points."""
-        assert self.process.stdin is not None and self.process.stdout is not None
-        request = {"series": [list(values) for values in series], "options": options}
-        self.process.stdin.write(json.dumps(request) + "\n")
-        self.process.stdin.flush()
-        return Answer(**json.loads(self.process.stdout.readline()))
+        answer = self.process.run("otava", options, series)
+        return Answer(self.process.versions["apache-otava"], **answer)
+
+
+@contextmanager
+def engines(environment: Environment) -> Iterator[Process]:
+    """Engines of others in their environment, made if it is not there. Raises NoOracleError."""
+    made = subprocess.run(
+        ["bash", *environment.command.split()],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if made.returncode:
+        raise NoOracleError((made.stderr.strip() or "no reason given").splitlines()[-1])
+    with process(environment, Path(made.stdout.strip())) as running:
+        yield running
 
 
 @contextmanager
 def running() -> Iterator[Otava]:
     """Otava in its environment, which is made if it is not there. Raises NoOracleError."""
-    made = subprocess.run(
-        ["bash", "tools/oracle"], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    if made.returncode:
-        raise NoOracleError((made.stderr.strip() or "no reason given").splitlines()[-1])
-    with subprocess.Popen(
-        [made.stdout.strip(), str(HERE / "run_otava.py")],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        cwd=ROOT,
-    ) as process:
+    with engines(ORACLE) as process:
         yield Otava(process)
 
 

@@ -1,0 +1,1 @@
+"""How the engines of the field compare: the same series, the same questions, one table."""

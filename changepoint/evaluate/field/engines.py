@@ -1,0 +1,215 @@
+"""The engines that are compared, ours and others, each a function from values to indices.
+
+Others run in environments of their own (``tools/oracle``), as they want other versions of numpy:
+a process of such an environment runs ``serve.py`` and measures the seconds of a call itself, so
+that nothing of the way there and back counts.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import IO, Any, cast
+
+from changepoint.api import detect, methods
+from changepoint.series import Floats
+
+ALARMS_PER_1000 = 0.5
+"""The budget ours are asked to keep: the default."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What one call found: indices of first values after changes; and the seconds it took."""
+
+    indices: list[int]
+    seconds: float
+
+
+Engine = Callable[[Floats], Run]
+
+
+class NotInstalledError(Exception):
+    """An engine is not here; the message says how to get it."""
+
+
+class EngineError(Exception):
+    """An engine's process ended before it answered."""
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """An environment beside ours. packages: those whose versions matter."""
+
+    name: str
+    packages: tuple[str, ...]
+
+    @property
+    def command(self) -> str:
+        """What installs it, to be typed in the project's folder."""
+        return f"tools/oracle {self.name}"
+
+    def interpreter(self) -> Path:
+        """Its Python: $NIGHTSHIFT_<NAME>, or where ``tools/oracle`` puts it. May not exist."""
+        chosen = os.environ.get(f"NIGHTSHIFT_{self.name.upper()}")
+        return Path(chosen or f"{sys.prefix}-{self.name}") / "bin" / "python"
+
+
+ORACLE = Environment("oracle", ("apache-otava", "numpy", "scipy"))
+RIVALS = Environment("rivals", ("signal-processing-algorithms", "ruptures", "numpy", "scipy"))
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An engine of the table.
+
+    about: its setting. share: of the trials that it gets, less than 1 for a slow one.
+    longest: values beyond which it is not timed. environment, engine, options: of one of the
+    others, what ``serve.py`` is asked for. method: of one of ours.
+    """
+
+    about: str
+    share: float = 1.0
+    longest: int = 10_000
+    method: str = ""
+    environment: Environment = ORACLE
+    engine: str = ""
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+_SLOW = {"edivisive": Entry("", share=0.02, longest=100)}
+"""Those of our methods that are not run as often as the others."""
+
+
+def _ours(method: str) -> Entry:
+    slow = _SLOW.get(method, Entry(""))
+    about = f"detect(values, method={method!r}), alarms_per_1000={ALARMS_PER_1000:g}"
+    return Entry(about, share=slow.share, longest=slow.longest, method=method)
+
+
+ENTRIES: Mapping[str, Entry] = MappingProxyType(
+    {
+        # The slow ones last: rows are printed as they are had.
+        **{method: _ours(method) for method in sorted(methods(), key=_SLOW.__contains__)},
+        "otava": Entry("compute_change_points(values): its defaults", share=0.2, engine="otava"),
+        "otava-1e-4": Entry(
+            "the same with max_pvalue=1e-4",
+            share=0.2,
+            engine="otava",
+            options={"max_pvalue": 1e-4},
+        ),
+        "mongodb": Entry(
+            "e_divisive(values, pvalue=0.05, permutations=100): its defaults",
+            share=0.05,
+            longest=1000,
+            environment=RIVALS,
+            engine="mongodb",
+            options={"pvalue": 0.05, "permutations": 100},
+        ),
+        "ruptures-pelt": Entry(
+            "Pelt(model='l2') with jump=5, its default, penalty 3 log(n) variances of the noise",
+            share=0.1,
+            longest=1000,
+            environment=RIVALS,
+            engine="pelt",
+            options={"penalty": 3.0},
+        ),
+        "ruptures-rbf": Entry(
+            "KernelCPD(kernel='rbf') with penalty log(n)",
+            share=0.5,
+            environment=RIVALS,
+            engine="kernel",
+            options={"penalty": 1.0},
+        ),
+        "ruptures-rbf-1.25": Entry(
+            "the same with penalty 1.25 log(n)",
+            share=0.5,
+            environment=RIVALS,
+            engine="kernel",
+            options={"penalty": 1.25},
+        ),
+    }
+)
+
+
+class Process:
+    """A running ``serve.py``."""
+
+    def __init__(self, questions: IO[str], answers: IO[str], environment: Environment) -> None:
+        self._questions = questions
+        self._answers = answers
+        self._environment = environment
+        self.versions: dict[str, str] = self.ask(packages=environment.packages)["versions"]
+
+    def ask(self, **request: Any) -> dict[str, Any]:
+        """The answer to a request of ``serve.py``. Raises EngineError."""
+        try:
+            self._questions.write(json.dumps(request) + "\n")
+            self._questions.flush()
+            line = self._answers.readline()
+        except BrokenPipeError:
+            line = ""
+        if not line:
+            raise EngineError(
+                f"its process ended, see standard error; install it anew: rm -r the environment "
+                f"and run {self._environment.command}"
+            )
+        answer: dict[str, Any] = json.loads(line)
+        return answer
+
+    def run(
+        self, engine: str, options: Mapping[str, Any], series: Sequence[Sequence[float | None]]
+    ) -> dict[str, Any]:
+        """Run an engine over series: indices, p-values and seconds of each."""
+        return self.ask(
+            engine=engine, options=dict(options), series=[list(values) for values in series]
+        )
+
+
+@contextmanager
+def process(environment: Environment, interpreter: Path | None = None) -> Iterator[Process]:
+    """Start an environment's engines, with another interpreter than its usual one if given.
+
+    Raises NotInstalledError if it is not there, EngineError if its packages are not.
+    """
+    python = interpreter or environment.interpreter()
+    if not python.exists():
+        raise NotInstalledError(f"not installed: run {environment.command}")
+    with subprocess.Popen(
+        [str(python), str(Path(__file__).with_name("serve.py"))],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as running:
+        # Both are pipes, as was just asked for.
+        yield Process(cast(IO[str], running.stdin), cast(IO[str], running.stdout), environment)
+
+
+def ours(method: str) -> Engine:
+    """One of our methods at the default budget."""
+
+    def run(values: Floats) -> Run:
+        start = time.perf_counter()
+        found = detect(values, method=method, alarms_per_1000=ALARMS_PER_1000)
+        seconds = time.perf_counter() - start
+        return Run([change.index for change in found.changes], seconds)
+
+    return run
+
+
+def other(entry: Entry, running: Process) -> Engine:
+    """One of the others, in a process of its environment."""
+
+    def run(values: Floats) -> Run:
+        answer = running.run(entry.engine, entry.options, [values.tolist()])
+        return Run(answer["indices"][0], answer["seconds"][0])
+
+    return run

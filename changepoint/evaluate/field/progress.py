@@ -1,0 +1,56 @@
+"""How much of a long comparison is left and how long it will take, on standard error."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Mapping
+
+EVERY = 10.0
+"""Seconds between two lines."""
+
+ENOUGH = 100
+"""Calls of an engine after which its own pace is believed rather than the first guess."""
+
+
+class Progress:
+    """Counts the calls of engines that run one after the other.
+
+    planned: the calls that are expected of each engine. guess: seconds that one call takes.
+    """
+
+    def __init__(self, planned: Mapping[str, int], guess: Mapping[str, float]) -> None:
+        self._left = dict(planned)
+        self._made = dict.fromkeys(planned, 0)
+        self._spent = dict.fromkeys(planned, 0.0)
+        self._guess = guess
+        self._last = self._told = time.monotonic()
+
+    def called(self, engine: str, doing: str) -> None:
+        """Note one call of an engine; say now and then how far things are."""
+        now = time.monotonic()
+        self._left[engine] = max(self._left[engine] - 1, 0)
+        self._made[engine] += 1
+        self._spent[engine] += now - self._last
+        self._last = now
+        if now - self._told >= EVERY:
+            self._told = now
+            sys.stderr.write(f"{doing}: about {self.seconds_left() / 60.0:.0f} min left\n")
+            sys.stderr.flush()
+
+    def settle(self, engine: str, left: int) -> None:
+        """Correct what is left of an engine: some questions need fewer calls than planned.
+
+        What happened since its last call was something else, and says nothing of its pace.
+        """
+        self._left[engine] = left
+        self._last = time.monotonic()
+
+    def seconds_left(self) -> float:
+        """At the pace of each engine so far."""
+        return sum(calls * self._pace(engine) for engine, calls in self._left.items())
+
+    def _pace(self, engine: str) -> float:
+        if self._made[engine] < ENOUGH:
+            return self._guess[engine]
+        return self._spent[engine] / self._made[engine]

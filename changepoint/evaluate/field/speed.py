@@ -1,0 +1,76 @@
+"""Seconds of engines on the same series, in pairs of one run."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from changepoint.evaluate.field.engines import Engine
+from changepoint.series import Floats
+
+STEP_EVERY = 250
+WARM = 2
+"""Calls before the first that counts: they compile, load and fill caches."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """The median and the quartiles of some numbers."""
+
+    low: float
+    middle: float
+    high: float
+
+    @classmethod
+    def of(cls, numbers: list[float]) -> Spread:
+        """Of at least two numbers."""
+        return cls(*statistics.quantiles(numbers, n=4, method="inclusive"))
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """Seconds of an engine and of another one, and how many times as fast the first is."""
+
+    seconds: Spread
+    others: Spread
+    ratio: Spread
+
+
+def series(length: int, seed: int, *, steps: bool = True) -> Floats:
+    """Normal noise of 2 %, with or without a step of 5 % up or down every 250 values."""
+    values = np.random.default_rng(seed).normal(100.0, 2.0, length)
+    if steps:
+        values[np.arange(length) // STEP_EVERY % 2 == 1] *= 1.05
+    return values
+
+
+def seconds(engine: Engine, length: int, calls: int, seed: int) -> list[float]:
+    """Of ``calls`` calls on as many series."""
+    for i in range(WARM):
+        engine(series(length, seed + i))
+    return [engine(series(length, seed + i)).seconds for i in range(calls)]
+
+
+def paired(mine: Engine, theirs: Engine, drawn: Sequence[Floats], seed: int) -> Pairs:
+    """Time both on each series, in random order; the ratio is theirs / mine within a pair.
+
+    The first ``WARM`` series are run once more before, which does not count.
+    """
+    order = np.random.default_rng(seed)
+    pairs: list[tuple[float, float]] = []
+    for values in [*drawn[:WARM], *drawn]:
+        if order.random() < 0.5:
+            own = mine(values).seconds
+            pairs.append((own, theirs(values).seconds))
+        else:
+            other = theirs(values).seconds
+            pairs.append((mine(values).seconds, other))
+    kept = pairs[len(pairs) - len(drawn) :]
+    return Pairs(
+        seconds=Spread.of([own for own, _ in kept]),
+        others=Spread.of([other for _, other in kept]),
+        ratio=Spread.of([other / own for own, other in kept]),
+    )
