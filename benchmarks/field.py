@@ -4,7 +4,8 @@ Searches: each pair runs one series (normal noise of 2 %, with or without a step
 values) through ours and through Otava, in random order. Appends: both have the same 10,000 values
 and get the next one, pair by pair, in random order; the time is that until the changes are known,
 so ours is ``append`` and ``changes``. Prints the median milliseconds of both and the ratio Otava /
-ours as the median over the pairs with its quartiles.
+ours as the median over the pairs with its quartiles. To be run on an idle machine: under load a
+long call is interrupted more often than a short one, which flatters whoever is faster.
 
     python -m benchmarks.field --pairs 30
 """
@@ -30,7 +31,7 @@ from changepoint.evaluate.field.engines import (
     ours,
     process,
 )
-from changepoint.evaluate.field.speed import Pairs, paired, series
+from changepoint.evaluate.field.speed import Pairs, machine, paired, series
 from changepoint.series import Floats
 
 LENGTHS = (1000, 10_000)
@@ -119,7 +120,7 @@ def main() -> None:
     try:
         with process(ORACLE) as running:
             print(", ".join(f"{package} {number}" for package, number in running.versions.items()))
-            print(HEAD)
+            print(f"{machine()}\n\n{HEAD}")
             searches(running, pairs)
             appends(running, pairs)
     except NotInstalledError as error:

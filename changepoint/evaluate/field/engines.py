@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -190,7 +190,13 @@ def process(environment: Environment, interpreter: Path | None = None) -> Iterat
         text=True,
     ) as running:
         # Both are pipes, as was just asked for.
-        yield Process(cast(IO[str], running.stdin), cast(IO[str], running.stdout), environment)
+        questions, answers = cast(IO[str], running.stdin), cast(IO[str], running.stdout)
+        try:
+            yield Process(questions, answers, environment)
+        finally:
+            # A question that nobody was there to read is still in the pipe's buffer.
+            with suppress(BrokenPipeError):
+                questions.close()
 
 
 def ours(method: str) -> Engine:

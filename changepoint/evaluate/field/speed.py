@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -37,6 +38,11 @@ class Pairs:
     seconds: Spread
     others: Spread
     ratio: Spread
+
+
+def machine() -> str:
+    """What times depend on: under load a long call is interrupted more often than a short one."""
+    return f"{os.cpu_count()} cores, load average {os.getloadavg()[0]:.1f}"
 
 
 def series(length: int, seed: int, *, steps: bool = True) -> Floats:

@@ -24,7 +24,7 @@ from changepoint.evaluate.field.engines import (
     process,
 )
 from changepoint.evaluate.field.progress import Progress
-from changepoint.evaluate.field.speed import STEP_EVERY, Spread, paired, seconds, series
+from changepoint.evaluate.field.speed import STEP_EVERY, Spread, machine, paired, seconds, series
 from changepoint.evaluate.measure import Rate
 from changepoint.evaluate.simulate import NOISES
 from changepoint.series import Floats, Ints
@@ -87,7 +87,7 @@ def field_table(trials: int, seed: int, names: Sequence[str] = tuple(ENTRIES)) -
         reference = _ready(REFERENCE, processes, stack)
         yield from _versions(processes)
         for name in names:
-            yield f"- {name}: {ENTRIES[name].about}"
+            yield _described(name, ENTRIES[name])
         yield ""
         yield from textwrap.wrap(LEGEND, WIDTH)
         yield (
@@ -98,6 +98,11 @@ def field_table(trials: int, seed: int, names: Sequence[str] = tuple(ENTRIES)) -
         yield f"| {' | '.join(HEAD)} |"
         yield "| --- |" + " --- |" * (len(HEAD) - 1)
         yield from _rows(wanted, reference.engine, trials, seed)
+
+
+def _described(name: str, entry: Entry) -> str:
+    limit = f"; timed up to {entry.longest:,} values" if entry.longest < max(LENGTHS) else ""
+    return f"- {name}: {entry.about}{limit}"
 
 
 def _ready(name: str, processes: dict[Environment, Process | str], stack: ExitStack) -> Ready:
@@ -123,7 +128,7 @@ def _versions(processes: Mapping[Environment, Process | str]) -> Iterator[str]:
             own[package] = version(package)
         except PackageNotFoundError:
             own[package] = "not installed as a package"
-    yield "here: " + _listed(own)
+    yield f"here: {_listed(own)}; {machine()}"
     for environment, running in processes.items():
         told = running if isinstance(running, str) else _listed(running.versions)
         yield f"{environment.name}: {told}"
