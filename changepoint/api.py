@@ -8,14 +8,10 @@ from itertools import pairwise
 from types import MappingProxyType
 from typing import get_args
 
-import numpy as np
-
 from changepoint import edivisive, effect, hunter, robust
-from changepoint.method import Found, Method, Outcome, Request
+from changepoint.method import Found, Method, Request
 from changepoint.model import ChangePoint, Detection, Direction, Noise, Segment
-from changepoint.noise import quantum, shape
-from changepoint.position_test import Replicates
-from changepoint.series import RESOLUTION, Floats, Positions, Series, read
+from changepoint.series import Floats, Positions, Series, read
 
 LARGEST_BUDGET = 100.0
 """Upper bound of ``alarms_per_1000``: at more, a ladder would be expected to alarm."""
@@ -87,99 +83,75 @@ def detect(
     kept = (
         list(outcome.found) if chosen.filters else _large_enough(series, outcome.found, min_effect)
     )
-    parts = effect.stretches(series, [f.at for f in kept]) if series.positions else []
-    changes = tuple(_change(series, f, *parts[i : i + 2]) for i, f in enumerate(kept))
+    if not series.positions:
+        return Detection(
+            (), (), Noise(0.0, 0.0, 0.0, 0.0, 0.0), method, outcome.alarm_probability, math.inf
+        )
+    measured = effect.measure(series, [found.at for found in kept])
+    changes = (_change(series, measured, i, found) for i, found in enumerate(kept))
     return Detection(
         changes=tuple(c for c in changes if direction in (None, c.direction)),
-        segments=_segments(series, parts),
-        noise=_noise(series, parts),
+        segments=_segments(series, measured),
+        noise=measured.noise,
         method=method,
         alarm_probability=outcome.alarm_probability,
-        detectable_effect=_detectable(series, parts, outcome),
+        detectable_effect=_detectable(series, measured, outcome.limit),
     )
 
 
 def _large_enough(series: Series, found: tuple[Found, ...], min_effect: float) -> list[Found]:
     kept = list(found)
-    while kept and min_effect > 0.0:
-        parts = effect.stretches(series, [f.at for f in kept])
-        levels = [effect.level(series, part).level for part in parts]
+    if min_effect == 0.0 or not kept:
+        return kept
+    means = effect.Means.of(series)
+    edges = [0, *(f.at for f in kept), series.positions]
+    levels = means.levels(series, edges)
+    while kept:
         sizes = [abs(effect.relative(a, b)) for a, b in pairwise(levels)]
-        smallest = int(np.argmin(sizes))
+        smallest = min(range(len(sizes)), key=sizes.__getitem__)
         if sizes[smallest] >= min_effect:
             break
-        del kept[smallest]
+        del kept[smallest], edges[smallest + 1]
+        levels[smallest : smallest + 2] = means.levels(series, edges[smallest : smallest + 2])
     return kept
 
 
-def _change(
-    series: Series, found: Found, left: effect.Stretch, right: effect.Stretch
-) -> ChangePoint:
-    before, after = effect.level(series, left), effect.level(series, right)
-    first, last = effect.position_interval(left, right)
+def _change(series: Series, measured: effect.Measured, number: int, found: Found) -> ChangePoint:
+    before, after = measured.levels[number : number + 2]
+    first, last = measured.places[number]
+    low, high = measured.effects[number]
     return ChangePoint(
-        index=int(series.indices[series.offsets[found.at]]),
-        position=series.labels[found.at],
-        interval=(series.labels[first], series.labels[last]),
+        index=series.start(found.at),
+        position=series.label(found.at),
+        interval=(series.label(first), series.label(last)),
         before=before,
         after=after,
         effect=effect.relative(before.level, after.level),
-        effect_interval=effect.effect_interval(series, left, right),
+        effect_interval=(low, high),
         pvalue=found.pvalue,
     )
 
 
-def _segments(series: Series, parts: list[effect.Stretch]) -> tuple[Segment, ...]:
-    starts = [int(series.indices[series.offsets[part.start]]) for part in parts]
-    edges = [0, *starts[1:], series.length]
+def _segments(series: Series, measured: effect.Measured) -> tuple[Segment, ...]:
+    edges = measured.edges.tolist()
+    starts = [0, *(series.start(at) for at in edges[1:-1]), series.length]
     return tuple(
         Segment(
-            start=start,
-            stop=stop,
-            first=series.labels[part.start],
-            last=series.labels[part.stop - 1],
-            level=effect.level(series, part),
+            start=starts[i],
+            stop=starts[i + 1],
+            first=series.label(edges[i]),
+            last=series.label(edges[i + 1] - 1),
+            level=level,
         )
-        for start, stop, part in zip(edges, edges[1:], parts, strict=False)
+        for i, level in enumerate(measured.levels)
     )
 
 
-def _noise(series: Series, parts: list[effect.Stretch]) -> Noise:
-    if not parts:
-        return Noise(0.0, 0.0, 0.0, 0.0, 0.0)
-    bounds = series.offsets[[0, *(part.stop for part in parts)]]
-    step = series.unit * quantum(series.scaled, bounds, RESOLUTION)
-    within, between = _variances(series, parts)
-    edges = np.array([0, *(part.stop for part in parts)], dtype=np.int64)
-    tails, autocorrelation = shape(robust.position_values(series), edges)
-    return Noise(
-        scale=series.unit * math.sqrt(within),
-        between=series.unit * math.sqrt(between),
-        quantum=step,
-        tails=tails,
-        autocorrelation=autocorrelation,
-    )
-
-
-def _variances(series: Series, parts: list[effect.Stretch]) -> tuple[float, float]:
-    """Variance of a value around its position or segment, and of positions beyond that."""
-    pieces = [Replicates.of(part.values, part.offsets) for part in parts]
-    scatter = sum(piece.scatter() for piece in pieces)
-    between = scatter / max(series.positions - len(parts), 1)
-    whole = Replicates.of(np.concatenate([part.values for part in parts]), series.offsets)
-    if not whole.replicated:
-        return between, 0.0
-    within = whole.within()[0]
-    return within, max(between - within, 0.0) / float(np.mean(whole.counts))
-
-
-def _detectable(series: Series, parts: list[effect.Stretch], outcome: Outcome) -> float:
+def _detectable(series: Series, measured: effect.Measured, limit: float) -> float:
     """The relative step in the middle of such a series that is found with 80 % power."""
-    level = abs(effect.level(series, parts[-1]).level) if parts else 0.0
+    level = abs(measured.levels[-1].level)
     if level == 0.0 or series.positions < 2:
         return math.inf
-    within, between = _variances(series, parts)
     replicates = len(series.scaled) / series.positions
-    position = series.unit * math.sqrt(between + within / replicates)
-    reach = math.sqrt(outcome.limit) + POWER
-    return reach * position * math.sqrt(4.0 / series.positions) / level
+    position = math.hypot(measured.noise.between, measured.noise.scale / math.sqrt(replicates))
+    return (math.sqrt(limit) + POWER) * position * math.sqrt(4.0 / series.positions) / level

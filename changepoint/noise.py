@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from changepoint.jit import compiled
 from changepoint.series import Floats, Ints
 
 CLIP = 3.0
@@ -18,14 +19,15 @@ One spike spoils 2 of the 15 differences of five positions of three, so the quan
 much higher; two modes make up to half of the differences large and are noise, not spikes, so it
 may not be as low as the median."""
 
+PARTNERS = 16
+"""Replicates of its position that one is compared with: those next to it. All pairs of a position
+of a thousand are half a million differences that say no more."""
+
 NORMAL_QUANTILE = 1.1503493803760079
 """The same quantile of |z|, z standard normal: makes the scale a standard deviation."""
 
 NORMAL_MEDIAN = 0.6744897501960817
 """Median of |z|: makes the median absolute deviation of normal values a standard deviation."""
-
-FEWEST = 10
-"""Values from which on the shape of the noise is told."""
 
 
 def clip_replicates(values: Floats, offsets: Ints) -> Floats:
@@ -37,25 +39,12 @@ def clip_replicates(values: Floats, offsets: Ints) -> Floats:
     if len(values) == len(offsets) - 1:
         return values
     scale = replicate_scale(values, offsets)
-    if scale == 0.0:
-        return values
-    clipped = values.copy()
-    for start, stop in pairwise(offsets):
-        middle = np.median(values[start:stop])
-        reach = CLIP * scale
-        outside = int(np.sum(np.abs(values[start:stop] - middle) > reach))
-        if 2 * outside < stop - start:
-            clipped[start:stop] = np.clip(values[start:stop], middle - reach, middle + reach)
-    return clipped
+    return values if scale == 0.0 else _clipped(values, offsets, CLIP * scale)
 
 
 def replicate_scale(values: Floats, offsets: Ints) -> float:
     """Robust standard deviation of a replicate around its position; 0 without replicates."""
-    pairs: list[Floats] = []
-    for start, stop in pairwise(offsets):
-        first, second = np.triu_indices(int(stop - start), k=1)
-        pairs.append(np.abs(values[start:stop][first] - values[start:stop][second]))
-    differences = np.concatenate(pairs) if pairs else np.zeros(0)
+    differences = _differences(values, offsets)
     if not len(differences):
         return 0.0
     quantile = float(np.quantile(differences, PAIR_QUANTILE))
@@ -69,32 +58,66 @@ def quantum(values: Floats, offsets: Ints, resolution: float) -> float:
     count, so a step between groups is not taken for the unit of measurement. Values that never
     repeat come from a continuous scale: 0.
     """
-    smallest = np.inf
-    repeats = False
-    for start, stop in pairwise(offsets):
-        gaps = np.diff(np.sort(values[start:stop]))
-        repeats = repeats or bool(np.any(gaps <= resolution))
-        smallest = min(smallest, float(np.min(gaps[gaps > resolution], initial=np.inf)))
-    return smallest if repeats and np.isfinite(smallest) else 0.0
+    gaps, repeats = smallest_gaps(sorted_groups(values, offsets), offsets, resolution)
+    smallest = float(np.min(gaps, initial=np.inf))
+    return smallest if np.any(repeats) and np.isfinite(smallest) else 0.0
 
 
-def shape(values: Floats, edges: Ints) -> tuple[float, float]:
-    """Share of values in the tails and the correlation of neighbours, inside segments.
+def sorted_groups(values: Floats, offsets: Ints) -> Floats:
+    """A copy of ``values`` sorted inside each group."""
+    ordered = values.copy()
+    for start, stop in pairwise(offsets.tolist()):
+        ordered[start:stop].sort()
+    return ordered
 
-    values: (positions,); edges: (segments + 1,). The correlation is of values moved to within
-    ``CLIP`` robust deviations of the median of their segment, corrected for the bias that each
-    level takes out; 0 if there are fewer than ten values or no noise.
+
+@compiled
+def smallest_gaps(ordered: Floats, offsets: Ints, resolution: float) -> tuple[Floats, Floats]:
+    """Per group the smallest gap above ``resolution`` (inf if none), and 1 if values repeat.
+
+    ordered: (n,) values, sorted inside each group.
     """
-    widths = np.diff(edges)
-    medians = [float(np.median(values[a:b])) for a, b in pairwise(edges)]
-    residuals = values - np.repeat(medians, widths)
-    reach = CLIP * float(np.median(np.abs(residuals))) / NORMAL_MEDIAN
-    if len(values) < FEWEST or reach == 0.0:
-        return 0.0, 0.0
-    tails = float(np.mean(np.abs(residuals) > reach))
-    inside = np.clip(residuals, -reach, reach)
-    inside -= np.repeat(np.add.reduceat(inside, edges[:-1]) / widths, widths)
-    products = inside[1:] * inside[:-1]
-    products[edges[1:-1] - 1] = 0.0
-    correlation = float(np.sum(products) / np.sum(inside * inside)) + len(widths) / len(values)
-    return tails, min(max(correlation, -1.0), 1.0)
+    groups = len(offsets) - 1
+    gaps = np.full(groups, np.inf)
+    repeats = np.zeros(groups)
+    for g in range(groups):
+        for i in range(offsets[g] + 1, offsets[g + 1]):
+            gap = ordered[i] - ordered[i - 1]
+            if gap <= resolution:
+                repeats[g] = 1.0
+            elif gap < gaps[g]:
+                gaps[g] = gap
+    return gaps, repeats
+
+
+@compiled
+def _clipped(values: Floats, offsets: Ints, reach: float) -> Floats:
+    out = values.copy()
+    for p in range(len(offsets) - 1):
+        start, stop = offsets[p], offsets[p + 1]
+        middle = np.median(values[start:stop])
+        outside = 0
+        for i in range(start, stop):
+            outside += abs(values[i] - middle) > reach
+        if 2 * outside < stop - start:
+            for i in range(start, stop):
+                out[i] = min(max(values[i], middle - reach), middle + reach)
+    return out
+
+
+@compiled
+def _differences(values: Floats, offsets: Ints) -> Floats:
+    """Absolute differences between replicates of a position, of up to ``PARTNERS`` each."""
+    count = 0
+    for p in range(len(offsets) - 1):
+        size = offsets[p + 1] - offsets[p]
+        near = min(size - 1, PARTNERS)
+        count += near * size - near * (near + 1) // 2
+    out = np.empty(count)
+    k = 0
+    for p in range(len(offsets) - 1):
+        for i in range(offsets[p], offsets[p + 1]):
+            for j in range(i + 1, min(i + PARTNERS + 1, offsets[p + 1])):
+                out[k] = abs(values[i] - values[j])
+                k += 1
+    return out

@@ -13,10 +13,12 @@ Statistical Applications in Genetics and Molecular Biology 3, 2004).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
-from scipy.special import stdtr, stdtrit
+from scipy.special import stdtr
 
+from changepoint.jit import compiled
 from changepoint.series import Floats, Ints
 
 PRIOR_RATIO = 0.1
@@ -40,27 +42,6 @@ numerous ones that end before it, which only a level that comes and goes needs."
 DIFFERENCE_EFFICIENCY = 2.0 / 3.0
 """Degrees of freedom a difference of neighbours is worth: a variance from successive differences
 is that much less certain (von Neumann, Annals of Mathematical Statistics 12, 1941)."""
-
-
-@dataclass(frozen=True, slots=True)
-class PositionNoise:
-    """Variance that a level of N values has N times of, and its degrees of freedom."""
-
-    variance: float
-    degrees: float
-
-    def tail(self, difference: float, n: float, m: float) -> float:
-        """Two-sided p-value of a difference between levels of n and m values."""
-        if difference == 0.0:
-            return 1.0
-        if self.variance == 0.0:
-            return 0.0
-        t = abs(difference) / np.sqrt(self.variance * (1.0 / n + 1.0 / m))
-        return 2.0 * float(stdtr(self.degrees, -t))
-
-    def quantile(self, confidence: float) -> float:
-        """Two-sided quantile of Student's t at this many degrees of freedom."""
-        return float(stdtrit(self.degrees, 0.5 + confidence / 2.0))
 
 
 def is_replicated(counts: Floats | Ints) -> bool:
@@ -98,29 +79,6 @@ class Replicates:
         degrees = float(np.sum(self.counts - 1.0))
         return (float(np.sum(self.squares)) / degrees if degrees else 0.0), degrees
 
-    def scatter(self) -> float:
-        """Sum of squares of the position means, each with its count, around their mean."""
-        if not len(self.counts):
-            return 0.0
-        mean = float(np.average(self.means, weights=self.counts))
-        return float(np.sum(self.counts * (self.means - mean) ** 2))
-
-    def noise(self, scatter: float, levels: int, floor: float) -> PositionNoise:
-        """The moderated variance of positions given their scatter around ``levels`` levels.
-
-        Without replicates there is no prior to moderate with. floor: smallest standard deviation.
-        """
-        between = max(len(self.counts) - levels, 0)
-        within, within_degrees = self.within()
-        variance, degrees = scatter / max(between, 1), float(max(between, 1))
-        if self.replicated:
-            moderated = _moderate(
-                *(np.array([x]) for x in (within, within_degrees, np.mean(self.counts))),
-                *(np.array([float(x)]) for x in (scatter, between)),
-            )
-            variance, degrees = (float(x[0]) for x in moderated)
-        return PositionNoise(max(variance, floor * floor), degrees)
-
 
 @dataclass(frozen=True, slots=True)
 class Split:
@@ -131,20 +89,25 @@ class Split:
     pvalue: float
 
 
-def _moderate(
-    within: Floats, within_degrees: Floats, size: Floats, scatter: Floats, between: Floats
-) -> tuple[Floats, Floats]:
+Number = TypeVar("Number", float, Floats)
+
+
+@compiled
+def moderate(
+    within: Number, within_degrees: Number, size: Number, scatter: Number, between: Number
+) -> tuple[Number, Number]:
     """The variance of positions out of prior and scatter, and its degrees of freedom.
 
-    within, within_degrees: mean square between replicates. size: mean replicates of a position.
-    scatter, between: sum of squares of positions around their levels, and its degrees.
+    Of numbers or of arrays. within, within_degrees: mean square between replicates. size: mean
+    replicates of a position. scatter, between: sum of squares of positions around their levels,
+    and its degrees.
     """
     prior = within * (1.0 + size * PRIOR_RATIO)
     # The prior is no surer than the within variance that it multiplies.
-    sure, doubted = (
-        1.0 / (1.0 / degrees + 1.0 / within_degrees) for degrees in (PRIOR_DEGREES, DOUBTED_DEGREES)
-    )
-    weight = np.where(scatter > prior * between, doubted, sure)
+    sure = 1.0 / (1.0 / PRIOR_DEGREES + 1.0 / within_degrees)
+    doubted = 1.0 / (1.0 / DOUBTED_DEGREES + 1.0 / within_degrees)
+    larger = scatter > prior * between
+    weight = doubted * larger + sure * (1.0 - larger)
     variance = np.maximum((weight * prior + scatter) / (weight + between), within)
     return variance, sure + between
 
@@ -180,7 +143,7 @@ def best_split(replicates: Replicates, floor: float) -> Split:
     known = within_degrees > 0.0
     within = inner[kappa] / np.where(known, within_degrees, 1.0)
     rest, rest_degrees = _beyond(replicates, kappa)
-    variance, degrees = _moderate(
+    variance, degrees = moderate(
         within,
         np.where(known, within_degrees, 1.0),
         weight[kappa] / kappa,

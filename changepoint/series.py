@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from operator import le, ne
 from typing import Any
 
 import numpy as np
@@ -20,39 +21,60 @@ a double carries 2e-16, and a metric is the product of a few divisions."""
 LARGEST = 1e300
 """Larger magnitudes are refused: the difference of two could overflow a double."""
 
+ANCHORS = 11
+"""Values at the start of a series whose median is the origin of its scale: enough that five spikes
+do not move it, few enough that it soon stays what it is while the series grows."""
+
 Floats = NDArray[np.float64]
 Positions = Sequence[Position] | NDArray[Any]
 Ints = NDArray[np.int64]
+Label = Callable[[int], Position]
+"""From an index into the caller's values to the label of its position."""
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
     """Measured values, grouped by position.
 
-    scaled: (n,) measured values, in order, brought to magnitude 1 at most around 0, so that
-    squares neither overflow nor vanish; ``origin + unit * scaled`` gives them back.
-    offsets: (positions + 1,) where each position starts in ``scaled``.
-    labels: the caller's label of each position. indices: (n,) place in the caller's values.
-    length: how many values the caller gave, missing ones included. measured: (n,) the values
-    behind ``scaled`` as they were given. places: (positions,) which of the caller's positions each
-    one is, those without a value counted; extent: how many there are with those.
+    scaled: (n,) measured values, in order, brought to magnitude 1 at most, so that squares
+    neither overflow nor vanish; ``origin + unit * scaled`` gives them back. unit is a power of
+    two and origin depends on the first ``ANCHORS`` values only: a series that grows keeps what it
+    has, but for an exact factor when a larger value arrives.
+    offsets: (positions + 1,) where each position starts in ``scaled``. indices: (n,) place in the
+    caller's values. length: how many values the caller gave, missing ones included. measured:
+    (n,) the values behind ``scaled`` as they were given. places: (positions,) which of the
+    caller's positions each one is, those without a value counted; extent: how many there are
+    with those.
     """
 
     scaled: Floats
     origin: float
     unit: float
     offsets: Ints
-    labels: tuple[Position, ...]
     indices: Ints
     length: int
     measured: Floats
     places: Ints
     extent: int
+    _label: Label = field(repr=False)
 
     @property
     def positions(self) -> int:
         """The number of positions with a measured value."""
-        return len(self.labels)
+        return len(self.offsets) - 1
+
+    def start(self, ordinal: int) -> int:
+        """Index into the caller's values of the first measured value of a position."""
+        return int(self.indices[self.offsets[ordinal]])
+
+    def label(self, ordinal: int) -> Position:
+        """The caller's label of a position."""
+        return self._label(self.start(ordinal))
+
+    @property
+    def labels(self) -> tuple[Position, ...]:
+        """The caller's label of every position; made anew each time it is asked for."""
+        return tuple(map(self._label, self.indices[self.offsets[:-1]].tolist()))
 
 
 def read(values: Sequence[float | None] | Floats, positions: Positions | None) -> Series:
@@ -64,43 +86,39 @@ def read(values: Sequence[float | None] | Floats, positions: Positions | None) -
     given = _numbers(values)
     kept = np.flatnonzero(~np.isnan(given))
     measured = given[kept]
-    if positions is None:
-        scaled, origin, unit = _scale(measured)
-        return Series(
-            scaled=scaled,
-            origin=origin,
-            unit=unit,
-            offsets=np.arange(len(kept) + 1, dtype=np.int64),
-            labels=tuple(kept.tolist()),
-            indices=kept.astype(np.int64),
-            length=len(given),
-            measured=measured,
-            places=kept.astype(np.int64),
-            extent=len(given),
-        )
-    labels = _labels(positions, len(given))
-    names = [labels[i] for i in kept]
-    starts = [i for i, name in enumerate(names) if i == 0 or name != names[i - 1]]
     scaled, origin, unit = _scale(measured)
-    places = _places(labels)
+    if positions is None:
+        offsets, places, extent = np.arange(len(kept) + 1), kept, len(given)
+        label: Label = int
+    else:
+        label, new = _grouped(positions, len(given))
+        ordinals = np.cumsum(new) - 1
+        own = ordinals[kept]
+        starts = np.flatnonzero(np.diff(own, prepend=-1))
+        offsets, places = np.append(starts, len(kept)), own[starts]
+        extent = int(ordinals[-1]) + 1 if len(given) else 0
     return Series(
         scaled=scaled,
         origin=origin,
         unit=unit,
-        offsets=np.array([*starts, len(names)], dtype=np.int64),
-        labels=tuple(names[i] for i in starts),
-        indices=kept.astype(np.int64),
+        offsets=offsets.astype(np.int64, copy=False),
+        indices=kept.astype(np.int64, copy=False),
         length=len(given),
         measured=measured,
-        places=places[kept[starts]],
-        extent=int(places[-1]) + 1 if len(given) else 0,
+        places=places.astype(np.int64, copy=False),
+        extent=extent,
+        _label=label,
     )
 
 
 def _numbers(values: Sequence[float | None] | Floats) -> Floats:
+    if isinstance(values, np.ndarray) and values.dtype.kind == "c":
+        raise ValueError("values must be numbers, None or nan, not complex")
     try:
-        given = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+        # A wider float that overflows is infinite and refused as such.
+        with np.errstate(over="ignore"):
+            given = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"values must be numbers, None or nan: {error}") from None
     if given.ndim != 1:
         raise ValueError(f"values must be one-dimensional, not of shape {given.shape}")
@@ -113,44 +131,68 @@ def _numbers(values: Sequence[float | None] | Floats) -> Floats:
     return given
 
 
-def _labels(positions: Positions, length: int) -> list[Position]:
+def _grouped(positions: Positions, length: int) -> tuple[Label, NDArray[np.bool_]]:
+    """The checked labels, and (length,) where a label differs from the one before it."""
     if len(positions) != length:
         raise ValueError(f"{length} values need as many positions, not {len(positions)}")
+    if isinstance(positions, np.ndarray) and positions.ndim == 1 and positions.dtype.kind in "iuf":
+        given = positions.copy()
+        if given.dtype.kind == "f" and not np.all(np.isfinite(given)):
+            i = int(np.flatnonzero(~np.isfinite(given))[0])
+            raise ValueError(_no_label(i, given[i].item()))
+        disorder = np.flatnonzero(given[1:] < given[:-1])
+        if len(disorder):
+            i = int(disorder[0]) + 1
+            raise ValueError(_not_sorted(i, given[i - 1].item(), given[i].item()))
+        return lambda i: given[i].item(), np.append(True, given[1:] != given[:-1])[:length]
     labels = [p.item() if isinstance(p, np.generic) else p for p in positions]
-    for i, label in enumerate(labels):
-        if not isinstance(label, int | float | str) or (
-            isinstance(label, float) and not math.isfinite(label)
-        ):
-            raise ValueError(f"positions must be numbers or strings, but position {i} is {label!r}")
-    for i, (former, latter) in enumerate(pairwise(labels), start=1):
-        if isinstance(former, str) != isinstance(latter, str):
-            raise ValueError("positions must be all numbers or all strings")
-        if latter < former:  # type: ignore[operator] # both are of one kind, as just checked
-            raise ValueError(
-                f"positions must be sorted, but position {i} ({latter!r}) follows {former!r}"
-            )
-    return labels
+    kinds = set(map(type, labels))
+    if not all(issubclass(kind, int | float | str) for kind in kinds) or (
+        any(issubclass(kind, float) for kind in kinds)
+        and not all(math.isfinite(p) for p in labels if isinstance(p, float))
+    ):
+        i = next(i for i, label in enumerate(labels) if not _is_label(label))
+        raise ValueError(_no_label(i, labels[i]))
+    if len({issubclass(kind, str) for kind in kinds}) > 1:
+        raise ValueError("positions must be all numbers or all strings")
+    # map and operators, not a loop: both run at the speed of C over a million labels.
+    if not all(map(le, labels, islice(labels, 1, None))):
+        i = next(i for i in range(1, length) if not le(labels[i - 1], labels[i]))
+        raise ValueError(_not_sorted(i, labels[i - 1], labels[i]))
+    new = np.ones(length, dtype=np.bool_)
+    new[1:] = np.fromiter(
+        map(ne, labels, islice(labels, 1, None)), dtype=np.bool_, count=max(length - 1, 0)
+    )
+    return labels.__getitem__, new
 
 
-def _places(labels: list[Position]) -> Ints:
-    """Which position each of the sorted labels belongs to, from 0."""
-    new = [former != latter for former, latter in pairwise(labels)]
-    return np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(new, dtype=np.int64)))
+def _is_label(label: object) -> bool:
+    return isinstance(label, int | str) or (isinstance(label, float) and math.isfinite(label))
+
+
+def _no_label(index: int, label: object) -> str:
+    return f"positions must be numbers or strings, but position {index} is {label!r}"
+
+
+def _not_sorted(index: int, former: Position, latter: Position) -> str:
+    return f"positions must be sorted, but position {index} ({latter!r}) follows {former!r}"
 
 
 def _scale(measured: Floats) -> tuple[Floats, float, float]:
-    """Values around 0 with a largest magnitude of 1 (all 0 if they do not differ)."""
-    magnitude = float(np.max(np.abs(measured), initial=0.0))
-    if magnitude == 0.0:
-        return np.zeros(len(measured)), 0.0, 1.0
-    # Down to magnitude 1 first: the difference of two huge values may overflow, the
-    # difference of their shares cannot. The exponent alone, so that nothing is rounded.
-    exponent = np.frexp(magnitude)[1]
-    shares = np.ldexp(measured, -exponent)
-    centre = float(np.median(shares))
-    centred = shares - centre
+    """Values around their origin, in a power of two at least as large as the furthest from it.
+
+    All 0 in the unit 1 if they differ by arithmetic only.
+    """
+    if not len(measured):
+        return np.zeros(0), 0.0, 1.0
+    # A measured value, not a mean of two: subtracting it then leaves equal values at exactly 0.
+    first = sorted(measured[:ANCHORS].tolist())
+    origin = first[(len(first) - 1) // 2]
+    centred = measured - origin
     reach = float(np.max(np.abs(centred)))
-    origin = float(np.ldexp(centre, exponent))
-    if reach <= RESOLUTION:
+    magnitude = float(np.max(np.abs(measured)))
+    # Compared as shares of a power of two: a product with RESOLUTION may vanish.
+    if math.ldexp(reach, -math.frexp(magnitude)[1]) <= RESOLUTION:
         return np.zeros(len(measured)), origin, 1.0
-    return centred / reach, origin, float(np.ldexp(reach, exponent))
+    exponent = math.frexp(reach)[1]
+    return np.ldexp(centred, -exponent), origin, math.ldexp(1.0, exponent)

@@ -1,0 +1,112 @@
+"""``python -m changepoint.evaluate.coverage``: how often the 95 % intervals hold the truth.
+
+One step in series of 200 single values, either anywhere in their middle three fifths or with three
+to ten values after it, which is all that a night sees. Judged is the change that is reported
+nearest to the step, within five positions of it: a step that is not found has no interval.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from changepoint.api import detect
+from changepoint.evaluate.measure import Rate
+from changepoint.evaluate.simulate import NOISES, Ladder, Noise, draw
+
+KINDS = ("gauss", "t3", "bimodal", "spikes", "quantised", "AR(.5)")
+STEPS = (0.04, 0.05, 0.1)
+LENGTH = 200
+SIGMA = 2.0
+MARGIN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """Intervals of the steps that were found.
+
+    found: of the steps. position, effect: of those found, in how many the truth is inside.
+    places, width: median width of the interval of the position, in positions, and of the effect.
+    """
+
+    found: Rate
+    position: Rate
+    effect: Rate
+    places: float
+    width: float
+
+
+def coverage(
+    noise: Noise, step: float, late: bool, method: str, trials: int, seed: int
+) -> Coverage:
+    """What the intervals of ``trials`` series with one relative ``step`` are worth.
+
+    late: whether the step is at the end, not in the middle.
+    """
+    random = np.random.default_rng(seed)
+    places: list[int] = []
+    widths: list[float] = []
+    positions = effects = 0
+    for _ in range(trials):
+        bounds = (LENGTH - 10, LENGTH - 2) if late else (LENGTH // 5, LENGTH - LENGTH // 5 + 1)
+        at = int(random.integers(*bounds))
+        values = draw(noise, Ladder(LENGTH, 1), random, sigma=SIGMA, step=step, at=at)
+        changes = [c for c in detect(values, method=method).changes if abs(c.index - at) <= MARGIN]
+        if not changes:
+            continue
+        change = min(changes, key=lambda c: abs(c.index - at))
+        first, last = (int(p) for p in change.interval)
+        low, high = change.effect_interval
+        positions += first <= at <= last
+        effects += low <= step <= high
+        places.append(last - first + 1)
+        widths.append(high - low)
+    found = len(places)
+    return Coverage(
+        found=Rate(found, trials),
+        position=Rate(positions, max(found, 1)),
+        effect=Rate(effects, max(found, 1)),
+        places=float(np.median(places)) if found else 0.0,
+        width=float(np.median(widths)) if found else 0.0,
+    )
+
+
+def coverage_table(method: str, trials: int, seed: int) -> Iterator[str]:
+    """One row per place, step and noise."""
+    yield "| place | step | noise | found | position | median | effect | median |"
+    yield "| --- |" + " --- |" * 7
+    for late in (False, True):
+        for step in STEPS:
+            for name in KINDS:
+                got = coverage(NOISES[name], step, late, method, trials, seed)
+                yield (
+                    f"| {'end' if late else 'middle'} | {step:.0%} | {name} | "
+                    f"{got.found.value:.3f} | {got.position} | {got.places:g} | {got.effect} | "
+                    f"{got.width:.2%} |"
+                )
+
+
+def main() -> None:
+    """Print the table as markdown."""
+    parser = argparse.ArgumentParser(
+        prog="python -m changepoint.evaluate.coverage",
+        description="Simulate steps and print how often their intervals hold the truth.",
+        epilog="example: python -m changepoint.evaluate.coverage --trials 500 --seed 1",
+    )
+    parser.add_argument("--method", default="robust", help="method of detect (default robust)")
+    parser.add_argument("--trials", type=int, default=2000, help="series a row (default 2000)")
+    parser.add_argument("--seed", type=int, default=1, help="of the simulated series (default 1)")
+    options = parser.parse_args()
+    if options.trials < 1 or options.seed < 0:
+        parser.error("--trials must be at least 1 and --seed not negative")
+    for line in coverage_table(options.method, options.trials, options.seed):
+        sys.stdout.write(line + "\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()
