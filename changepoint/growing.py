@@ -33,12 +33,31 @@ def changes(
     values: (n,), n >= 2. limit: least strength of a change. floor: smallest deviation there can
     be. least: values of a side. leeway: factor of what a value may stick out by.
     """
-    n = len(values)
     y, sums, scale = prepared(values, floor, leeway)
-    starts, stops = grid(0, n)
+    inner = _inner(sums, least)
+    return searched(values, y, sums, (scale, leeway), limit, floor, least, new_memo(), inner)
+
+
+@compiled
+def changes_of_scores(
+    scores: Floats, limit: float, floor: float, least: int
+) -> tuple[Ints, Floats]:
+    """The same for values that are scores: nothing is clipped, and their noise has one mode."""
+    n = len(scores)
+    sums = np.zeros((2, n + 1))
+    set_sums(scores, 0, sums)
+    inner = _inner(sums, least)
+    return search(
+        scores, scores, sums, np.inf, limit, (0.0, floor * floor), least, new_memo(), inner
+    )
+
+
+@compiled
+def _inner(sums: Floats, least: int) -> Inner:
+    starts, stops = grid(0, sums.shape[1] - 1)
     inner = (starts, stops, np.empty(len(starts), np.int64), np.empty(len(starts)))
     set_splits(sums, least, inner, 0)
-    return searched(values, y, sums, (scale, leeway), limit, floor, least, new_memo(), inner)
+    return inner
 
 
 @compiled

@@ -128,8 +128,7 @@ def _mixture(counts: Floats) -> tuple[float, float, float, float, float]:
             return mean, mean, 0.0, single, 0.0
         moved = abs(low_sum / low - lower) + abs(high_sum / (n - low) - upper)
         lower, upper = low_sum / low, high_sum / (n - low)
-        share = float(low / n)
-        variance = max(squares / n, least)
+        share, variance = float(low / n), float(max(squares / n, least))
         if moved < SETTLED:
             break
     alone = -0.5 * n - 0.5 * n * math.log(single)

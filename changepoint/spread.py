@@ -15,6 +15,7 @@ from scipy.special import ndtr
 
 from changepoint import calibration
 from changepoint.edivisive import NIGHTS_PER_LADDER
+from changepoint.growing import changes_of_scores
 from changepoint.loudness import (
     innovations,
     mean_deviation,
@@ -25,7 +26,6 @@ from changepoint.loudness import (
 )
 from changepoint.position_test import is_replicated
 from changepoint.robust import LADDER
-from changepoint.segment import search
 from changepoint.series import RESOLUTION, Floats, Ints, Series
 from changepoint.spread_evidence import dispersion, location, standing
 
@@ -56,9 +56,6 @@ are no change of spread."""
 
 SPARED_REPLICATED = 1
 """The same in positions of a replicated series, and in deviations of a ladder."""
-
-UNCLIPPED = 1e6
-"""The leeway at which the search for levels clips nothing: scores have no spikes."""
 
 NORMAL_95 = 1.959963984540054
 """Two-sided 95 % quantile of the normal distribution."""
@@ -177,7 +174,7 @@ def _search(
         return ()
     limit = SKEW * calibration.limit(n, SHARE * alarms_per_1000)
     loudness = views[0].loudness
-    splits, strengths = search(loudness, limit, RESOLUTION, least, UNCLIPPED)
+    splits, strengths = changes_of_scores(loudness, limit, RESOLUTION, least)
     edges = [0, *(int(at) for at in splits), n]
     found = [float(strength) for strength in strengths]
     while found:
