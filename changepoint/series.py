@@ -144,7 +144,7 @@ def _grouped(positions: Positions, length: int) -> tuple[Label, NDArray[np.bool_
         if len(disorder):
             i = int(disorder[0]) + 1
             raise ValueError(_not_sorted(i, given[i - 1].item(), given[i].item()))
-        return lambda i: given[i].item(), np.append(True, given[1:] != given[:-1])[:length]
+        return given.item, np.append(True, given[1:] != given[:-1])[:length]
     labels = [p.item() if isinstance(p, np.generic) else p for p in positions]
     kinds = set(map(type, labels))
     if not all(issubclass(kind, int | float | str) for kind in kinds) or (

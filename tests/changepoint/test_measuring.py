@@ -14,6 +14,7 @@ from scipy import stats
 
 from changepoint import Detection, detect, effect, methods
 from changepoint.effect import LOCATION_DROP, PLANNED
+from changepoint.evaluate.coverage import KINDS, coverage
 from changepoint.evaluate.simulate import NOISES, Ladder, draw
 from changepoint.noise import CLIP
 from changepoint.position_test import DOUBTED_DEGREES, PRIOR_DEGREES, PRIOR_RATIO
@@ -349,19 +350,21 @@ def test_a_million_values() -> None:
     assert measured.effects[0] == pytest.approx([0.01, 0.01], abs=2e-4)
 
 
-@pytest.mark.parametrize("name", ["gauss", "t3", "bimodal", "spikes", "quantised", "AR(.5)"])
+@pytest.mark.parametrize("name", KINDS)
 def test_intervals_hold_the_truth(name: str) -> None:
-    random = np.random.default_rng(8801)
-    hits = places = found = 0
-    for _ in range(600):
-        at = int(random.integers(40, 161))
-        values = draw(NOISES[name], Ladder(200, 1), random, sigma=2.0, step=0.1, at=at)
-        near = [c for c in detect(values, method="robust").changes if abs(c.index - at) <= 5]
-        if near:
-            found += 1
-            places += int(near[0].interval[0]) <= at <= int(near[0].interval[1])
-            hits += near[0].effect_interval[0] <= 0.1 <= near[0].effect_interval[1]
-    assert found > 580
-    # Fewer than .93 of 600 have a probability of .02 if .95 are meant, and of .001 at .96.
-    assert hits > 0.93 * found
-    assert places > 0.93 * found
+    got = coverage(NOISES[name], 0.1, False, "robust", 600, 8801)
+    assert got.found.value > 0.97
+    # At most .93 of 600 has a probability of .02 if .95 are meant, and of .001 at .96.
+    assert got.effect.value > 0.93
+    assert got.position.value > 0.93
+    late = coverage(NOISES[name], 0.1, True, "robust", 300, 8802)
+    assert late.effect.value > 0.92
+    assert late.position.value > 0.92
+
+
+def test_intervals_are_no_wider_than_they_must_be() -> None:
+    got = coverage(NOISES["gauss"], 0.04, False, "robust", 300, 8803)
+    # With the noise and the place known, two sides of 100 values at a noise of 2 % of the level
+    # would give 4 * 2 % * sqrt(2 / 100) of the level after; the step is up to 60 from the middle.
+    assert got.width < 0.015
+    assert got.places <= 6
