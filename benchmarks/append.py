@@ -4,7 +4,7 @@ Otava 0.8.0 runs in its own environment (tools/oracle) with its defaults. Each p
 value to the same series in both, in a random order. Prints for each length the median of both and
 of Otava / ours over the pairs with its quartiles, and the time of our append alone.
 
-    python -m benchmarks.append --pairs 50 --method robust
+    python -m benchmarks.append --pairs 50 --method default
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Half of the series have one step. ``detect`` alone over the first of them is tim
 so that what else the machine does is in both figures, and has to find the same. Processor time is
 given beside the time that passed: what it would take on cores of its own.
 
-    python -m benchmarks.many --series 100000 --method robust
+    python -m benchmarks.many --series 100000 --method default
 """
 
 from __future__ import annotations

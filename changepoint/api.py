@@ -8,7 +8,7 @@ from itertools import pairwise
 from types import MappingProxyType
 from typing import get_args
 
-from changepoint import edivisive, effect, hunter, robust
+from changepoint import default, edivisive, effect, hunter, spread
 from changepoint.method import Found, Method, Request
 from changepoint.model import ChangePoint, Detection, Direction, Noise, Segment
 from changepoint.series import Floats, Positions, Series, read
@@ -21,8 +21,8 @@ POWER = 0.8416212335729143
 
 _METHODS: Mapping[str, Method] = MappingProxyType(
     {
+        "default": Method(default.find, spreads=True),
         "edivisive": Method(edivisive.find),
-        "robust": Method(robust.find),
         "hunter": Method(hunter.find, filters=True),
         "hunter-corrected": Method(hunter.find_corrected, filters=True),
     }
@@ -41,10 +41,10 @@ def detect(
     alarms_per_1000: float = 0.5,
     min_effect: float = 0.0,
     direction: Direction | None = None,
-    method: str = "edivisive",
+    method: str = "default",
     seed: int = 0,
 ) -> Detection:
-    """Find where the level of a series changes.
+    """Find where the level or the spread of a series changes.
 
     Args:
         values: the series in order, one-dimensional; None and nan are missing.
@@ -56,12 +56,13 @@ def detect(
         min_effect: smallest relative change of level that matters, as a fraction. Smaller
             changes are undone one at a time, the smallest first, their neighbours measured
             again without them. The Hunter methods have a measure of their own (docs/hunter.md).
-        direction: report only changes of this direction. The others still separate segments,
-            so what is reported does not depend on the filter.
-        method: one of ``methods()``. "edivisive" is the permutation test. "robust" is a compiled
-            scan, calibrated by simulation, which leaves short ladders to "edivisive". "hunter"
-            is Apache Otava's, index for index: its rate of alarms follows ``alarms_per_1000``
-            but does not keep it.
+        direction: report only changes of level of this direction. The others still separate
+            segments, so what is reported does not depend on the filter. Changes of spread have
+            no good direction and are reported.
+        method: one of ``methods()``. "default" is a compiled scan, calibrated by simulation, which
+            leaves short ladders to "edivisive", the permutation test; it alone also looks for
+            changes of spread. "hunter" is Apache Otava's, index for index: its rate of alarms
+            follows ``alarms_per_1000`` but does not keep it.
         seed: of the permutations. The same arguments give the same result on every machine.
 
     Raises:
@@ -75,11 +76,12 @@ def detect(
         raise ValueError(f"alarms_per_1000 must be above 0 and below 100, not {alarms_per_1000}")
     if not (min_effect >= 0.0 and math.isfinite(min_effect)):
         raise ValueError(f"min_effect must be a fraction of at least 0, not {min_effect}")
-    if not 0 <= seed < 2**63:
-        raise ValueError(f"seed must be between 0 and 2**63 - 1, not {seed}")
+    if not (isinstance(seed, int) and 0 <= seed < 2**63):
+        raise ValueError(f"seed must be a whole number between 0 and 2**63 - 1, not {seed}")
     series = read(values, positions)
     chosen = _METHODS[method]
-    outcome = chosen.find(series, Request(alarms_per_1000, min_effect, seed))
+    share = 1.0 - spread.SHARE if chosen.spreads else 1.0
+    outcome = chosen.find(series, Request(share * alarms_per_1000, min_effect, seed))
     kept = (
         list(outcome.found) if chosen.filters else _large_enough(series, outcome.found, min_effect)
     )
@@ -87,10 +89,15 @@ def detect(
         return Detection(
             (), (), Noise(0.0, 0.0, 0.0, 0.0, 0.0), method, outcome.alarm_probability, math.inf
         )
-    measured = effect.measure(series, [found.at for found in kept])
-    changes = (_change(series, measured, i, found) for i, found in enumerate(kept))
+    ats = [found.at for found in kept]
+    measured = effect.measure(series, ats)
+    levels = (_change(series, measured, i, found) for i, found in enumerate(kept))
+    changes = [c for c in levels if direction in (None, c.direction)]
+    if chosen.spreads:
+        changes += _spread_changes(series, ats, spread.find(series, ats, alarms_per_1000))
+        changes.sort(key=lambda change: change.index)
     return Detection(
-        changes=tuple(c for c in changes if direction in (None, c.direction)),
+        changes=tuple(changes),
         segments=_segments(series, measured),
         noise=measured.noise,
         method=method,
@@ -130,6 +137,34 @@ def _change(series: Series, measured: effect.Measured, number: int, found: Found
         effect_interval=(low, high),
         pvalue=found.pvalue,
     )
+
+
+def _spread_changes(
+    series: Series, ats: list[int], found: tuple[spread.SpreadChange, ...]
+) -> list[ChangePoint]:
+    """Changes of spread, each between the stretches in which neither level nor spread changes."""
+    if not found:
+        return []
+    cuts = sorted({*ats, *(change.at for change in found)})
+    levels = effect.measure(series, cuts).levels
+    changes = []
+    for change in found:
+        number = cuts.index(change.at)
+        low, high = change.ratio_interval
+        changes.append(
+            ChangePoint(
+                index=series.start(change.at),
+                position=series.label(change.at),
+                interval=(series.label(change.first), series.label(change.last)),
+                before=levels[number],
+                after=levels[number + 1],
+                effect=change.ratio - 1.0,
+                effect_interval=(low - 1.0, high - 1.0),
+                pvalue=change.pvalue,
+                kind="spread",
+            )
+        )
+    return changes
 
 
 def _segments(series: Series, measured: effect.Measured) -> tuple[Segment, ...]:

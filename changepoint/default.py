@@ -1,4 +1,4 @@
-"""The method "robust": a robust scan for changes of level, calibrated in nights.
+"""The default method: a robust scan for changes of level, calibrated in nights.
 
 One value per position (the mean of its replicates, spikes among them moved back) goes through
 the compiled search of segment.py. Short replicated ladders hold too few positions for it, and

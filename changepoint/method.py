@@ -47,8 +47,10 @@ class Method:
     """A way of finding changes.
 
     find: takes a series and what is asked of it. filters: whether it leaves out small changes by
-    a measure of its own; if not, the caller does.
+    a measure of its own; if not, the caller does. spreads: whether the caller looks for changes of
+    spread too, which then have their share of the budget.
     """
 
     find: Callable[[Series, Request], Outcome]
     filters: bool = False
+    spreads: bool = False

@@ -44,11 +44,12 @@ class ChangePoint:
         before: the level from the change before (or the start) up to this one.
         after: the level from this change up to the next one (or the end).
         effect: relative change of level, (after - before) / |before|, so that its sign is the
-            direction whatever the sign of the levels; infinite if the level before is zero.
+            direction whatever the sign of the levels; infinite if the level before is zero. Of
+            a change of spread the relative change of that, infinite if there was none before.
         effect_interval: 95 % confidence interval of ``effect``; bounds may be infinite.
         pvalue: probability of a split this good anywhere in the stretch that was searched if
             nothing changed in it.
-        kind: what changed. Only ``"level"`` at present.
+        kind: what changed, the ``"level"`` or the ``"spread"`` around it.
     """
 
     index: int
@@ -63,8 +64,8 @@ class ChangePoint:
 
     @property
     def direction(self) -> Direction:
-        """Which way the level went."""
-        return "increase" if self.after.level > self.before.level else "decrease"
+        """Which way the level went, or the spread."""
+        return "increase" if self.effect > 0.0 else "decrease"
 
 
 @dataclass(frozen=True, slots=True)

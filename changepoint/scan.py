@@ -1,4 +1,4 @@
-"""The compiled parts of the method "robust": clipped values, best splits and their evidence.
+"""The compiled parts of the default method: clipped values, best splits and their evidence.
 
 Everything here works on one value per position.
 """

@@ -1,4 +1,4 @@
-"""The compiled search of the method "robust": where a series of single values changes."""
+"""The compiled search of the default method: where a series of single values changes."""
 
 from __future__ import annotations
 

@@ -14,6 +14,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from changepoint import calibration
+from changepoint.default import LADDER
 from changepoint.edivisive import NIGHTS_PER_LADDER
 from changepoint.growing import changes_of_scores
 from changepoint.loudness import (
@@ -25,7 +26,6 @@ from changepoint.loudness import (
     settled,
 )
 from changepoint.position_test import is_replicated
-from changepoint.robust import LADDER
 from changepoint.series import RESOLUTION, Floats, Ints, Series
 from changepoint.spread_evidence import dispersion, location, standing
 

@@ -97,7 +97,7 @@ def main() -> None:
         description="Simulate steps and print how often their intervals hold the truth.",
         epilog="example: python -m changepoint.evaluate.coverage --trials 500 --seed 1",
     )
-    parser.add_argument("--method", default="robust", help="method of detect (default robust)")
+    parser.add_argument("--method", default="default", help="method of detect (default: default)")
     parser.add_argument("--trials", type=int, default=2000, help="series a row (default 2000)")
     parser.add_argument("--seed", type=int, default=1, help="of the simulated series (default 1)")
     options = parser.parse_args()

@@ -160,7 +160,7 @@ def coverage(noise: Noise, step: float, trials: int, seed: int) -> tuple[Rate, R
     for _ in range(trials):
         at = int(random.integers(40, 161))
         values = draw(noise, Ladder(200, 1), random, sigma=SIGMA, step=step, at=at)
-        changes = detect(values, method="robust").changes
+        changes = detect(values, method="default").changes
         if not changes:
             continue
         best = min(changes, key=lambda c: abs(c.index - at))

@@ -18,7 +18,7 @@ from changepoint.evaluate.simulate import LEVEL, NOISES, Ladder, Noise, draw
 from changepoint.series import Floats, Ints, read
 from changepoint.spread import SpreadChange, find
 
-LEVELS = "robust"
+LEVELS = "default"
 """The method whose changes of level the series are cut at."""
 
 NEAR = 10

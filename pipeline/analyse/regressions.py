@@ -37,7 +37,7 @@ def find_shifts(series: Series, settings: DetectSection) -> list[Shift]:
         alarms_per_1000=settings.alarms_per_1000,
         min_effect=settings.min_effect,
     )
-    return [_shift(series, change) for change in found.changes]
+    return [_shift(series, change) for change in found.changes if change.kind == "level"]
 
 
 def group_shifts(shifts: Sequence[Shift]) -> list[Regression]:

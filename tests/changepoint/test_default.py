@@ -15,7 +15,7 @@ from changepoint.evaluate.simulate import NOISES, Ladder, draw
 from changepoint.scan import set_clipped, set_middles
 from changepoint.series import Floats
 
-detect = functools.partial(changepoint.detect, method="robust")
+detect = functools.partial(changepoint.detect, method="default")
 
 
 def series(seed: int, length: int = 200, sigma: float = 2.0) -> Floats:
@@ -88,14 +88,14 @@ def test_nightly_alarms_keep_the_budget(name: str) -> None:
 
 
 def test_the_compiled_count_is_that_of_detect() -> None:
-    places_ = nightly.reported("robust", 5.0)
+    places_ = nightly.reported("default", 5.0)
     slow = nightly.alarms(places_, NOISES["gauss"], 80, 30, 8)
     assert nightly.default_alarms(5.0, NOISES["gauss"], 80, 30, 8) == slow
     assert slow.rate > 0.0
 
 
 def test_recall_and_delay_near_the_limit() -> None:
-    found = nightly.reported("robust", 0.5)
+    found = nightly.reported("default", 0.5)
     assert nightly.recall(found, NOISES["gauss"], 0.03, 200, 41).hits >= 180
     assert nightly.recall(found, NOISES["spikes"], 0.05, 200, 42).hits >= 194
     median, late = nightly.delays(found, NOISES["gauss"], 0.05, 1, 100, 43)

@@ -238,7 +238,7 @@ def test_an_array_and_a_list_give_the_same() -> None:
     assert detect(values, positions=np.array(positions)) == detect(
         values.tolist(), positions=positions
     )
-    assert methods() == ("edivisive", "robust", "hunter", "hunter-corrected")
+    assert methods() == ("default", "edivisive", "hunter", "hunter-corrected")
 
 
 def test_a_stricter_budget_reports_no_more() -> None:

@@ -63,7 +63,7 @@ def children() -> list[psutil.Process]:
 
 @pytest.mark.usefixtures("apart")
 @pytest.mark.parametrize(
-    "options", [{"method": "robust"}, {"method": "hunter", "min_effect": 0.01}]
+    "options", [{"method": "default"}, {"method": "hunter", "min_effect": 0.01}]
 )
 def test_processes_find_what_one_by_one_does(options: Any) -> None:
     series = drawn(150)
@@ -110,9 +110,9 @@ def test_when_processes_start_and_what_they_get(
 @pytest.mark.usefixtures("alone")
 def test_one_worker_is_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(many, "STARTING", 0.0)
-    assert len(detect_many(drawn(30), method="robust", workers=1)) == 30
+    assert len(detect_many(drawn(30), method="default", workers=1)) == 30
     monkeypatch.setattr(sys, "frozen", True, raising=False)
-    assert len(detect_many(drawn(30), method="robust", workers=2)) == 30
+    assert len(detect_many(drawn(30), method="default", workers=2)) == 30
 
 
 @pytest.mark.usefixtures("apart")
@@ -123,10 +123,10 @@ def test_names_and_positions() -> None:
         for name, values in series.items()
         if name[1] % 2
     }
-    got = detect_many(series, positions=labels, workers=2, method="robust")
+    got = detect_many(series, positions=labels, workers=2, method="default")
     assert list(got) == list(series)
     for name, values in series.items():
-        assert got[name] == detect(values, positions=labels.get(name), method="robust")
+        assert got[name] == detect(values, positions=labels.get(name), method="default")
     assert not children()
 
 
@@ -149,13 +149,13 @@ def test_the_first_malformed_series_is_named(workers: int) -> None:
     series[70] = [1.0, "x"]
     series[41] = [1.0, 2.0, float("inf")]
     with pytest.raises(ValueError, match=r"^series 41: values must be .* value 2 is inf$"):
-        detect_many(series, workers=workers, method="robust")
+        detect_many(series, workers=workers, method="default")
     named = {f"s{i}": values for i, values in enumerate(series) if i != 41}
     with pytest.raises(ValueError, match=r"^series 's70': values must be numbers"):
-        detect_many(named, workers=workers, method="robust")
+        detect_many(named, workers=workers, method="default")
     labels: list[Any] = [None] * 40 + [[1, 2]]
     with pytest.raises(ValueError, match=r"^series 40: .* as many positions"):
-        detect_many(series[:41], positions=labels, workers=workers, method="robust")
+        detect_many(series[:41], positions=labels, workers=workers, method="default")
     assert not children()
 
 
@@ -182,7 +182,9 @@ def test_refusals_are_one_sentence(collection: Any, options: Any, message: str) 
 @pytest.mark.usefixtures("apart")
 def test_progress_counts_up_to_all(workers: int) -> None:
     seen: list[tuple[int, int]] = []
-    detect_many(drawn(60), workers=workers, method="robust", progress=lambda *now: seen.append(now))
+    detect_many(
+        drawn(60), workers=workers, method="default", progress=lambda *now: seen.append(now)
+    )
     assert {total for _, total in seen} == {60}
     done = [count for count, _ in seen]
     assert done == sorted(set(done))
@@ -198,7 +200,7 @@ def test_an_error_of_the_callers_ends_the_processes() -> None:
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        detect_many(drawn(300), workers=2, method="robust", progress=stop)
+        detect_many(drawn(300), workers=2, method="default", progress=stop)
     assert not children()
 
 
@@ -210,7 +212,7 @@ def test_a_process_that_dies_is_an_error() -> None:
                 child.kill()
 
     with pytest.raises(RuntimeError, match=r"exit code -9, .* workers=1"):
-        detect_many(drawn(3000), workers=2, method="robust", progress=kill)
+        detect_many(drawn(3000), workers=2, method="default", progress=kill)
     assert not children()
 
 
@@ -238,7 +240,7 @@ def test_what_cannot_be_sent_is_searched_here(label: Any) -> None:
 
 def test_a_detection_is_sent_whole() -> None:
     detection = detect([1.0] * 20 + [2.0] * 20, positions=list("a" * 20 + "b" * 20))
-    detections = [detection, detect([1.0, 2.0] * 20 + [9.0] * 20, method="robust")]
+    detections = [detection, detect([1.0, 2.0] * 20 + [9.0] * 20, method="default")]
     assert detections[1].changes
     assert pickle.loads(worker._dumps((detections, None))) == (detections, None)  # noqa: S301 - our own
 
@@ -250,7 +252,7 @@ from changepoint import detect_many, many
 many.STARTING = 0.0
 series = np.random.default_rng(2).normal(100, 2, ({count}, 100))
 print("searching", flush=True)
-got = detect_many(series, workers=2, method="robust", progress={progress})
+got = detect_many(series, workers=2, method="default", progress={progress})
 print(len(got), sum(map(len, (d.segments for d in got))), flush=True)
 """
 

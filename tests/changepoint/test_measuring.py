@@ -188,12 +188,12 @@ def test_min_effect_measures_merged_segments_again() -> None:
     values = 100.0 + random.normal(0.0, 0.5, 400)
     for at, size in ((100, 2.0), (200, 1.5), (300, 30.0)):
         values[at:] += size
-    assert [c.index for c in detect(values, method="robust").changes] == [100, 200, 300]
-    first, second = detect(values, method="robust", min_effect=0.02).changes
+    assert [c.index for c in detect(values, method="default").changes] == [100, 200, 300]
+    first, second = detect(values, method="default", min_effect=0.02).changes
     assert (first.index, second.index) == (100, 300)
     assert first.after.count == 200
     assert first.effect == pytest.approx(0.0275, abs=0.003)
-    (change,) = detect(values, method="robust", min_effect=0.04).changes
+    (change,) = detect(values, method="default", min_effect=0.04).changes
     assert change.index == 300
     assert change.before.count == 300
 
@@ -273,10 +273,10 @@ def test_an_effect_next_to_a_level_of_zero_is_unbounded() -> None:
     random = np.random.default_rng(6)
     values = random.normal(0.0, 1.0, 60)
     values[30:] += 12.0
-    (change,) = detect(values, method="robust").changes
+    (change,) = detect(values, method="default").changes
     assert change.effect_interval == (-math.inf, math.inf)
     # The other way about the level before is known, and so is that nothing is left of it.
-    (change,) = detect(values[::-1], method="robust").changes
+    (change,) = detect(values[::-1], method="default").changes
     low, high = change.effect_interval
     assert -1.2 < low < -1.0 < high < -0.8
 
@@ -284,7 +284,7 @@ def test_an_effect_next_to_a_level_of_zero_is_unbounded() -> None:
 def test_opposite_signs_are_compared_by_their_difference() -> None:
     random = np.random.default_rng(7)
     values = random.normal(0.0, 1.0, 80) + np.repeat([-20.0, 10.0], 40)
-    (change,) = detect(values, method="robust").changes
+    (change,) = detect(values, method="default").changes
     low, high = change.effect_interval
     assert low < 1.5 < high
     assert high - low < 0.1
@@ -352,18 +352,18 @@ def test_a_million_values() -> None:
 
 @pytest.mark.parametrize("name", KINDS)
 def test_intervals_hold_the_truth(name: str) -> None:
-    got = coverage(NOISES[name], 0.1, False, "robust", 600, 8801)
+    got = coverage(NOISES[name], 0.1, False, "default", 600, 8801)
     assert got.found.value > 0.97
     # At most .93 of 600 has a probability of .02 if .95 are meant, and of .001 at .96.
     assert got.effect.value > 0.93
     assert got.position.value > 0.93
-    late = coverage(NOISES[name], 0.1, True, "robust", 300, 8802)
+    late = coverage(NOISES[name], 0.1, True, "default", 300, 8802)
     assert late.effect.value > 0.92
     assert late.position.value > 0.92
 
 
 def test_intervals_are_no_wider_than_they_must_be() -> None:
-    got = coverage(NOISES["gauss"], 0.04, False, "robust", 300, 8803)
+    got = coverage(NOISES["gauss"], 0.04, False, "default", 300, 8803)
     # With the noise and the place known, two sides of 100 values at a noise of 2 % of the level
     # would give 4 * 2 % * sqrt(2 / 100) of the level after; the step is up to 60 from the middle.
     assert got.width < 0.015

@@ -107,5 +107,5 @@ def test_the_harness_counts() -> None:
     got = recall(NOISES["gauss"], shape, sigma=0.5, step=0.2, at=3, trials=10, seed=1)
     assert got.found == Rate(10, 10)
     assert got.other.hits == 0
-    places = nightly.reported("robust", 0.5)
+    places = nightly.reported("default", 0.5)
     assert nightly.alarms(places, NOISES["gauss"], 25, 2, 1).nights == 12

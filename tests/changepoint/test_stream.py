@@ -89,7 +89,7 @@ def test_equals_a_full_run_after_every_append_and_from_its_state(method: str, da
 @pytest.mark.parametrize("kind", NOISES)
 @pytest.mark.parametrize("replicates", [1, 3])
 def test_a_long_series_of_every_noise(method: str, kind: str, replicates: int) -> None:
-    length = {"robust": 260, "edivisive": 24}.get(method, 90)
+    length = {"default": 260, "edivisive": 24}.get(method, 90)
     ladder = Ladder(length // replicates, replicates)
     values = draw(NOISES[kind], ladder, np.random.default_rng(31), sigma=2.0)
     third = len(values) // 3
