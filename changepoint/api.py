@@ -76,7 +76,7 @@ def detect(
         raise ValueError(f"alarms_per_1000 must be above 0 and below 100, not {alarms_per_1000}")
     if not (min_effect >= 0.0 and math.isfinite(min_effect)):
         raise ValueError(f"min_effect must be a fraction of at least 0, not {min_effect}")
-    if not (isinstance(seed, int) and 0 <= seed < 2**63):
+    if int(seed) != seed or not 0 <= seed < 2**63:
         raise ValueError(f"seed must be a whole number between 0 and 2**63 - 1, not {seed}")
     series = read(values, positions)
     chosen = _METHODS[method]

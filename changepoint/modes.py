@@ -127,7 +127,7 @@ def _mixture(counts: Floats) -> tuple[float, float, float, float, float]:
         if low < 1.0 or n - low < 1.0:
             return mean, mean, 0.0, single, 0.0
         moved = abs(low_sum / low - lower) + abs(high_sum / (n - low) - upper)
-        lower, upper = low_sum / low, high_sum / (n - low)
+        lower, upper = float(low_sum / low), float(high_sum / (n - low))
         share, variance = float(low / n), float(max(squares / n, least))
         if moved < SETTLED:
             break
