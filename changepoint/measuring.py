@@ -103,7 +103,7 @@ def segments(
         start, stop = edges[s], edges[s + 1]
         middle, scale = middle_and_scale(ordered[start:stop])
         low, high = ordered[start], ordered[stop - 1]
-        if stop - start >= FEWEST_CLIPPED and scale > 0.0:
+        if stop - start >= FEWEST_CLIPPED and scale > RESOLUTION:
             low, high = middle - CLIP * scale, middle + CLIP * scale
         # Around the median, so that a sum of a million loses nothing that matters.
         total = 0.0

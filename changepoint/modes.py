@@ -92,9 +92,9 @@ def _mixture(counts: Floats) -> tuple[float, float, float, float, float]:
     Transactions on Systems, Man and Cybernetics 9, 1979).
     """
     at = (np.arange(BINS) + 0.5) * 2.0 * RANGE / BINS - RANGE
-    n = np.sum(counts)
-    mean = np.sum(counts * at) / n
-    single = np.sum(counts * (at - mean) ** 2) / n
+    n = float(np.sum(counts))
+    mean = float(np.sum(counts * at) / n)
+    single = float(np.sum(counts * (at - mean) ** 2) / n)
     best = -1.0
     lower, upper, share = mean, mean, 0.5
     weight = 0.0

@@ -145,8 +145,11 @@ def _grouped(positions: Positions, length: int) -> tuple[Label, NDArray[np.bool_
             i = int(disorder[0]) + 1
             raise ValueError(_not_sorted(i, given[i - 1].item(), given[i].item()))
         return given.item, np.append(True, given[1:] != given[:-1])[:length]
-    labels = [p.item() if isinstance(p, np.generic) else p for p in positions]
+    labels = list(positions)
     kinds = set(map(type, labels))
+    if any(issubclass(kind, np.generic) for kind in kinds):
+        labels = [p.item() if isinstance(p, np.generic) else p for p in labels]
+        kinds = set(map(type, labels))
     if not all(issubclass(kind, int | float | str) for kind in kinds) or (
         any(issubclass(kind, float) for kind in kinds)
         and not all(math.isfinite(p) for p in labels if isinstance(p, float))

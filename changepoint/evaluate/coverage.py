@@ -1,7 +1,7 @@
 """``python -m changepoint.evaluate.coverage``: how often the 95 % intervals hold the truth.
 
-One step in series of 200 single values, either anywhere in their middle three fifths or with three
-to ten values after it, which is all that a night sees. Judged is the change that is reported
+One step in series of single values, either anywhere in their middle three fifths or with three to
+ten values after it, which is all that a night sees. Judged is the change that is reported
 nearest to the step, within five positions of it: a step that is not found has no interval.
 """
 
@@ -14,13 +14,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from changepoint.api import detect
+from changepoint.api import detect, methods
 from changepoint.evaluate.measure import Rate
 from changepoint.evaluate.simulate import NOISES, Ladder, Noise, draw
 
-KINDS = ("gauss", "t3", "bimodal", "spikes", "quantised", "AR(.5)")
+KINDS = ("gauss", "t3", "bimodal", "spikes", "quantised", "AR(.5)", "drift")
 STEPS = (0.04, 0.05, 0.1)
-LENGTH = 200
+SHORTEST = 20
 SIGMA = 2.0
 MARGIN = 5
 
@@ -41,20 +41,20 @@ class Coverage:
 
 
 def coverage(
-    noise: Noise, step: float, late: bool, method: str, trials: int, seed: int
+    noise: Noise, length: int, step: float, late: bool, method: str, trials: int, seed: int
 ) -> Coverage:
     """What the intervals of ``trials`` series with one relative ``step`` are worth.
 
-    late: whether the step is at the end, not in the middle.
+    length: positions of a series. late: whether the step is at the end, not in the middle.
     """
+    bounds = (length - 10, length - 2) if late else (length // 5, length - length // 5 + 1)
     random = np.random.default_rng(seed)
     places: list[int] = []
     widths: list[float] = []
     positions = effects = 0
     for _ in range(trials):
-        bounds = (LENGTH - 10, LENGTH - 2) if late else (LENGTH // 5, LENGTH - LENGTH // 5 + 1)
         at = int(random.integers(*bounds))
-        values = draw(noise, Ladder(LENGTH, 1), random, sigma=SIGMA, step=step, at=at)
+        values = draw(noise, Ladder(length, 1), random, sigma=SIGMA, step=step, at=at)
         changes = [c for c in detect(values, method=method).changes if abs(c.index - at) <= MARGIN]
         if not changes:
             continue
@@ -75,14 +75,14 @@ def coverage(
     )
 
 
-def coverage_table(method: str, trials: int, seed: int) -> Iterator[str]:
+def coverage_table(length: int, method: str, trials: int, seed: int) -> Iterator[str]:
     """One row per place, step and noise."""
     yield "| place | step | noise | found | position | median | effect | median |"
     yield "| --- |" + " --- |" * 7
     for late in (False, True):
         for step in STEPS:
             for name in KINDS:
-                got = coverage(NOISES[name], step, late, method, trials, seed)
+                got = coverage(NOISES[name], length, step, late, method, trials, seed)
                 yield (
                     f"| {'end' if late else 'middle'} | {step:.0%} | {name} | "
                     f"{got.found.value:.3f} | {got.position} | {got.places:g} | {got.effect} | "
@@ -97,13 +97,16 @@ def main() -> None:
         description="Simulate steps and print how often their intervals hold the truth.",
         epilog="example: python -m changepoint.evaluate.coverage --trials 500 --seed 1",
     )
+    parser.add_argument("--positions", type=int, default=200, help="of a series (default 200)")
     parser.add_argument("--method", default="default", help="method of detect (default: default)")
     parser.add_argument("--trials", type=int, default=2000, help="series a row (default 2000)")
     parser.add_argument("--seed", type=int, default=1, help="of the simulated series (default 1)")
     options = parser.parse_args()
     if options.trials < 1 or options.seed < 0:
         parser.error("--trials must be at least 1 and --seed not negative")
-    for line in coverage_table(options.method, options.trials, options.seed):
+    if options.positions < SHORTEST or options.method not in methods():
+        parser.error(f"--positions must be at least {SHORTEST}, --method one of {methods()}")
+    for line in coverage_table(options.positions, options.method, options.trials, options.seed):
         sys.stdout.write(line + "\n")
         sys.stdout.flush()
 

@@ -221,6 +221,13 @@ def test_the_scale_gives_the_values_back(magnitude: float) -> None:
     assert back == pytest.approx(values, rel=1e-15, abs=1e-15 * magnitude)
 
 
+def test_rounding_is_not_the_scale_that_values_stick_out_by() -> None:
+    values = [0.3, 0.1 + 0.2] * 20 + [0.35, 0.26, 0.34, 0.28, 0.33]
+    (level,) = effect.measure(read(values, None), []).levels
+    assert level.level == pytest.approx(np.mean(values))
+    assert level.spread == pytest.approx(np.std(values, ddof=1))
+
+
 def test_equal_but_for_arithmetic_is_constant() -> None:
     series = read([0.3, 0.1 + 0.2, 0.3] * 10, None)
     assert not np.any(series.scaled)
@@ -236,6 +243,8 @@ def test_labels_are_grouped_alike_in_lists_and_arrays(kind: Any) -> None:
     assert [type(series.label(i)) for i in range(3)] == [int] * 3
     assert series.places.tolist() == [0, 1, 3]
     assert series.extent == 4
+    scalars: list[Any] = [np.int64(3), 3, 3, 4, np.float64(5.0), 7, np.int64(7)]
+    assert read(values, scalars).labels == (3, 4, 7)
     named = read(values, list("aaabcdd"))
     assert named.labels == ("a", "b", "d")
     assert named.offsets.tolist() == series.offsets.tolist()
@@ -350,20 +359,20 @@ def test_a_million_values() -> None:
     assert measured.effects[0] == pytest.approx([0.01, 0.01], abs=2e-4)
 
 
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("name", sorted(set(KINDS) - {"drift"}))
 def test_intervals_hold_the_truth(name: str) -> None:
-    got = coverage(NOISES[name], 0.1, False, "default", 600, 8801)
+    got = coverage(NOISES[name], 200, 0.1, False, "default", 600, 8801)
     assert got.found.value > 0.97
     # At most .93 of 600 has a probability of .02 if .95 are meant, and of .001 at .96.
     assert got.effect.value > 0.93
     assert got.position.value > 0.93
-    late = coverage(NOISES[name], 0.1, True, "default", 300, 8802)
+    late = coverage(NOISES[name], 200, 0.1, True, "default", 300, 8802)
     assert late.effect.value > 0.92
     assert late.position.value > 0.92
 
 
 def test_intervals_are_no_wider_than_they_must_be() -> None:
-    got = coverage(NOISES["gauss"], 0.04, False, "default", 300, 8803)
+    got = coverage(NOISES["gauss"], 200, 0.04, False, "default", 300, 8803)
     # With the noise and the place known, two sides of 100 values at a noise of 2 % of the level
     # would give 4 * 2 % * sqrt(2 / 100) of the level after; the step is up to 60 from the middle.
     assert got.width < 0.015
