@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.special import ndtri
-from scipy.stats import rankdata
 
 from changepoint.energy import MIN_VALUES, TIE
 from changepoint.jit import compiled
@@ -46,7 +45,8 @@ def scores(values: Floats) -> Floats:
         measured = np.flatnonzero(~np.isnan(values[:, column]))
         if not len(measured):
             continue
-        ranks = rankdata(values[measured, column])
+        last, ties = _ranks(values[measured, column])
+        ranks = last - (ties - 1.0) / 2.0
         score = ndtri(ranks / (len(measured) + 1.0))
         score -= np.mean(score)
         deviation = float(np.std(score))
@@ -149,6 +149,12 @@ def _smallest_rank(observed: Floats, shuffled: Floats) -> tuple[float, bool]:
     """p-value of the better of two statistics, and whether that is the first."""
     everything = np.vstack((observed * TIE, shuffled))
     # Rank from the top, ties to the disadvantage of each: how many are at least as large.
-    ranks = rankdata(-everything, method="max", axis=0)
+    ranks = np.stack([_ranks(-column)[0] for column in everything.T], axis=1)
     smallest = np.min(ranks, axis=1)
     return float(np.mean(smallest <= smallest[0])), bool(ranks[0, 0] <= ranks[0, 1])
+
+
+def _ranks(values: Floats) -> tuple[Floats, Floats]:
+    """Of each value, how many are at most as large and how many are equal; both (n,)."""
+    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
+    return np.cumsum(counts)[inverse].astype(np.float64), counts[inverse].astype(np.float64)

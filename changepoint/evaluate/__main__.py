@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import product
 from types import MappingProxyType
@@ -26,9 +26,13 @@ UNCHANGED = (
     Ladder(100, 1),
 )
 STEPPED = (Ladder(5, 3), Ladder(10, 3), Ladder(30, 1))
-KINDS = ("gauss", "t3", "bimodal", "spikes", "quantised", "AR(.5)", "drift")
+KINDS = ("gauss", "t3", "bimodal", "spikes", "quantised", "AR(.5)", "AR(.5) wide", "drift")
+BUDGETS = (0.1, 0.5, 5.0)
 STEPS = (0.03, 0.05, 0.1)
 SIGMAS = (1.0, 2.0)
+
+Table = Callable[[int, int], Iterator[str]]
+"""From trials and a seed to the lines of a table."""
 
 
 def main() -> None:
@@ -39,7 +43,7 @@ def main() -> None:
         " field: of every engine, ours and others, with their times.",
         epilog="example: python -m changepoint.evaluate alarms --trials 200 --seed 1",
     )
-    parser.add_argument("table", choices=(*TABLES, "field"), help="what to measure")
+    parser.add_argument("table", choices=(*TABLES, *BY_NOISE, "field"), help="what to measure")
     parser.add_argument("--trials", type=int, default=1000, help="series per figure (default 1000)")
     parser.add_argument("--seed", type=int, default=1, help="of the simulated series (default 1)")
     parser.add_argument(
@@ -47,14 +51,25 @@ def main() -> None:
         default=",".join(ENTRIES),
         help="of field, separated by commas (default: all, %(default)s)",
     )
+    parser.add_argument(
+        "--noise",
+        default=",".join(KINDS),
+        help="of budget and steps, separated by commas (default: %(default)s)",
+    )
     options = parser.parse_args()
+    kinds = options.noise.split(",")
+    if unknown := sorted(set(kinds) - set(NOISES)):
+        parser.error(f"no noise {unknown[0]!r}; there is {', '.join(NOISES)}")
     engines = options.engines.split(",")
-    unknown = sorted(set(engines) - set(ENTRIES))
-    if unknown:
+    if unknown := sorted(set(engines) - set(ENTRIES)):
         parser.error(f"no engine {unknown[0]!r}; there is {', '.join(ENTRIES)}")
     if options.trials < 1 or options.seed < 0:
         parser.error("--trials must be at least 1 and --seed not negative")
-    table = TABLES.get(options.table, partial(field_table, names=engines))
+    if options.table in BY_NOISE:
+        by_noise = BY_NOISE[options.table]
+        table: Table = lambda trials, seed: by_noise(trials, seed, kinds)
+    else:
+        table = TABLES.get(options.table, partial(field_table, names=engines))
     for line in table(options.trials, options.seed):
         sys.stdout.write(line + "\n")
         sys.stdout.flush()
@@ -69,31 +84,24 @@ def alarm_table(trials: int, seed: int) -> Iterator[str]:
         yield f"| {name} | " + " | ".join(rates) + " |"
 
 
-def nightly_table(trials: int, seed: int) -> Iterator[str]:
-    """One row per noise: new alarms per 1000 nights of series that grow to 200."""
-    yield "| noise | default | nights |"
-    yield "| --- | --- | --- |"
-    for name in KINDS:
-        got = nightly.alarms(nightly.reported("default", 0.5), NOISES[name], 200, trials, seed)
-        yield f"| {name} | {got} | {got.nights} |"
+def budget_table(trials: int, seed: int, kinds: Sequence[str]) -> Iterator[str]:
+    """One row per noise, one column per budget: new alarms per 1000 nights up to 200 positions."""
+    yield "| noise | nights | " + " | ".join(f"{budget:g}" for budget in BUDGETS) + " |"
+    yield "| --- | --- |" + " --- |" * len(BUDGETS)
+    for name in kinds:
+        got = [
+            nightly.alarms(nightly.reported("default", budget), NOISES[name], 200, trials, seed)
+            for budget in BUDGETS
+        ]
+        yield f"| {name} | {got[0].nights} | " + " | ".join(map(str, got)) + " |"
 
 
-def budget_table(trials: int, seed: int) -> Iterator[str]:
-    """One row per budget, one column per noise: new alarms per 1000 nights."""
-    names = KINDS
-    yield "| alarms_per_1000 | " + " | ".join(names) + " |"
-    yield "| --- |" + " --- |" * len(names)
-    for budget in (0.1, 0.5, 5.0):
-        got = [nightly.default_alarms(budget, NOISES[name], 200, trials, seed) for name in names]
-        yield f"| {budget:g} | " + " | ".join(map(str, got)) + " |"
-
-
-def steps_table(trials: int, seed: int) -> Iterator[str]:
+def steps_table(trials: int, seed: int, kinds: Sequence[str]) -> Iterator[str]:
     """One row per noise: recall within 5 positions, delay, coverage of both intervals."""
     yield "| noise | 3 % | 5 % | delay of 5 %, median/p90 | position | effect |"
     yield "| --- |" + " --- |" * 5
     places = nightly.reported("default", 0.5)
-    for name in KINDS:
+    for name in kinds:
         noise = NOISES[name]
         three, five = (nightly.recall(places, noise, step, trials, seed) for step in (0.03, 0.05))
         median, late = nightly.delays(places, noise, 0.05, 1, trials, seed)
@@ -120,16 +128,17 @@ def recall_table(trials: int, seed: int) -> Iterator[str]:
             )
 
 
-TABLES: Mapping[str, Callable[[int, int], Iterator[str]]] = MappingProxyType(
+TABLES: Mapping[str, Table] = MappingProxyType(
     {
         "alarms": alarm_table,
-        "nightly": nightly_table,
-        "budget": budget_table,
-        "steps": steps_table,
         "recall": recall_table,
         "calibrate": calibration_table,
         "spreads": spread_table,
     }
+)
+
+BY_NOISE: Mapping[str, Callable[[int, int, Sequence[str]], Iterator[str]]] = MappingProxyType(
+    {"budget": budget_table, "steps": steps_table}
 )
 
 

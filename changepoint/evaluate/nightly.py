@@ -13,14 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from changepoint import calibration
 from changepoint.api import detect
 from changepoint.evaluate.measure import Rate
 from changepoint.evaluate.simulate import Ladder, Noise, draw
-from changepoint.growing import changes
-from changepoint.jit import compiled
-from changepoint.scan import LEAST
-from changepoint.series import RESOLUTION, Floats, Ints
+from changepoint.series import Floats, Ints
 
 MARGIN = 5
 """Positions between a change and the truth, or an earlier alarm, that still count as the same."""
@@ -59,28 +55,9 @@ def reported(method: str, alarms_per_1000: float) -> Places:
 
 def alarms(places: Places, noise: Noise, length: int, trials: int, seed: int) -> Alarms:
     """New alarms of ``trials`` unchanged series that grow to ``length`` positions."""
-    return _rate(lambda values: _new_alarms(places, values), noise, length, trials, seed)
-
-
-def default_alarms(
-    alarms_per_1000: float, noise: Noise, length: int, trials: int, seed: int
-) -> Alarms:
-    """The same for the default method by its compiled search alone: a million nights a minute."""
-    limits = np.array([calibration.limit(max(n, 1), alarms_per_1000) for n in range(length + 1)])
-    return _rate(
-        lambda values: int(_searched(values - np.median(values), limits, FIRST_NIGHT)),
-        noise,
-        length,
-        trials,
-        seed,
-    )
-
-
-def _rate(
-    count: Callable[[Floats], int], noise: Noise, length: int, trials: int, seed: int
-) -> Alarms:
     random = np.random.default_rng(seed)
-    counts = [count(draw(noise, Ladder(length, 1), random, sigma=SIGMA)) for _ in range(trials)]
+    drawn = (draw(noise, Ladder(length, 1), random, sigma=SIGMA) for _ in range(trials))
+    counts = [_new_alarms(places, values) for values in drawn]
     nights = length - FIRST_NIGHT + 1
     per_night = np.array(counts) / nights * 1000.0
     rate = float(np.mean(per_night))
@@ -90,18 +67,6 @@ def _rate(
         math.sqrt(sum(counts) + 1.0) / (trials * nights) * 1000.0,
     )
     return Alarms(rate, max(rate - 1.96 * spread, 0.0), rate + 1.96 * spread, trials * nights)
-
-
-@compiled
-def _searched(values: Floats, limits: Floats, first: int) -> int:
-    seen = np.full(len(values) + 1, -len(values))
-    size = 0
-    for night in range(first, len(values) + 1):
-        for at in changes(values[:night], limits[night], RESOLUTION, LEAST, 1.0)[0]:
-            if size < len(seen) and np.all(np.abs(seen[:size] - at) > MARGIN):
-                seen[size] = at
-                size += 1
-    return size
 
 
 def _new_alarms(places: Places, values: Floats) -> int:

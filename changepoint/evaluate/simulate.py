@@ -85,6 +85,11 @@ def autocorrelated(random: np.random.Generator, ladder: Ladder) -> Floats:
     return values
 
 
+def autocorrelated_wide(random: np.random.Generator, ladder: Ladder) -> Floats:
+    """The same, but it is what is new each night that has a deviation of 1: the values' is 1.15."""
+    return np.asarray(autocorrelated(random, ladder) / np.sqrt(0.75), dtype=np.float64)
+
+
 def drift(random: np.random.Generator, ladder: Ladder) -> Floats:
     """Normal values that rise by 5 % in 500 positions if the deviation is 2 % of the level."""
     return gauss(random, ladder) + 0.005 * np.arange(ladder.positions)[:, None]
@@ -101,6 +106,7 @@ NOISES: Mapping[str, Noise] = MappingProxyType(
         "position .5": position_half,
         "position 1": position_equal,
         "AR(.5)": autocorrelated,
+        "AR(.5) wide": autocorrelated_wide,
         "drift": drift,
     }
 )
