@@ -31,8 +31,8 @@ BUDGETS = (0.1, 0.5, 5.0)
 STEPS = (0.03, 0.05, 0.1)
 SIGMAS = (1.0, 2.0)
 
-Table = Callable[[int, int], Iterator[str]]
-"""From trials and a seed to the lines of a table."""
+Table = Callable[..., Iterator[str]]
+"""From trials, a seed and what else a table asks for to its lines."""
 
 
 def main() -> None:
@@ -66,8 +66,7 @@ def main() -> None:
     if options.trials < 1 or options.seed < 0:
         parser.error("--trials must be at least 1 and --seed not negative")
     if options.table in BY_NOISE:
-        by_noise = BY_NOISE[options.table]
-        table: Table = lambda trials, seed: by_noise(trials, seed, kinds)
+        table: Table = partial(BY_NOISE[options.table], kinds=kinds)
     else:
         table = TABLES.get(options.table, partial(field_table, names=engines))
     for line in table(options.trials, options.seed):
@@ -137,9 +136,7 @@ TABLES: Mapping[str, Table] = MappingProxyType(
     }
 )
 
-BY_NOISE: Mapping[str, Callable[[int, int, Sequence[str]], Iterator[str]]] = MappingProxyType(
-    {"budget": budget_table, "steps": steps_table}
-)
+BY_NOISE: Mapping[str, Table] = MappingProxyType({"budget": budget_table, "steps": steps_table})
 
 
 if __name__ == "__main__":

@@ -154,7 +154,9 @@ def alone(
     found = 0
     for group in _groups(noise, ladder, shared, step, changing, trials, seed):
         found += any(
-            detect(values, positions=labels, alarms_per_1000=0.5 / len(group)).changes
+            detect(
+                values, positions=labels, alarms_per_1000=0.5 / len(group), method="edivisive"
+            ).changes
             for values in group.values()
         )
     return Rate(found, trials)

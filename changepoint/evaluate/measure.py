@@ -50,24 +50,24 @@ class Recall:
 
 
 def alarms(noise: Noise, ladder: Ladder, trials: int, seed: int) -> Rate:
-    """How many of ``trials`` unchanged series raise an alarm at the default setting."""
+    """How many of ``trials`` unchanged series raise an alarm of edivisive at the default budget."""
     random = np.random.default_rng(seed)
     hits = 0
     for _ in range(trials):
         values = draw(noise, ladder, random, sigma=2.0)
-        hits += bool(detect(values, positions=ladder.labels().tolist()).changes)
+        hits += bool(detect(values, positions=ladder.labels().tolist(), method="edivisive").changes)
     return Rate(hits, trials)
 
 
 def recall(
     noise: Noise, ladder: Ladder, *, sigma: float, step: float, at: int, trials: int, seed: int
 ) -> Recall:
-    """What becomes of a relative ``step`` before position ``at`` at the default setting."""
+    """What becomes of a relative ``step`` before position ``at`` by edivisive at the default budget."""
     random = np.random.default_rng(seed)
     found = positions = effects = other = near = 0
     for _ in range(trials):
         values = draw(noise, ladder, random, sigma=sigma, step=step, at=at)
-        changes = detect(values, positions=ladder.labels().tolist()).changes
+        changes = detect(values, positions=ladder.labels().tolist(), method="edivisive").changes
         other += any(c.position != at for c in changes)
         near += bool(changes)
         found += any(c.position == at for c in changes)

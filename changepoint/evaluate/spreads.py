@@ -18,8 +18,6 @@ from changepoint.evaluate.simulate import LEVEL, NOISES, Ladder, Noise, draw
 from changepoint.series import Floats, Ints, read
 from changepoint.spread import SpreadChange, find
 
-LEVELS = "default"
-"""The method whose changes of level the series are cut at."""
 
 NEAR = 10
 """Positions between a change of spread and the truth that count as found."""
@@ -58,9 +56,9 @@ def louder(
 def changes(values: Floats, labels: Ints, budget: float = 0.5) -> tuple[SpreadChange, ...]:
     """Changes of spread between the changes of level that the default budget finds."""
     positions = None if len(labels) == labels[-1] + 1 else labels
-    levels = detect(values, positions=positions, alarms_per_1000=budget, method=LEVELS)
-    series = read(values, positions)
-    return find(series, [int(change.position) for change in levels.changes], budget)
+    found = detect(values, positions=positions, alarms_per_1000=budget).changes
+    levels = [int(change.position) for change in found if change.kind == "level"]
+    return find(read(values, positions), levels, budget)
 
 
 def places(values: Floats, labels: Ints) -> list[int]:
@@ -84,7 +82,7 @@ def at_steps(noise: Noise, step: float, trials: int, seed: int) -> tuple[Rate, R
         values = draw(noise, Ladder(145, 1), random, sigma=nightly.SIGMA, step=step, at=100)
         before = after = False
         for night in range(96, 146):
-            levels = [c.index for c in detect(values[:night], method=LEVELS).changes]
+            levels = [c.index for c in detect(values[:night]).changes if c.kind == "level"]
             known = any(abs(at - 100) <= nightly.MARGIN for at in levels)
             alert = bool(find(read(values[:night], None), levels, 0.5))
             before, after = before or (alert and not known), after or (alert and known)
