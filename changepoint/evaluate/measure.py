@@ -62,7 +62,7 @@ def alarms(noise: Noise, ladder: Ladder, trials: int, seed: int) -> Rate:
 def recall(
     noise: Noise, ladder: Ladder, *, sigma: float, step: float, at: int, trials: int, seed: int
 ) -> Recall:
-    """What becomes of a relative ``step`` before position ``at`` by edivisive at the default budget."""
+    """What becomes of a relative ``step`` before position ``at``, by edivisive, default budget."""
     random = np.random.default_rng(seed)
     found = positions = effects = other = near = 0
     for _ in range(trials):

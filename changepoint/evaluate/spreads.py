@@ -18,7 +18,6 @@ from changepoint.evaluate.simulate import LEVEL, NOISES, Ladder, Noise, draw
 from changepoint.series import Floats, Ints, read
 from changepoint.spread import SpreadChange, find
 
-
 NEAR = 10
 """Positions between a change of spread and the truth that count as found."""
 

@@ -99,7 +99,7 @@ def test_six_see_what_none_sees() -> None:
         assert change.pvalue <= 0.001
         assert len(change.members) == 6
         seen += sum(bool(detect(v).changes) for v in series.values())
-    assert seen <= 15  # of 60
+    assert seen <= 20  # of 60: alone, a third at most
 
 
 def test_replicates_and_what_is_said_of_a_change() -> None:
