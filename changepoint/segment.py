@@ -13,6 +13,7 @@ from changepoint.scan import (
     CLIP,
     HALF_WINDOW,
     MAX_PHI,
+    PHI_LONG,
     PHI_MARGIN,
     PHI_SHORT,
     RAMP_MARGIN,
@@ -85,7 +86,7 @@ def _across(values: Floats, tau: int) -> tuple[float, float]:
 
 
 @compiled
-def _corrected_phi(one: float, two: float, n: int, changes: int) -> float:
+def counted_phi(one: float, two: float, n: int, changes: int) -> float:
     """Autocorrelation that counts, from the sums of squared differences at lag 1 and 2.
 
     For an autoregression of order one the mean squares are as 1 to 1 + phi, whatever the level.
@@ -95,7 +96,8 @@ def _corrected_phi(one: float, two: float, n: int, changes: int) -> float:
     if one <= 0.0 or ones <= 0 or twos <= 0:
         return 0.0
     phi = (two / twos) / (one / ones) - 1.0
-    return min(max(phi - (PHI_MARGIN / math.sqrt(n) - PHI_SHORT / n), 0.0), MAX_PHI)
+    margin = PHI_LONG + PHI_MARGIN / math.sqrt(n) - PHI_SHORT / n
+    return min(max(phi - margin, 0.0), MAX_PHI)
 
 
 @compiled
@@ -118,7 +120,7 @@ def _best_segment(
         if gain <= 0.0 or evidence(gain, left_over, degrees, 1.0) < limit:
             break
         d1, d2 = _across(y, at)
-        noise = (left_over, degrees, _corrected_phi(one - d1, two - d2, n, changes), share)
+        noise = (left_over, degrees, counted_phi(one - d1, two - d2, n, changes), share)
         if strength(y, sums, (edges[s], at, edges[s + 1]), noise) >= limit:
             return s, at
     return -1, -1
@@ -158,7 +160,7 @@ def best_inner(
             continue
         left_over = max(rest - gains[i], degrees * smallest)
         d1, d2 = _across(y, places[i])
-        noise = (left_over, degrees, _corrected_phi(one - d1, two - d2, n, changes), share)
+        noise = (left_over, degrees, counted_phi(one - d1, two - d2, n, changes), share)
         if strength(y, sums, (starts[i], places[i], stops[i]), noise) >= limit:
             return s, places[i]
     return -1, -1
@@ -285,4 +287,4 @@ def strengths_of(
 @compiled
 def autocorrelation(parts: Floats, n: int) -> float:
     """The autocorrelation that counts of n values in segments. parts: (segments, 5)."""
-    return _corrected_phi(np.sum(parts[:, 3]), np.sum(parts[:, 4]), n, len(parts) - 1)
+    return counted_phi(np.sum(parts[:, 3]), np.sum(parts[:, 4]), n, len(parts) - 1)
