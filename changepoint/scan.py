@@ -37,6 +37,10 @@ FAR_WEIGHT = 0.3
 """What a value out there adds to the share of clipped ones, on which the proof depends that a
 short side has to give: it is known for a spike, and dangerous are those that might not be."""
 
+TAIL = 2.5
+"""A strength is divided by 1 and this times the share of clipped values: the short sides of
+heavy-tailed noise reach a limit that is meant for normal noise a third more often."""
+
 SMALL_SIDE = 12
 """Sides with fewer values than this have to show the change without their best value too."""
 

@@ -20,6 +20,7 @@ from changepoint.scan import (
     SMALL_SIDE,
     SPARE_SHARE,
     SPARE_SLOPE,
+    TAIL,
     best_gain,
     evidence,
     line_gain,
@@ -70,7 +71,7 @@ def strength(
         spare = spare_gain(values, sums[0], start, tau, stop)
         needed = min(SPARE_SHARE + SPARE_SLOPE * share, 1.0)
         found = min(found, evidence(spare, rest, degrees, factor) / needed)
-    return found
+    return found / (1.0 + TAIL * share)
 
 
 @compiled
