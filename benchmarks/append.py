@@ -1,8 +1,9 @@
 """The time of appending a value to a ``Stream`` and asking what changed, against Apache Otava's.
 
 Otava 0.8.0 runs in its own environment (tools/oracle) with its defaults. Each pair appends the same
-value to the same series in both, in a random order. Prints for each length the median of both and
-of Otava / ours over the pairs with its quartiles, and the time of our append alone.
+value to the same series in both, in a random order. Ours then asks for the indices of the changes,
+which is what Otava's append finds, or for the whole detection. Prints for each length and number of
+changes the median of both, and of Otava / ours over the pairs with its quartiles.
 
     python -m benchmarks.append --pairs 50 --method default
 """
@@ -16,6 +17,7 @@ import random
 import statistics
 import subprocess
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -24,33 +26,33 @@ from changepoint import Stream, methods
 from changepoint.options import Options
 from changepoint.series import Floats
 
-LENGTHS = (100, 1000, 10_000)
-STEP_EVERY = 250
+LENGTHS = (1000, 10_000)
+CHANGES = (1, 40)
+ASKED = ("indices", "detection")
 HERE = Path(__file__).parent
 
 
-def values(length: int, seed: int) -> Floats:
-    """Normal noise of 2 %, with a step of 5 % up or down every 250 values."""
+def values(length: int, changes: int, seed: int) -> Floats:
+    """Normal noise of 2 %, with steps of 5 %, up and down in turn, evenly spread."""
     drawn = np.random.default_rng(seed).normal(100.0, 2.0, length)
-    drawn[np.arange(length) // STEP_EVERY % 2 == 1] *= 1.05
+    drawn[np.arange(length) * (changes + 1) // length % 2 == 1] *= 1.05
     return drawn
 
 
-def measure(oracle: str, length: int, pairs: int, options: Options) -> str:
+def measure(oracle: str, asked: str, length: int, changes: int, pairs: int, given: Options) -> str:
     """One line of the table."""
-    given = values(length + pairs, length).tolist()
-    stream = Stream(**options)
-    stream.extend(given[:length])
-    assert stream.detection().segments
-    theirs, ours, alone = [], [], []
+    drawn = values(length + pairs, changes, length + changes).tolist()
+    stream = Stream(**given)
+    stream.extend(drawn[:length])
+    ask: Callable[[], object] = stream.detection if asked == "detection" else lambda: stream.indices
+    assert ask() is not None
+    theirs, ours = [], []
 
     def append(value: float) -> None:
         start = time.perf_counter()
         stream.append(value)
-        appended = time.perf_counter()
-        assert stream.changes is not None
+        assert ask() is not None
         ours.append(time.perf_counter() - start)
-        alone.append(appended - start)
 
     with subprocess.Popen(
         [oracle, str(HERE / "append_otava.py")],
@@ -60,8 +62,8 @@ def measure(oracle: str, length: int, pairs: int, options: Options) -> str:
     ) as otava:
         assert otava.stdin is not None
         assert otava.stdout is not None
-        otava.stdin.write(json.dumps(given[:length]) + "\n")
-        for value in given[length:]:
+        otava.stdin.write(json.dumps(drawn[:length]) + "\n")
+        for value in drawn[length:]:
             first = random.random() < 0.5
             if first:
                 append(value)
@@ -72,8 +74,8 @@ def measure(oracle: str, length: int, pairs: int, options: Options) -> str:
                 append(value)
     low, middle, high = statistics.quantiles([a / b for a, b in zip(theirs, ours, strict=True)])
     return (
-        f"| {length} | {1e3 * statistics.median(theirs):.2f} | {1e3 * statistics.median(ours):.3f} "
-        f"| {middle:.1f} ({low:.1f}-{high:.1f}) | {1e6 * statistics.median(alone):.1f} |"
+        f"| {length} | {changes} | {asked} | {1e3 * statistics.median(theirs):.2f} "
+        f"| {1e3 * statistics.median(ours):.3f} | {middle:.0f} ({low:.0f}-{high:.0f}) |"
     )
 
 
@@ -87,10 +89,13 @@ def main() -> None:
     made = subprocess.run(
         ["bash", "tools/oracle"], cwd=HERE.parent, stdout=subprocess.PIPE, text=True, check=True
     )
-    print("| values | Otava ms | append and changes ms | ratio | append alone us |")
-    print("| --- | --- | --- | --- | --- |")
+    print("| values | changes | append and | Otava ms | ours ms | ratio |")
+    print("| --- | --- | --- | --- | --- | --- |")
     for length in LENGTHS:
-        print(measure(made.stdout.strip(), length, given.pairs, options), flush=True)
+        for changes in CHANGES:
+            for asked in ASKED:
+                oracle = made.stdout.strip()
+                print(measure(oracle, asked, length, changes, given.pairs, options), flush=True)
     print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
 
 

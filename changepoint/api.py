@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import get_args
 
 from changepoint import default, edivisive, effect, hunter, spread
-from changepoint.method import Found, Method, Request
+from changepoint.method import Found, Method, Outcome, Request
 from changepoint.model import ChangePoint, Detection, Direction, Noise, Segment
 from changepoint.series import Floats, Positions, Series, read
 
@@ -79,9 +79,30 @@ def detect(
     if int(seed) != seed or not 0 <= seed < 2**63:
         raise ValueError(f"seed must be a whole number between 0 and 2**63 - 1, not {seed}")
     series = read(values, positions)
+    outcome = _METHODS[method].find(
+        series, Request(budget_of_levels(method, alarms_per_1000), min_effect, seed)
+    )
+    return detection_of(series, outcome, method, alarms_per_1000, min_effect, direction)
+
+
+def budget_of_levels(method: str, alarms_per_1000: float) -> float:
+    """What of a budget of alarms a method may spend on changes of level."""
+    return (1.0 - spread.SHARE if _METHODS[method].spreads else 1.0) * alarms_per_1000
+
+
+def detection_of(
+    series: Series,
+    outcome: Outcome,
+    method: str,
+    alarms_per_1000: float,
+    min_effect: float,
+    direction: Direction | None,
+) -> Detection:
+    """Measure and filter the changes of level a method found, and look for those of spread.
+
+    The options are those of :func:`detect`, already checked.
+    """
     chosen = _METHODS[method]
-    share = 1.0 - spread.SHARE if chosen.spreads else 1.0
-    outcome = chosen.find(series, Request(share * alarms_per_1000, min_effect, seed))
     kept = (
         list(outcome.found) if chosen.filters else _large_enough(series, outcome.found, min_effect)
     )

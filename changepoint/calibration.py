@@ -14,6 +14,7 @@ so one factor per length is the whole table.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 from scipy.special import lambertw
@@ -41,7 +42,13 @@ SMALLEST_PVALUE = 1e-300
 
 def limit(positions: int, alarms_per_1000: float) -> float:
     """The strength at which nights of a series raise new alarms at the given rate."""
-    factor = float(np.interp(math.log(max(positions, 1)), np.log(LENGTHS), NIGHTLY))
+    return _limit(min(max(positions, 1), int(LENGTHS[-1])), alarms_per_1000)
+
+
+# A series that grows asks for the same again and again, at the cost of half its search.
+@lru_cache(maxsize=1024)
+def _limit(positions: int, alarms_per_1000: float) -> float:
+    factor = float(np.interp(math.log(positions), np.log(LENGTHS), NIGHTLY))
     rate = alarms_per_1000 / 1000.0 / CAUTION / factor
     # h exp(-h/2) = rate, on the falling branch; its top is 2/e at h = 2.
     return -2.0 * float(lambertw(-min(rate, 1.999 / math.e) / 2.0, -1).real)

@@ -10,18 +10,49 @@ import numpy as np
 
 from changepoint.inner import Inner, grid, set_splits
 from changepoint.jit import compiled
-from changepoint.memo import Memo, new_memo, stretch
+from changepoint.memo import Memo, memo_of, stretch
 from changepoint.modes import two_modes
 from changepoint.scan import (
+    Sums,
     clipped_share,
     rough_scale,
     set_clipped,
     set_middles,
-    set_sums,
+    sums_of,
 )
 from changepoint.segment import search
 from changepoint.segment_modes import search_modes
-from changepoint.series import Floats, Ints
+from changepoint.series import RESOLUTION, Floats, Ints
+
+REPEATS = 0.5
+"""Share of neighbours that are equal from which on values count as quantised: then no deviation
+below half the smallest difference is believed, as nobody can have seen one."""
+
+
+@compiled
+def equal_neighbours(values: Floats) -> int:
+    """How many values are equal to the one before."""
+    equal = 0
+    for i in range(1, len(values)):
+        equal += abs(values[i] - values[i - 1]) <= RESOLUTION
+    return equal
+
+
+@compiled
+def floor_of(values: Floats, equal: int) -> float:
+    """The smallest deviation there can be: half the quantum if most neighbours are equal.
+
+    values: (n,), n >= 2. equal: how many are equal to the one before.
+    """
+    if equal < REPEATS * (len(values) - 1):
+        return RESOLUTION
+    ordered = np.sort(values)
+    smallest = np.inf
+    for i in range(1, len(ordered)):
+        gap = ordered[i] - ordered[i - 1]
+        if RESOLUTION < gap < smallest:
+            smallest = gap
+    return max(0.5 * smallest, RESOLUTION) if smallest < np.inf else RESOLUTION
 
 
 @compiled
@@ -35,7 +66,7 @@ def changes(
     """
     y, sums, scale = prepared(values, floor, leeway)
     inner = _inner(sums, least)
-    return searched(values, y, sums, (scale, leeway), limit, floor, least, new_memo(), inner)
+    return searched(values, y, sums, (scale, leeway), limit, floor, least, memo_of(y, sums), inner)
 
 
 @compiled
@@ -43,41 +74,45 @@ def changes_of_scores(
     scores: Floats, limit: float, floor: float, least: int
 ) -> tuple[Ints, Floats]:
     """The same for values that are scores: nothing is clipped, and their noise has one mode."""
-    n = len(scores)
-    sums = np.zeros((2, n + 1))
-    set_sums(scores, 0, sums)
+    sums = sums_of(scores)
     inner = _inner(sums, least)
     return search(
-        scores, scores, sums, np.inf, limit, (0.0, floor * floor), least, new_memo(), inner
+        scores,
+        scores,
+        sums,
+        np.inf,
+        limit,
+        (0.0, floor * floor),
+        least,
+        memo_of(scores, sums),
+        inner,
     )
 
 
 @compiled
-def _inner(sums: Floats, least: int) -> Inner:
-    starts, stops = grid(0, sums.shape[1] - 1)
+def _inner(sums: Sums, least: int) -> Inner:
+    starts, stops = grid(len(sums[0]) - 1)
     inner = (starts, stops, np.empty(len(starts), np.int64), np.empty(len(starts)))
     set_splits(sums, least, inner, 0)
     return inner
 
 
 @compiled
-def prepared(values: Floats, floor: float, leeway: float) -> tuple[Floats, Floats, float]:
-    """Clipped values (n,), their running sums (2, n + 1), and the robust deviation."""
+def prepared(values: Floats, floor: float, leeway: float) -> tuple[Floats, Sums, float]:
+    """Clipped values (n,), their running sums, and the robust deviation."""
     n = len(values)
     scale = max(rough_scale(values), floor)
     middles, y = np.empty(n), np.empty(n)
-    sums = np.zeros((2, n + 1))
     set_middles(values, 0, middles)
     set_clipped(values, middles, scale * leeway, 0, y)
-    set_sums(y, 0, sums)
-    return y, sums, scale
+    return y, sums_of(y), scale
 
 
 @compiled
 def searched(
     values: Floats,
     y: Floats,
-    sums: Floats,
+    sums: Sums,
     scales: tuple[float, float],
     limit: float,
     floor: float,
@@ -87,7 +122,7 @@ def searched(
 ) -> tuple[Ints, Floats]:
     """The same for what has been prepared.
 
-    y: (n,) clipped values. sums: (2, n + 1), their running sums. scales: robust deviation of the
+    y: (n,) clipped values. sums: their running sums. scales: robust deviation of the
     values, and leeway. memo, inner: what is known of stretches and inner intervals.
     """
     scale, leeway = scales
@@ -95,14 +130,14 @@ def searched(
     sizes = (share, floor * floor)
     places, strengths = search(values, y, sums, scale, limit, sizes, least, memo, inner)
     edges = np.concatenate((np.zeros(1, np.int64), places, np.array([len(y)])))
-    modes = two_modes(y, _with_next(y, sums, edges, least, memo))
+    modes = two_modes(y, sums, _with_next(y, sums, edges, least, memo))
     if modes[2] > 0.0:
         return search_modes(y, sums, modes, limit, sizes, least, inner)
     return places, strengths
 
 
 @compiled
-def _with_next(y: Floats, sums: Floats, edges: Ints, least: int, memo: Memo) -> Ints:
+def _with_next(y: Floats, sums: Sums, edges: Ints, least: int, memo: Memo) -> Ints:
     """The edges, and the best split that did not pass: if it is one, noise around it is plainer."""
     best = 0.0
     at = -1

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from changepoint.jit import compiled
-from changepoint.scan import best_gain
+from changepoint.scan import Sums, best_gain
 from changepoint.series import Floats, Ints
 
 SHORTEST = 12
@@ -18,27 +18,27 @@ Inner = tuple[Ints, Ints, Ints, Floats]
 
 
 @compiled
-def grid(former: int, n: int) -> tuple[Ints, Ints]:
-    """Inner intervals, start and stop of each, that end in (former, n], in the order of their ends.
+def grid(n: int) -> tuple[Ints, Ints]:
+    """Inner intervals of n values, start and stop of each, in the order of their ends.
 
     Seeded intervals (Kovacs, Li, Buhlmann, Munk, Biometrika 110, 2023): of every length there
     are enough, overlapping by half, that each change is in the middle half of one. Their number
-    is linear in n. They lie on a grid of their own that a longer series only adds to.
+    is linear in n. They lie on a grid of their own that a longer series only adds to, at its end.
     """
     # As many as there can be: of each length, one for every step.
     room = 0
     length = float(SHORTEST)
-    while length < n:
-        room += (n - former) // (math.ceil(length) // 2) + 1
+    while math.ceil(length) <= n:
+        room += n // (math.ceil(length) // 2) + 1
         length *= math.sqrt(2.0)
     starts = np.empty(room, np.int64)
     stops = np.empty(room, np.int64)
     count = 0
     length = float(SHORTEST)
-    while length < n:
+    while math.ceil(length) <= n:
         whole = math.ceil(length)
         step = whole // 2
-        i = max((former - whole) // step + 1, 0)
+        i = 0
         while i * step + whole <= n:
             starts[count], stops[count] = i * step, i * step + whole
             count += 1
@@ -50,8 +50,8 @@ def grid(former: int, n: int) -> tuple[Ints, Ints]:
 
 
 @compiled
-def set_splits(sums: Floats, least: int, inner: Inner, former: int) -> None:
-    """Find the best splits of the inner intervals from number ``former`` on."""
+def set_splits(sums: Sums, least: int, inner: Inner, first: int) -> None:
+    """Find the best splits of the inner intervals from number ``first`` on."""
     starts, stops, places, gains = inner
-    for i in range(former, len(starts)):
+    for i in range(first, len(starts)):
         gains[i], places[i] = best_gain(sums[0], starts[i], stops[i], least)

@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from changepoint.jit import compiled
-from changepoint.scan import CLIP
+from changepoint.scan import CLIP, Sums, squared_error
 from changepoint.series import Floats, Ints
 
 Modes = tuple[float, float, float]
@@ -50,26 +50,21 @@ ROUNDS = 12
 
 
 @compiled
-def two_modes(y: Floats, edges: Ints) -> Modes:
+def two_modes(y: Floats, sums: Sums, edges: Ints) -> Modes:
     """The modes of the noise around the means of segments; (0, 0, 0) if it has one mode.
 
-    y: (n,) clipped values. edges: (segments + 1,).
+    y: (n,) clipped values; sums: their running sums. edges: (segments + 1,).
     """
     n = len(y)
     if n < FEWEST:
         return 0.0, 0.0, 0.0
-    residuals = np.empty(n)
+    rest = 0.0
     for s in range(len(edges) - 1):
-        residuals[edges[s] : edges[s + 1]] = y[edges[s] : edges[s + 1]] - np.mean(
-            y[edges[s] : edges[s + 1]]
-        )
-    deviation = math.sqrt(np.mean(residuals * residuals))
+        rest += squared_error(y[edges[s] : edges[s + 1]], _mean(sums, edges, s))
+    deviation = math.sqrt(rest / n)
     if deviation == 0.0:
         return 0.0, 0.0, 0.0
-    counts = np.zeros(BINS)
-    for x in residuals:
-        counts[min(max(int((x / deviation + RANGE) * BINS / (2.0 * RANGE)), 0), BINS - 1)] += 1.0
-    lower, upper, share, variance, gained = _mixture(counts)
+    lower, upper, share, variance, gained = _mixture(_histogram(y, sums, edges, deviation))
     apart = upper - lower
     if (
         gained < PROOF
@@ -81,6 +76,25 @@ def two_modes(y: Floats, edges: Ints) -> Modes:
     if share <= 0.5:
         return apart * deviation, share, math.sqrt(variance) * deviation
     return -apart * deviation, 1.0 - share, math.sqrt(variance) * deviation
+
+
+@compiled
+def _mean(sums: Sums, edges: Ints, s: int) -> float:
+    """The mean of a segment."""
+    start, stop = edges[s], edges[s + 1]
+    return float((sums[0][stop] - sums[0][start]) / (stop - start))
+
+
+@compiled
+def _histogram(y: Floats, sums: Sums, edges: Ints, deviation: float) -> Floats:
+    """Counts (BINS,) of the distances from the means of segments, by their deviation."""
+    counts = np.zeros(BINS, np.int64)
+    per = BINS / (2.0 * RANGE * deviation)
+    for s in range(len(edges) - 1):
+        shift = 0.5 * BINS - _mean(sums, edges, s) * per
+        for x in y[edges[s] : edges[s + 1]]:
+            counts[min(max(int(x * per + shift), 0), BINS - 1)] += 1
+    return counts.astype(np.float64)
 
 
 @compiled
@@ -109,21 +123,18 @@ def _mixture(counts: Floats) -> tuple[float, float, float, float, float]:
                 best, lower, upper, share = between, left, right, weight / n
     # No variance below that of a bin.
     least = (2.0 * RANGE / BINS) ** 2 / 12.0
-    variance = max(single - share * (1.0 - share) * (upper - lower) ** 2, least)
-    likelihood = 0.0
+    variance = float(max(single - share * (1.0 - share) * (upper - lower) ** 2, least))
     for _ in range(ITERATIONS):
-        low = low_sum = high_sum = squares = likelihood = 0.0
+        low = low_sum = high_sum = squares = 0.0
         for b in range(BINS):
             if counts[b] > 0.0:
-                one = share * math.exp(-0.5 * (at[b] - lower) ** 2 / variance)
-                two = (1.0 - share) * math.exp(-0.5 * (at[b] - upper) ** 2 / variance)
-                r = one / (one + two) if one + two > 0.0 else 0.5
+                one, two = (at[b] - lower) ** 2, (at[b] - upper) ** 2
+                # The exponential is infinite where the lower mode is out of the question.
+                r = share / (share + (1.0 - share) * math.exp(0.5 * (one - two) / variance))
                 low += counts[b] * r
                 low_sum += counts[b] * r * at[b]
                 high_sum += counts[b] * (1.0 - r) * at[b]
-                squares += counts[b] * (r * (at[b] - lower) ** 2 + (1.0 - r) * (at[b] - upper) ** 2)
-                likelihood += counts[b] * math.log(max(one + two, 1e-300))
-        likelihood -= 0.5 * n * math.log(variance)
+                squares += counts[b] * (r * one + (1.0 - r) * two)
         if low < 1.0 or n - low < 1.0:
             return mean, mean, 0.0, single, 0.0
         moved = abs(low_sum / low - lower) + abs(high_sum / (n - low) - upper)
@@ -131,6 +142,12 @@ def _mixture(counts: Floats) -> tuple[float, float, float, float, float]:
         share, variance = float(low / n), float(max(squares / n, least))
         if moved < SETTLED:
             break
+    likelihood = -0.5 * n * math.log(variance)
+    for b in range(BINS):
+        if counts[b] > 0.0:
+            one = share * math.exp(-0.5 * (at[b] - lower) ** 2 / variance)
+            two = (1.0 - share) * math.exp(-0.5 * (at[b] - upper) ** 2 / variance)
+            likelihood += counts[b] * math.log(max(one + two, 1e-300))
     alone = -0.5 * n - 0.5 * n * math.log(single)
     return lower, upper, share, variance, 2.0 * (likelihood - alone)
 

@@ -20,6 +20,7 @@ from changepoint.scan import (
     SMALL_SIDE,
     SPARE_SHARE,
     SPARE_SLOPE,
+    Sums,
     TAIL,
     best_gain,
     evidence,
@@ -39,6 +40,9 @@ LARGEST_EXPONENT = 700.0
 TIE = 1.0 - 1e-9
 """Keeps a gain that rounding put just below what it has to be: it is judged exactly afterwards."""
 
+SMALLEST_GAIN = 1e-300
+"""A gain below this is none."""
+
 BUMP_MARGIN = 14.0
 """And at least this much more than any other, which matters where the budget is generous."""
 
@@ -46,21 +50,21 @@ BUMP_MARGIN = 14.0
 @compiled
 def strength(
     values: Floats,
-    sums: Floats,
+    sums: Sums,
     place: tuple[int, int, int],
     noise: tuple[float, float, float, float],
 ) -> float:
     """The evidence for a split after every guard, as a squared normal deviation.
 
-    sums: (2, n + 1), running sums of the values and of value times index. place: start, split
+    sums: running sums of the values. place: start, split
     and stop. noise: squared error left, its degrees, autocorrelation, share of clipped values.
     """
     start, tau, stop = place
     rest, degrees, phi, share = noise
     k = float(tau - start)
     m = float(stop - tau)
-    left = (sums[0, tau] - sums[0, start]) / k
-    right = (sums[0, stop] - sums[0, tau]) / m
+    left = (sums[0][tau] - sums[0][start]) / k
+    right = (sums[0][stop] - sums[0][tau]) / m
     gain = (left - right) ** 2 * k * m / (k + m)
     factor = split_factor(phi, k, m)
     found = evidence(gain, rest, degrees, factor)
@@ -103,7 +107,7 @@ def counted_phi(one: float, two: float, n: int, changes: int) -> float:
 
 @compiled
 def _best_segment(
-    y: Floats, sums: Floats, edges: Ints, parts: Floats, sizes: tuple[float, float], limit: float
+    y: Floats, sums: Sums, edges: Ints, parts: Floats, sizes: tuple[float, float], limit: float
 ) -> tuple[int, int]:
     """The segment whose best split passes, largest gain first, and the split; (-1, -1) if none.
 
@@ -115,7 +119,15 @@ def _best_segment(
     changes = len(edges) - 1
     degrees = float(n - changes - 1)
     rest, one, two = np.sum(parts[:, 2]), np.sum(parts[:, 3]), np.sum(parts[:, 4])
-    for s in np.argsort(-parts[:, 0]):
+    order = np.empty(0, np.int64)
+    for rank in range(len(parts)):
+        if rank == 0:
+            s = int(np.argmax(parts[:, 0]))
+        else:
+            # Nearly always the first one passes or none does: only now it is worth sorting them.
+            if rank == 1:
+                order = np.argsort(-parts[:, 0], kind="mergesort")
+            s = int(order[rank])
         gain, at = parts[s, 0], int(parts[s, 1])
         left_over = max(rest - gain, degrees * smallest)
         if gain <= 0.0 or evidence(gain, left_over, degrees, 1.0) < limit:
@@ -136,7 +148,7 @@ def inner_limit(limit: float) -> float:
 @compiled
 def best_inner(
     y: Floats,
-    sums: Floats,
+    sums: Sums,
     edges: Ints,
     parts: Floats,
     inner: Inner,
@@ -154,11 +166,18 @@ def best_inner(
     rest, one, two = np.sum(parts[:, 2]), np.sum(parts[:, 3]), np.sum(parts[:, 4])
     # The gain that would just do, were there no correction: few intervals have it.
     odds = math.expm1(min(limit / (degrees - 0.5), LARGEST_EXPONENT))
-    enough = np.flatnonzero(gains * (1.0 + odds) >= odds * rest * TIE)
-    for i in enough[np.argsort(-gains[enough], kind="mergesort")]:
-        s = np.searchsorted(edges, starts[i], side="right") - 1
-        if gains[i] <= 0.0 or edges[s + 1] < stops[i]:
-            continue
+    needed = max(odds * rest * TIE / (1.0 + odds), SMALLEST_GAIN)
+    inside = np.empty(len(gains), np.int64)
+    count = 0
+    for i in range(len(gains)):
+        if gains[i] >= needed:
+            s = np.searchsorted(edges, starts[i], side="right") - 1
+            if stops[i] <= edges[s + 1]:
+                inside[count] = i
+                count += 1
+    inside = inside[:count]
+    for i in inside[np.argsort(-gains[inside], kind="mergesort")]:
+        s = int(np.searchsorted(edges, starts[i], side="right")) - 1
         left_over = max(rest - gains[i], degrees * smallest)
         d1, d2 = _across(y, places[i])
         noise = (left_over, degrees, counted_phi(one - d1, two - d2, n, changes), share)
@@ -168,19 +187,28 @@ def best_inner(
 
 
 @compiled
-def parts_of(y: Floats, sums: Floats, edges: Ints, least: int, memo: Memo) -> Floats:
+def parts_of(y: Floats, sums: Sums, edges: Ints, least: int, memo: Memo) -> Floats:
     """What ``stretch`` says of each segment, (segments, 5)."""
     parts = np.empty((len(edges) - 1, 5))
-    for s in range(len(edges) - 1):
-        gain, at, rest, one, two = stretch(y, sums, edges[s], edges[s + 1], least, memo)
-        parts[s] = np.array([gain, float(at), rest, one, two])
+    _set_parts(y, sums, edges, 0, least, memo, parts)
     return parts
+
+
+@compiled
+def _set_parts(
+    y: Floats, sums: Sums, edges: Ints, first: int, least: int, memo: Memo, parts: Floats
+) -> None:
+    """Write what ``stretch`` says of the segments from number ``first`` on into parts[first:]."""
+    for s in range(first, len(edges) - 1):
+        gain, at, rest, one, two = stretch(y, sums, edges[s], edges[s + 1], least, memo)
+        parts[s, 0], parts[s, 1] = gain, at
+        parts[s, 2], parts[s, 3], parts[s, 4] = rest, one, two
 
 
 @compiled
 def _greedy(
     y: Floats,
-    sums: Floats,
+    sums: Sums,
     sizes: tuple[float, float],
     limit: float,
     least: int,
@@ -188,18 +216,26 @@ def _greedy(
     inner: Inner,
 ) -> Ints:
     """Edges (segments + 1,) of a binary segmentation, the strongest split first."""
-    edges = np.array([0, len(y)])
-    parts = parts_of(y, sums, edges, least, memo)
+    # One room for all edges there can be: making a new one for each costs more than the splits.
+    most = len(y) // least + 1
+    edges, parts = np.empty(most + 1, np.int64), np.empty((most, 5))
+    edges[0], edges[1] = 0, len(y)
+    segments = 1
+    _set_parts(y, sums, edges[:2], 0, least, memo, parts)
     needed = inner_limit(limit)
     while True:
-        s, at = _best_segment(y, sums, edges, parts, sizes, limit)
+        mine, known = edges[: segments + 1], parts[:segments]
+        s, at = _best_segment(y, sums, mine, known, sizes, limit)
         if s < 0:
-            s, at = best_inner(y, sums, edges, parts, inner, sizes, needed)
+            s, at = best_inner(y, sums, mine, known, inner, sizes, needed)
         if s < 0:
-            return edges
-        halves = parts_of(y, sums, np.array([edges[s], at, edges[s + 1]]), least, memo)
-        edges = np.concatenate((edges[: s + 1], np.array([at]), edges[s + 1 :]))
-        parts = np.concatenate((parts[:s], halves, parts[s + 1 :]))
+            return mine.copy()
+        for i in range(segments, s, -1):
+            edges[i + 1] = edges[i]
+            parts[i] = parts[i - 1]
+        edges[s + 1] = at
+        segments += 1
+        _set_parts(y, sums, edges[: s + 3], s, least, memo, parts)
 
 
 @compiled
@@ -231,7 +267,7 @@ def _relocated(values: Floats, edges: Ints, reach: float, least: int) -> Ints:
 def search(
     values: Floats,
     y: Floats,
-    sums: Floats,
+    sums: Sums,
     scale: float,
     limit: float,
     sizes: tuple[float, float],
@@ -262,7 +298,7 @@ def search(
 @compiled
 def strengths_of(
     y: Floats,
-    sums: Floats,
+    sums: Sums,
     edges: Ints,
     sizes: tuple[float, float],
     least: int,

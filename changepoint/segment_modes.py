@@ -6,9 +6,9 @@ import numpy as np
 
 from changepoint.inner import Inner, set_splits
 from changepoint.jit import compiled
-from changepoint.memo import new_memo
+from changepoint.memo import memo_of
 from changepoint.modes import Modes, best_split, demixed, level_of, place, refit
-from changepoint.scan import best_gain, evidence, set_sums, split_factor
+from changepoint.scan import Sums, best_gain, evidence, split_factor, sums_of
 from changepoint.segment import (
     autocorrelation,
     best_inner,
@@ -25,7 +25,7 @@ than the normal noise does that the limits were simulated with."""
 
 @compiled
 def _split(
-    y: Floats, sums: Floats, start: int, stop: int, modes: Modes, least: int
+    y: Floats, sums: Sums, start: int, stop: int, modes: Modes, least: int
 ) -> tuple[float, int]:
     """The best split of [start, stop): twice its log likelihood ratio, and where it is.
 
@@ -38,8 +38,7 @@ def _split(
     part = y[start:stop]
     ratio, at = best_split(part, first - start, modes, least)
     plain = demixed(part, np.array([0, stop - start]), modes)[0]
-    total = np.zeros((2, stop - start + 1))
-    set_sums(plain - np.mean(plain), 0, total)
+    total = sums_of(plain - np.mean(plain))
     other, second = best_split(part, best_gain(total[0], 0, stop - start, least)[1], modes, least)
     if other > ratio:
         ratio, at = other, second
@@ -49,7 +48,7 @@ def _split(
 @compiled
 def search_modes(
     y: Floats,
-    sums: Floats,
+    sums: Sums,
     modes: Modes,
     limit: float,
     sizes: tuple[float, float],
@@ -108,18 +107,17 @@ def _bump(
 ) -> tuple[int, int]:
     """A split of an inner interval of the values without their modes; (-1, -1) if none passes."""
     plain = demixed(y, edges, modes)[0]
-    sums = np.zeros((2, len(y) + 1))
-    set_sums(plain, 0, sums)
+    sums = sums_of(plain)
     mine = (inner[0], inner[1], np.empty_like(inner[2]), np.empty_like(inner[3]))
     set_splits(sums, least, mine, 0)
-    parts = parts_of(plain, sums, edges, least, new_memo())
+    parts = parts_of(plain, sums, edges, least, memo_of(plain, sums))
     return best_inner(plain, sums, edges, parts, mine, sizes, inner_limit(limit))
 
 
 @compiled
 def _strengths(
     y: Floats,
-    sums: Floats,
+    sums: Sums,
     edges: Ints,
     modes: Modes,
     share: float,
@@ -130,11 +128,12 @@ def _strengths(
     n = len(y)
     changes = len(edges) - 2
     plain = demixed(y, edges, modes)[0]
-    plain_sums = np.zeros((2, n + 1))
-    set_sums(plain, 0, plain_sums)
+    plain_sums = sums_of(plain)
     # A mode that lasts is no independent noise: its memory shows in the values as they are.
-    phi = autocorrelation(parts_of(y, sums, edges, least, new_memo()), n)
-    strengths = strengths_of(plain, plain_sums, edges, (share, smallest), least, new_memo(), phi)
+    phi = autocorrelation(parts_of(y, sums, edges, least, memo_of(y, sums)), n)
+    strengths = strengths_of(
+        plain, plain_sums, edges, (share, smallest), least, memo_of(plain, plain_sums), phi
+    )
     degrees = max(float(n - changes - 1), 1.0)
     for i in range(changes):
         k, m = float(edges[i + 1] - edges[i]), float(edges[i + 2] - edges[i + 1])

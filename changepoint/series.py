@@ -188,14 +188,33 @@ def _scale(measured: Floats) -> tuple[Floats, float, float]:
     """
     if not len(measured):
         return np.zeros(0), 0.0, 1.0
+    origin = origin_of(measured)
+    reach = float(np.max(np.abs(measured - origin)))
+    exponent = exponent_of(reach, float(np.max(np.abs(measured))))
+    unit = 1.0 if exponent is None else math.ldexp(1.0, exponent)
+    return scaled_values(measured, origin, exponent), origin, unit
+
+
+def scaled_values(measured: Floats, origin: float, exponent: int | None) -> Floats:
+    """Measured values on the scale of an origin and a binary exponent; all 0 if there is none."""
+    if exponent is None:
+        return np.zeros(len(measured))
+    return np.ldexp(measured - origin, -exponent)
+
+
+def origin_of(measured: Floats) -> float:
+    """The origin of the scale of measured values, of which there is one at least."""
     # A measured value, not a mean of two: subtracting it then leaves equal values at exactly 0.
     first = sorted(measured[:ANCHORS].tolist())
-    origin = first[(len(first) - 1) // 2]
-    centred = measured - origin
-    reach = float(np.max(np.abs(centred)))
-    magnitude = float(np.max(np.abs(measured)))
+    return float(first[(len(first) - 1) // 2])
+
+
+def exponent_of(reach: float, magnitude: float) -> int | None:
+    """The binary exponent of the unit of a scale; None if values differ by arithmetic only.
+
+    reach: largest distance of a value from the origin. magnitude: largest of all.
+    """
     # Compared as shares of a power of two: a product with RESOLUTION may vanish.
     if math.ldexp(reach, -math.frexp(magnitude)[1]) <= RESOLUTION:
-        return np.zeros(len(measured)), origin, 1.0
-    exponent = math.frexp(reach)[1]
-    return np.ldexp(centred, -exponent), origin, math.ldexp(1.0, exponent)
+        return None
+    return math.frexp(reach)[1]

@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from functools import partial
-from typing import Any, Protocol, Self, Unpack
+from typing import Any, Self, Unpack
 
 import numpy as np
 
-from changepoint.api import detect
+from changepoint.api import budget_of_levels, detect, detection_of
 from changepoint.model import ChangePoint, Detection, Position
 from changepoint.options import Options, checked
 from changepoint.plain import own
+from changepoint.resumed import Resumed
 from changepoint.series import LARGEST, Floats, Positions, read
 
 VERSION = 1
@@ -26,27 +26,14 @@ PLAIN = (type(None), int, str)
 """Types of labels that need no check of their own."""
 
 
-class Incremental(Protocol):
-    """A search of one stream, which may keep what it learns from one call to the next."""
-
-    def __call__(self, values: Floats, *, positions: Sequence[Position] | None = None) -> Detection:
-        """What ``detect`` finds in ``values``, of which those of the last call are the beginning.
-
-        values, positions: what ``detect`` takes, already checked; the caller's, so not to be kept.
-        """
-
-
-def incremental(options: Mapping[str, Any]) -> Incremental:
-    """The search of a new stream. Every method searches all of it again."""
-    return partial(detect, **options)
-
-
 class Stream:
     """A series to which values are appended, and what :func:`changepoint.detect` finds in it.
 
     After any number of appends :meth:`detection` equals ``detect`` of the same values with the same
     options, for every method. Appending is cheap; the search waits until somebody asks. What is
-    found is kept until the next append. A stream can be pickled, copied and written as JSON; the
+    found is kept until the next append. The method "default" goes on from its last search where
+    every value is a position of its own and ``min_effect`` is 0; otherwise a search starts from
+    the first value. A stream can be pickled, copied and written as JSON; the
     copy goes on like the original.
 
     Takes the options of ``detect`` and raises its ValueError.
@@ -54,11 +41,12 @@ class Stream:
 
     def __init__(self, **options: Unpack[Options]) -> None:
         self._options = checked(options)
-        self._incremental = incremental(self._options)
+        self._search: Resumed | None = None
         self._room = np.empty(ROOM)
         self._count = 0
         self._positions: list[Position] | None = None
         self._detection: Detection | None = None
+        self._indices: tuple[int, ...] | None = None
 
     def append(self, value: float | None, position: Position | None = None) -> None:
         """Add the next value.
@@ -99,8 +87,33 @@ class Stream:
     def detection(self) -> Detection:
         """What ``detect`` finds in all values so far."""
         if self._detection is None:
-            self._detection = self._incremental(self._values, positions=self._positions)
+            if self._resumes:
+                series = read(self._values, None)
+                outcome = self._resumed().outcome(series.measured)
+                given = {name: option for name, option in self._options.items() if name != "seed"}
+                self._detection = detection_of(series, outcome, **given)
+            else:
+                self._detection = detect(self._values, positions=self._positions, **self._options)
         return self._detection
+
+    @property
+    def indices(self) -> tuple[int, ...]:
+        """Index of the first measured value after each change of level, whatever its direction.
+
+        Where the search goes on from the last one, nothing else is measured for it: this is the
+        cheapest way to learn whether something changed.
+        """
+        if self._indices is None:
+            if self._resumes and self._detection is None:
+                missing = np.isnan(self._values)
+                kept = np.flatnonzero(~missing) if np.any(missing) else None
+                places, _ = self._resumed().found(
+                    self._values if kept is None else self._values[kept]
+                )
+                self._indices = tuple((places if kept is None else kept[places]).tolist())
+            else:
+                self._indices = tuple(segment.start for segment in self.detection().segments[1:])
+        return self._indices
 
     @property
     def changes(self) -> tuple[ChangePoint, ...]:
@@ -110,6 +123,22 @@ class Stream:
     def __len__(self) -> int:
         """How many values were appended, missing ones included."""
         return self._count
+
+    @property
+    def _resumes(self) -> bool:
+        """Whether a search goes on from the last one."""
+        return (
+            self._options["method"] == "default"
+            and self._options["min_effect"] == 0.0
+            and self._positions is None
+        )
+
+    def _resumed(self) -> Resumed:
+        """The search that goes on; it takes room of its own only once somebody asks."""
+        if self._search is None:
+            method, alarms = self._options["method"], self._options["alarms_per_1000"]
+            self._search = Resumed(budget_of_levels(method, alarms))
+        return self._search
 
     @property
     def _values(self) -> Floats:
@@ -131,6 +160,7 @@ class Stream:
             self._positions += labels
         self._count = stop
         self._detection = None
+        self._indices = None
 
     def to_dict(self) -> dict[str, Any]:
         """The whole state as a tree of plain dicts, lists, strings and finite numbers."""

@@ -13,7 +13,7 @@ import numpy as np
 from changepoint.calibration import LENGTHS
 from changepoint.growing import prepared
 from changepoint.jit import compiled
-from changepoint.memo import new_memo, stretch
+from changepoint.memo import memo_of, stretch
 from changepoint.scan import LEAST, clipped_share
 from changepoint.segment import strengths_of
 from changepoint.series import Floats, Ints
@@ -30,7 +30,7 @@ SPREAD = 1.19
 def first_split(values: Floats, least: int) -> tuple[float, int]:
     """Strength and place of the best split of a whole series: what a search starts with."""
     y, sums, scale = prepared(values, FLOOR, 1.0)
-    memo = new_memo()
+    memo = memo_of(y, sums)
     at = stretch(y, sums, 0, len(y), least, memo)[1]
     edges = np.array([0, at, len(y)])
     sizes = (clipped_share(values, y, scale), FLOOR * FLOOR)

@@ -17,7 +17,9 @@ from hypothesis import strategies as st
 
 from changepoint import Stream, detect, methods
 from changepoint import stream as module
+from changepoint.api import detection_of
 from changepoint.evaluate.simulate import NOISES, Ladder, draw
+from changepoint.model import Detection
 from changepoint.options import DEFAULTS, Options
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -104,6 +106,83 @@ def test_a_long_series_of_every_noise(method: str, kind: str, replicates: int) -
         assert stream.detection() == detect(values[: i + 1], positions=positions, method=method)
 
 
+@st.composite
+def nights(draw: Any) -> list[float | None]:
+    """Values whose scale, clipping and modes change while they come, in every way there is."""
+    random = np.random.default_rng(draw(st.integers(0, 2**32)))
+    length = draw(st.integers(1, 150))
+    values = random.normal(size=length)
+    values += draw(st.sampled_from([0.0, 6.0])) * (random.random(length) < 0.4)
+    for _ in range(draw(st.integers(0, 3))):
+        values[draw(st.integers(0, 150)) :] += draw(st.sampled_from([-3.0, 2.0, 40.0]))
+    values[random.random(length) < draw(st.sampled_from([0.0, 0.05]))] += 30.0
+    quantum = draw(st.sampled_from([0.0, 0.5, 4.0]))
+    if quantum:
+        values = np.round(values / quantum) * quantum
+    values = 100.0 + values * draw(st.sampled_from([1e-13, 0.5, 5.0]))
+    values[: draw(st.sampled_from([0, 0, 0, 1, 12, 40]))] = draw(st.sampled_from([100.0, 0.0, 1e6]))
+    values[draw(st.integers(0, 150)) :][:1] *= draw(st.sampled_from([1.0, 1e3, -1e290]))
+    missing = random.random(length) < draw(st.sampled_from([0.0, 0.0, 0.15]))
+    return [None if m else v for v, m in zip(values.tolist(), missing.tolist(), strict=True)]
+
+
+def levels(detection: Detection) -> tuple[int, ...]:
+    return tuple(change.index for change in detection.changes if change.kind == "level")
+
+
+@settings(max_examples=60, deadline=None)
+@given(nights(), st.sampled_from([0.5, 20.0]), st.lists(st.booleans(), min_size=3, max_size=3))
+def test_a_resumed_search_equals_a_full_one(given: Any, budget: float, asked: Any) -> None:
+    stream = Stream(alarms_per_1000=budget)
+    for i, value in enumerate(given):
+        stream.append(value)
+        expected = detect(given[: i + 1], alarms_per_1000=budget)
+        # Some nights nobody asks, some nights for the one and not for the other.
+        if asked[i % 3]:
+            assert stream.indices == levels(expected)
+        if asked[i % 2]:
+            assert stream.detection() == expected
+        assert stream.indices == levels(expected)
+
+
+def test_a_long_resumed_search_equals_full_ones() -> None:
+    random = np.random.default_rng(77)
+    values = random.normal(100.0, 2.0, 3000)
+    for at in random.integers(50, 3000, 12):
+        values[at:] *= random.choice([0.93, 1.05])
+    values[random.random(3000) < 0.01] *= 3.0
+    values[1400:1900] += random.choice([0.0, 14.0], 500)
+    values[2500] = 1e5
+    stream = Stream()
+    for i, value in enumerate(values.tolist(), 1):
+        stream.append(value)
+        found = stream.indices
+        if i % 50 == 0:
+            expected = detect(values[:i])
+            assert found == levels(expected)
+            assert stream.detection() == expected
+    assert len(stream.indices) >= 10
+
+
+@pytest.mark.parametrize("method", methods())
+def test_indices_are_of_all_directions(method: str) -> None:
+    random = np.random.default_rng(6)
+    values = random.normal(100, 2, 90)
+    values[30:] *= 1.2
+    values[60:] *= 0.7
+    values[50] = math.nan
+    expected = levels(detect(values, method=method))
+    assert len(expected) == 2
+    for options in (Options(), Options(direction="increase"), Options(min_effect=1e-9)):
+        options["method"] = method
+        stream = Stream(**options)
+        stream.extend(values)
+        assert stream.indices == expected
+        labelled = Stream(**options)
+        labelled.extend(values, np.arange(90))
+        assert labelled.indices == expected
+
+
 @pytest.mark.parametrize("method", methods())
 def test_looking_seldom_finds_the_same(method: str) -> None:
     random = np.random.default_rng(5)
@@ -168,11 +247,11 @@ def test_the_values_are_the_streams_own() -> None:
 def test_found_once_until_the_next_append(monkeypatch: Any) -> None:
     calls = []
 
-    def counting(values: Any, **options: Any) -> Any:
-        calls.append(len(values))
-        return detect(values, **options)
+    def counting(series: Any, *rest: Any, **options: Any) -> Any:
+        calls.append(series.length)
+        return detection_of(series, *rest, **options)
 
-    monkeypatch.setattr(module, "detect", counting)
+    monkeypatch.setattr(module, "detection_of", counting)
     stream = Stream()
     stream.extend([1.0] * 100)
     for _ in range(3):
