@@ -66,7 +66,8 @@ def changes(
     """
     y, sums, scale = prepared(values, floor, leeway)
     inner = _inner(sums, least)
-    return searched(values, y, sums, (scale, leeway), limit, floor, least, memo_of(y, sums), inner)
+    share = clipped_share(values, y, scale * leeway)
+    return searched(values, y, sums, (scale, share), limit, floor, least, memo_of(y, sums), inner)
 
 
 @compiled
@@ -113,7 +114,7 @@ def searched(
     values: Floats,
     y: Floats,
     sums: Sums,
-    scales: tuple[float, float],
+    noise: tuple[float, float],
     limit: float,
     floor: float,
     least: int,
@@ -122,11 +123,10 @@ def searched(
 ) -> tuple[Ints, Floats]:
     """The same for what has been prepared.
 
-    y: (n,) clipped values. sums: their running sums. scales: robust deviation of the
-    values, and leeway. memo, inner: what is known of stretches and inner intervals.
+    y: (n,) clipped values. sums: their running sums. noise: robust deviation of the values, and
+    share of clipped ones. memo, inner: what is known of stretches and inner intervals.
     """
-    scale, leeway = scales
-    share = clipped_share(values, y, scale * leeway)
+    scale, share = noise
     sizes = (share, floor * floor)
     places, strengths = search(values, y, sums, scale, limit, sizes, least, memo, inner)
     edges = np.concatenate((np.zeros(1, np.int64), places, np.array([len(y)])))

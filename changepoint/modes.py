@@ -110,7 +110,7 @@ def _mixture(counts: Floats) -> tuple[float, float, float, float, float]:
     mean = float(np.sum(counts * at) / n)
     single = float(np.sum(counts * (at - mean) ** 2) / n)
     best = -1.0
-    lower, upper, share = mean, mean, 0.5
+    lower, upper, share = float(mean), float(mean), 0.5
     weight = 0.0
     total = 0.0
     for b in range(BINS - 1):
@@ -124,17 +124,17 @@ def _mixture(counts: Floats) -> tuple[float, float, float, float, float]:
     # No variance below that of a bin.
     least = (2.0 * RANGE / BINS) ** 2 / 12.0
     variance = float(max(single - share * (1.0 - share) * (upper - lower) ** 2, least))
+    odds = np.empty(BINS)
     for _ in range(ITERATIONS):
+        _set_odds(at, 0.5 * (lower + upper), (upper - lower) / variance, odds)
         low = low_sum = high_sum = squares = 0.0
         for b in range(BINS):
-            if counts[b] > 0.0:
-                one, two = (at[b] - lower) ** 2, (at[b] - upper) ** 2
-                # The exponential is infinite where the lower mode is out of the question.
-                r = share / (share + (1.0 - share) * math.exp(0.5 * (one - two) / variance))
-                low += counts[b] * r
-                low_sum += counts[b] * r * at[b]
-                high_sum += counts[b] * (1.0 - r) * at[b]
-                squares += counts[b] * (r * one + (1.0 - r) * two)
+            r = counts[b] * share / (share + (1.0 - share) * odds[b])
+            rest = counts[b] - r
+            low += r
+            low_sum += r * at[b]
+            high_sum += rest * at[b]
+            squares += r * (at[b] - lower) ** 2 + rest * (at[b] - upper) ** 2
         if low < 1.0 or n - low < 1.0:
             return mean, mean, 0.0, single, 0.0
         moved = abs(low_sum / low - lower) + abs(high_sum / (n - low) - upper)
@@ -150,6 +150,24 @@ def _mixture(counts: Floats) -> tuple[float, float, float, float, float]:
             likelihood += counts[b] * math.log(max(one + two, 1e-300))
     alone = -0.5 * n - 0.5 * n * math.log(single)
     return lower, upper, share, variance, 2.0 * (likelihood - alone)
+
+
+@compiled
+def _set_odds(at: Floats, middle: float, slope: float, odds: Floats) -> None:
+    """Write the density of the upper mode over that of the lower, without their shares.
+
+    at: (BINS,) middles of bins. middle: between the modes. slope: their distance by their variance.
+    The logarithm is linear, so from bin to bin the odds grow by a factor. From the middle out they
+    can end at 0 or at infinity, which both are right, but not start there.
+    """
+    width = 2.0 * RANGE / BINS
+    first = min(max(int((middle + RANGE) / width), 0), BINS - 1)
+    odds[first] = math.exp(slope * (at[first] - middle))
+    up, down = math.exp(slope * width), math.exp(-slope * width)
+    for b in range(first + 1, BINS):
+        odds[b] = odds[b - 1] * up
+    for b in range(first - 1, -1, -1):
+        odds[b] = odds[b + 1] * down
 
 
 @compiled

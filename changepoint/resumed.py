@@ -24,10 +24,12 @@ from changepoint.scan import (
     HALF_WINDOW,
     LEAST,
     Sums,
+    clipped_counts,
     scale_of_gaps,
     set_clipped,
     set_middles,
     set_sums,
+    share_of,
 )
 from changepoint.series import (
     ANCHORS,
@@ -41,6 +43,11 @@ from changepoint.series import (
 
 BLOCK = 64
 """New values at once from which on all is made anew: it is simpler and soon faster."""
+
+
+_Known = tuple[float, int, int, int]
+"""The scale values were clipped by; how many are equal to the one before; and of those that stay as
+they were clipped, how many were clipped and how many of them all the way."""
 
 
 class _Room(NamedTuple):
@@ -77,8 +84,7 @@ class Resumed:
     def _restart(self) -> None:
         """Forget all values."""
         self._count = 0
-        self._equal = 0
-        self._scale = -1.0
+        self._known: _Known = (-1.0, 0, 0, 0)
 
     def found(self, measured: Floats) -> tuple[Ints, Floats]:
         """Places and strengths of the changes of level.
@@ -90,9 +96,7 @@ class Resumed:
             return np.empty(0, np.int64), np.empty(0)
         self._take(measured)
         limit = calibration.limit(n, self._alarms)
-        places, strengths, self._equal, self._scale = _resume(
-            self._room, n, self._count, self._equal, self._scale, limit
-        )
+        places, strengths, self._known = _resume(self._room, n, self._count, self._known, limit)
         self._count = n
         return places, strengths
 
@@ -141,13 +145,13 @@ def _new_room(size: int) -> _Room:
 
 @compiled
 def _resume(
-    room: _Room, n: int, former: int, equal: int, former_scale: float, limit: float
-) -> tuple[Ints, Floats, int, float]:
-    """Search n values, of which the first ``former`` have been searched with the same scale.
+    room: _Room, n: int, former: int, known: _Known, limit: float
+) -> tuple[Ints, Floats, _Known]:
+    """Search n values, of which the first ``former`` have been searched with the same unit.
 
-    equal: how many of those were equal to the one before. former_scale: what they were clipped by.
-    Returns places, strengths, and both of these for the next time.
+    Returns places, strengths, and what is known for the next time.
     """
+    former_scale, equal, moved, far = known
     values, middles, y = room.values[:n], room.middles[:n], room.y[:n]
     gaps, ordered = room.gaps[: n - 1], room.ordered[: n - 1]
     sums = (room.sums[0][: n + 1], room.sums[1][: n + 1])
@@ -159,17 +163,23 @@ def _resume(
     final = max(former - HALF_WINDOW, 0)
     set_middles(values, final, middles)
     if scale != former_scale:
-        final = 0
+        final = moved = far = 0
     set_clipped(values, middles, scale, final, y)
     set_sums(y, final, sums)
     renew(y, sums, final, room.memo)
+
+    last = max(n - HALF_WINDOW, 0)
+    new = clipped_counts(values[final:last], y[final:last], scale)
+    moved, far = moved + new[0], far + new[1]
+    end = clipped_counts(values[last:], y[last:], scale)
+    share = share_of(moved + end[0], far + end[1], n)
 
     starts, stops, places, gains = room.inner
     count = np.searchsorted(stops, n, side="right")
     inner = (starts[:count], stops[:count], places[:count], gains[:count])
     set_splits(sums, LEAST, inner, int(np.searchsorted(inner[1], final, side="right")))
-    at, strengths = searched(values, y, sums, (scale, 1.0), limit, floor, LEAST, room.memo, inner)
-    return at, strengths, equal, scale
+    at, strengths = searched(values, y, sums, (scale, share), limit, floor, LEAST, room.memo, inner)
+    return at, strengths, (scale, equal, moved, far)
 
 
 @compiled

@@ -159,8 +159,8 @@ def set_clipped(values: Floats, middles: Floats, scale: float, start: int, out: 
 
 
 @compiled
-def clipped_share(values: Floats, y: Floats, scale: float) -> float:
-    """Share of values that were clipped, those moved all the way counted as ``FAR_WEIGHT``."""
+def clipped_counts(values: Floats, y: Floats, scale: float) -> tuple[int, int]:
+    """How many values were clipped, and how many of those were moved all the way."""
     moved = 0
     far = 0
     # Both are compared for every value: without a branch the loop goes over several at once.
@@ -168,7 +168,20 @@ def clipped_share(values: Floats, y: Floats, scale: float) -> float:
         away = abs(y[i] - values[i])
         moved += away > 0.0
         far += away > FAR_OUT * scale
-    return (moved - far + FAR_WEIGHT * far) / len(values)
+    return moved, far
+
+
+@compiled
+def share_of(moved: int, far: int, n: int) -> float:
+    """The share of n values that counts as clipped, those moved all the way as ``FAR_WEIGHT``."""
+    return (moved - far + FAR_WEIGHT * far) / n
+
+
+@compiled
+def clipped_share(values: Floats, y: Floats, scale: float) -> float:
+    """The share of values that counts as clipped."""
+    moved, far = clipped_counts(values, y, scale)
+    return share_of(moved, far, len(values))
 
 
 @compiled
