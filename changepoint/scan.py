@@ -25,7 +25,7 @@ HALF_WINDOW = 5
 """Neighbours on either side whose median a value is compared with before it is clipped: a spike
 is one or two values, and five of eleven alike still leave the median where it was."""
 
-CLIP = 3.7
+CLIP = 4.0
 """Robust deviations from that median beyond which a value is moved back: a spike then weighs no
 more than an unlucky value, and a large step still counts in its first nights."""
 
