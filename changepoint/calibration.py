@@ -56,8 +56,13 @@ def _limit(positions: int, alarms_per_1000: float) -> float:
 
 def pvalue(positions: int, strength: float) -> float:
     """Probability that the best split of an unchanged series is at least this strong."""
-    factor = float(np.interp(math.log(max(positions, 1)), np.log(LENGTHS), SINGLE))
-    factor += GROWTH * max(math.log2(max(positions, 1) / LENGTHS[-1]), 0.0)
     if strength <= 2.0:
         return 1.0
-    return min(max(factor * strength * math.exp(-strength / 2.0), SMALLEST_PVALUE), 1.0)
+    chance = _single(max(positions, 1)) * strength * math.exp(-strength / 2.0)
+    return min(max(chance, SMALLEST_PVALUE), 1.0)
+
+
+@lru_cache(maxsize=1024)
+def _single(positions: int) -> float:
+    factor = float(np.interp(math.log(positions), np.log(LENGTHS), SINGLE))
+    return factor + GROWTH * max(math.log2(positions / LENGTHS[-1]), 0.0)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from changepoint.inner import Inner, grid, set_splits
+from changepoint.inner import Inner, inner_of
 from changepoint.jit import compiled
 from changepoint.memo import Memo, memo_of, stretch
 from changepoint.modes import two_modes
@@ -17,7 +17,6 @@ from changepoint.scan import (
     clipped_share,
     rough_scale,
     set_clipped,
-    set_middles,
     sums_of,
 )
 from changepoint.segment import search
@@ -65,9 +64,10 @@ def changes(
     be. least: values of a side. leeway: factor of what a value may stick out by.
     """
     y, sums, scale = prepared(values, floor, leeway)
-    inner = _inner(sums, least)
+    memo = memo_of(y, sums)
+    inner = inner_of(sums, memo[2], least)
     share = clipped_share(values, y, scale * leeway)
-    return searched(values, y, sums, (scale, share), limit, floor, least, memo_of(y, sums), inner)
+    return searched(values, y, sums, (scale, share), limit, floor, least, memo, inner)
 
 
 @compiled
@@ -76,26 +76,10 @@ def changes_of_scores(
 ) -> tuple[Ints, Floats]:
     """The same for values that are scores: nothing is clipped, and their noise has one mode."""
     sums = sums_of(scores)
-    inner = _inner(sums, least)
-    return search(
-        scores,
-        scores,
-        sums,
-        np.inf,
-        limit,
-        (0.0, floor * floor),
-        least,
-        memo_of(scores, sums),
-        inner,
-    )
-
-
-@compiled
-def _inner(sums: Sums, least: int) -> Inner:
-    starts, stops = grid(len(sums[0]) - 1)
-    inner = (starts, stops, np.empty(len(starts), np.int64), np.empty(len(starts)))
-    set_splits(sums, least, inner, 0)
-    return inner
+    memo = memo_of(scores, sums)
+    inner = inner_of(sums, memo[2], least)
+    sizes = (0.0, floor * floor)
+    return search(scores, scores, sums, np.inf, limit, sizes, least, memo, inner)
 
 
 @compiled
@@ -103,9 +87,8 @@ def prepared(values: Floats, floor: float, leeway: float) -> tuple[Floats, Sums,
     """Clipped values (n,), their running sums, and the robust deviation."""
     n = len(values)
     scale = max(rough_scale(values), floor)
-    middles, y = np.empty(n), np.empty(n)
-    set_middles(values, 0, middles)
-    set_clipped(values, middles, scale * leeway, 0, y)
+    y = np.empty(n)
+    set_clipped(values, scale * leeway, 0, y)
     return y, sums_of(y), scale
 
 

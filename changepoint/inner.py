@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from changepoint.blocks import BLOCK, best_split
 from changepoint.jit import compiled
 from changepoint.scan import Sums, best_gain
 from changepoint.series import Floats, Ints
@@ -13,13 +14,16 @@ from changepoint.series import Floats, Ints
 SHORTEST = 12
 """Values of the shortest inner interval; the next lengths are larger by the square root of 2."""
 
+FEWEST_BLOCKS = 4
+"""Blocks of an interval from which on it is worth looking at them first."""
+
 Inner = tuple[Ints, Ints, Ints, Floats]
 """Inner intervals: start, stop and best split of each, and its gain, all (intervals,)."""
 
 
 @compiled
 def grid(n: int) -> tuple[Ints, Ints]:
-    """Inner intervals of n values, start and stop of each, in the order of their ends.
+    """Inner intervals of n values, start and stop of each, the shortest first.
 
     Seeded intervals (Kovacs, Li, Buhlmann, Munk, Biometrika 110, 2023): of every length there
     are enough, overlapping by half, that each change is in the middle half of one. Their number
@@ -44,14 +48,35 @@ def grid(n: int) -> tuple[Ints, Ints]:
             count += 1
             i += 1
         length *= math.sqrt(2.0)
-    starts, stops = starts[:count], stops[:count]
+    return starts[:count], stops[:count]
+
+
+@compiled
+def grid_by_stop(n: int) -> tuple[Ints, Ints]:
+    """The same in the order of their ends: those of a shorter series come first."""
+    starts, stops = grid(n)
     order = np.argsort(stops, kind="mergesort")
     return starts[order], stops[order]
 
 
 @compiled
-def set_splits(sums: Sums, least: int, inner: Inner, first: int) -> None:
-    """Find the best splits of the inner intervals from number ``first`` on."""
+def set_splits(sums: Sums, blocks: Floats, least: int, inner: Inner, first: int) -> None:
+    """Find the best splits of the inner intervals from number ``first`` on.
+
+    blocks: of the series (blocks.py), which spare most of long intervals.
+    """
     starts, stops, places, gains = inner
     for i in range(first, len(starts)):
-        gains[i], places[i] = best_gain(sums[0], starts[i], stops[i], least)
+        if stops[i] - starts[i] < FEWEST_BLOCKS * BLOCK:
+            gains[i], places[i] = best_gain(sums[0], starts[i], stops[i], least)
+        else:
+            gains[i], places[i] = best_split(sums[0], starts[i], stops[i], least, blocks)
+
+
+@compiled
+def inner_of(sums: Sums, blocks: Floats, least: int) -> Inner:
+    """The inner intervals of a whole series and their best splits."""
+    starts, stops = grid(len(sums[0]) - 1)
+    inner = (starts, stops, np.empty(len(starts), np.int64), np.empty(len(starts)))
+    set_splits(sums, blocks, least, inner, 0)
+    return inner

@@ -267,6 +267,7 @@ def places(
     """
     out = np.empty((len(table) - 1, 2), np.int64)
     scratch = np.empty(len(means))
+    most = (1.0 + phi) / (1.0 - phi)
     for c in range(len(out)):
         start, at, stop = edges[c], edges[c + 1], edges[c + 2]
         left, right = table[c], table[c + 1]
@@ -291,12 +292,18 @@ def places(
             if scratch[i] > best:
                 best, peak = scratch[i], i
         variance = drops[c] * _noise(left, right, (1.0, 1.0), phi)[0]
+        # No place can cost more than this: most need no power of phi to be ruled out.
+        ruled_out = best - variance * most
         out[c, 0], out[c, 1] = at, at
         for i in range(start, at - 1):
+            if scratch[i] < ruled_out:
+                continue
             if scratch[i] >= best - variance * _dependence(phi, abs(i - peak)):
                 out[c, 0] = i + 1
                 break
         for i in range(stop - 2, at - 1, -1):
+            if scratch[i] < ruled_out:
+                continue
             if scratch[i] >= best - variance * _dependence(phi, abs(i - peak)):
                 out[c, 1] = i + 1
                 break

@@ -16,7 +16,7 @@ import numpy as np
 from changepoint import calibration
 from changepoint.default import outcome
 from changepoint.growing import floor_of, searched
-from changepoint.inner import Inner, grid, set_splits
+from changepoint.inner import Inner, grid_by_stop, set_splits
 from changepoint.jit import compiled
 from changepoint.memo import Memo, new_memo, renew
 from changepoint.method import Outcome
@@ -27,7 +27,6 @@ from changepoint.scan import (
     clipped_counts,
     scale_of_gaps,
     set_clipped,
-    set_middles,
     set_sums,
     share_of,
 )
@@ -54,14 +53,13 @@ class _Room(NamedTuple):
     """What is known of a series of n values, with room for more: arrays of ``size`` or more.
 
     values: scaled. gaps, ordered: absolute differences of neighbours, as they come and by size.
-    middles, y: medians of the neighbourhoods, and clipped values. sums: running sums of y. inner:
-    all inner intervals that fit in the room. memo: what is known of stretches.
+    y: clipped values. sums: running sums of y. inner: all inner intervals that fit in the room.
+    memo: what is known of stretches.
     """
 
     values: Floats
     gaps: Floats
     ordered: Floats
-    middles: Floats
     y: Floats
     sums: Sums
     inner: Inner
@@ -130,12 +128,11 @@ class Resumed:
 
 
 def _new_room(size: int) -> _Room:
-    starts, stops = grid(size)
+    starts, stops = grid_by_stop(size)
     return _Room(
         values=np.empty(size),
         gaps=np.empty(size),
         ordered=np.empty(size),
-        middles=np.empty(size),
         y=np.empty(size),
         sums=(np.zeros(size + 1), np.zeros(size + 1)),
         inner=(starts, stops, np.empty(len(starts), np.int64), np.empty(len(starts))),
@@ -152,19 +149,18 @@ def _resume(
     Returns places, strengths, and what is known for the next time.
     """
     former_scale, equal, moved, far = known
-    values, middles, y = room.values[:n], room.middles[:n], room.y[:n]
+    values, y = room.values[:n], room.y[:n]
     gaps, ordered = room.gaps[: n - 1], room.ordered[: n - 1]
     sums = (room.sums[0][: n + 1], room.sums[1][: n + 1])
     equal += _set_gaps(values, former, gaps, ordered)
     floor = floor_of(values, equal)
     scale = max(scale_of_gaps(_middle(ordered), gaps), floor)
 
-    # A value that lacked neighbours at the end may have another median now.
+    # A value that lacked neighbours at the end may be clipped by another median now.
     final = max(former - HALF_WINDOW, 0)
-    set_middles(values, final, middles)
     if scale != former_scale:
         final = moved = far = 0
-    set_clipped(values, middles, scale, final, y)
+    set_clipped(values, scale, final, y)
     set_sums(y, final, sums)
     renew(y, sums, final, room.memo)
 
@@ -177,7 +173,9 @@ def _resume(
     starts, stops, places, gains = room.inner
     count = np.searchsorted(stops, n, side="right")
     inner = (starts[:count], stops[:count], places[:count], gains[:count])
-    set_splits(sums, LEAST, inner, int(np.searchsorted(inner[1], final, side="right")))
+    set_splits(
+        sums, room.memo[2], LEAST, inner, int(np.searchsorted(inner[1], final, side="right"))
+    )
     at, strengths = searched(values, y, sums, (scale, share), limit, floor, LEAST, room.memo, inner)
     return at, strengths, (scale, equal, moved, far)
 

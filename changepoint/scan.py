@@ -46,19 +46,24 @@ FAR_WEIGHT = 0.3
 """What a value out there adds to the share of clipped ones, on which the proof depends that a
 short side has to give: it is known for a spike, and dangerous are those that might not be."""
 
-TAIL = 2.5
-"""A strength is divided by 1 and this times the share of clipped values: the short sides of
-heavy-tailed noise reach a limit that is meant for normal noise a third more often."""
+TAIL = 0.25
+"""A strength with a short side is divided by 1 and this times the excess kurtosis of the other
+side: three values in a row of heavy-tailed noise reach a limit that is meant for normal noise
+more often, and a longer side's mean is nearly normal."""
+
+TAIL_MARGIN = 2.0
+"""Of that excess, what does not count, divided by the square root of the values it is of: .4 of the
+standard error of the kurtosis of normal values."""
 
 SMALL_SIDE = 12
 """Sides with fewer values than this have to show the change without their best value too."""
 
-SPARE_SHARE = 0.3
+SPARE_SHARE = 0.2
 """Share of the evidence that has to be left without that value, if nothing was clipped."""
 
 SPARE_SLOPE = 45.0
 """How much that share rises with the share of clipped values: where spikes are common, one of
-three values proves nothing. At 1.6 % clipped, all of the evidence has to be left."""
+three values proves nothing. At 1.8 % clipped, all of the evidence has to be left."""
 
 RAMP_MARGIN = 5.0
 """Evidence, in squared deviations, that a step needs against a straight line."""
@@ -119,43 +124,32 @@ def scale_of_gaps(median: float, gaps: Floats) -> float:
 
 
 @compiled
-def set_middles(values: Floats, start: int, middles: Floats) -> None:
-    """Write the median of each value's neighbourhood into middles[start:]. Both are (n,)."""
+def set_clipped(values: Floats, scale: float, start: int, out: Floats) -> None:
+    """Write ``values`` into out[start:], those that stick out moved back to their neighbourhood.
+
+    A value sticks out that is more than ``CLIP`` scales from the median of its neighbourhood. Where
+    most of the neighbourhood is within reach of a value, so is the median, and need not be known.
+    """
     n = len(values)
-    window = np.empty(2 * HALF_WINDOW + 2)
-    size = 0
-    for i in range(start - 2 * HALF_WINDOW, n):
-        entering = i + HALF_WINDOW
-        if max(start - HALF_WINDOW, 0) <= entering < n:
-            j = size
-            while j > 0 and window[j - 1] > values[entering]:
-                window[j] = window[j - 1]
-                j -= 1
-            window[j] = values[entering]
-            size += 1
-        leaving = i - HALF_WINDOW - 1
-        if leaving >= max(start - HALF_WINDOW, 0):
-            j = 0
-            while window[j] != values[leaving]:
-                j += 1
-            size -= 1
-            while j < size:
-                window[j] = window[j + 1]
-                j += 1
-        if i >= start:
-            middles[i] = 0.5 * (window[(size - 1) // 2] + window[size // 2])
-
-
-@compiled
-def set_clipped(values: Floats, middles: Floats, scale: float, start: int, out: Floats) -> None:
-    """Write ``values`` into out[start:], those that stick out moved back to their neighbourhood."""
-    for i in range(start, len(values)):
-        out[i] = values[i]
-        away = abs(values[i] - middles[i])
-        if away > CLIP * scale:
-            # An infinite slope at a scale of 0 would be 0 * inf: compare without dividing.
-            kept = max(FAR * scale, CLIP * scale - SLOPE * (away - CLIP * scale))
-            out[i] = middles[i] + math.copysign(kept, values[i] - middles[i])
+    reach = CLIP * scale
+    for i in range(start, n):
+        value = values[i]
+        out[i] = value
+        first, last = max(i - HALF_WINDOW, 0), min(i + HALF_WINDOW + 1, n)
+        half = (last - first) // 2
+        near = 0
+        j = first
+        while j < last and near <= half:
+            near += abs(values[j] - value) <= reach
+            j += 1
+        if near <= half:
+            ordered = np.sort(values[first:last])
+            middle = 0.5 * (ordered[(len(ordered) - 1) // 2] + ordered[half])
+            away = abs(value - middle)
+            if away > reach:
+                # An infinite slope at a scale of 0 would be 0 * inf: compare without dividing.
+                kept = max(FAR * scale, reach - SLOPE * (away - reach))
+                out[i] = middle + math.copysign(kept, value - middle)
 
 
 @compiled
@@ -285,6 +279,27 @@ def spare_gain(values: Floats, total: Floats, start: int, tau: int, stop: int) -
     if rest <= 0.0:
         return 0.0
     return rest * rest * (n - 1.0) * m / (n - 1.0 + m)
+
+
+@compiled
+def heaviness(values: Floats, total: Floats, place: tuple[int, int, int]) -> float:
+    """The excess kurtosis of the larger side of a split that counts, 0 or more.
+
+    place: start, split and stop.
+    """
+    first, last = place[0], place[1]
+    if place[2] - place[1] > last - first:
+        first, last = place[1], place[2]
+    n = float(last - first)
+    level = (total[last] - total[first]) / n
+    two = four = 0.0
+    for i in range(first, last):
+        square = (values[i] - level) ** 2
+        two += square
+        four += square * square
+    if two <= 0.0:
+        return 0.0
+    return max(n * four / (two * two) - 3.0 - TAIL_MARGIN / math.sqrt(n), 0.0)
 
 
 @compiled

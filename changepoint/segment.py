@@ -24,6 +24,7 @@ from changepoint.scan import (
     Sums,
     best_gain,
     evidence,
+    heaviness,
     line_gain,
     spare_gain,
     split_factor,
@@ -45,6 +46,10 @@ SMALLEST_GAIN = 1e-300
 
 BUMP_MARGIN = 14.0
 """And at least this much more than any other, which matters where the budget is generous."""
+
+BUMP_LENGTH = 10_000.0
+"""Values from which on the number of inner intervals counts: what is found by chance among twice as
+many needs 2 log 2 more."""
 
 
 @compiled
@@ -75,7 +80,8 @@ def strength(
         spare = spare_gain(values, sums[0], start, tau, stop)
         needed = min(SPARE_SHARE + SPARE_SLOPE * share, 1.0)
         found = min(found, evidence(spare, rest, degrees, factor) / needed)
-    return found / (1.0 + TAIL * share)
+        found /= 1.0 + TAIL * heaviness(values, sums[0], place)
+    return found
 
 
 @compiled
@@ -140,9 +146,9 @@ def _best_segment(
 
 
 @compiled
-def inner_limit(limit: float) -> float:
-    """The strength that the split of an inner interval needs."""
-    return max(BUMP * limit, limit + BUMP_MARGIN)
+def inner_limit(limit: float, n: int) -> float:
+    """The strength that the split of an inner interval of n values needs."""
+    return max(BUMP * limit, limit + BUMP_MARGIN) + 2.0 * math.log(max(n / BUMP_LENGTH, 1.0))
 
 
 @compiled
@@ -175,7 +181,9 @@ def best_inner(
             if stops[i] <= edges[s + 1]:
                 inside[count] = i
                 count += 1
+    # Of equal gains the one that ends first, whatever order the intervals are in.
     inside = inside[:count]
+    inside = inside[np.argsort(stops[inside] * (n + 1) + starts[inside])]
     for i in inside[np.argsort(-gains[inside], kind="mergesort")]:
         s = int(np.searchsorted(edges, starts[i], side="right")) - 1
         left_over = max(rest - gains[i], degrees * smallest)
@@ -222,7 +230,7 @@ def _greedy(
     edges[0], edges[1] = 0, len(y)
     segments = 1
     _set_parts(y, sums, edges[:2], 0, least, memo, parts)
-    needed = inner_limit(limit)
+    needed = inner_limit(limit, len(y))
     while True:
         mine, known = edges[: segments + 1], parts[:segments]
         s, at = _best_segment(y, sums, mine, known, sizes, limit)

@@ -108,10 +108,11 @@ def _bump(
     """A split of an inner interval of the values without their modes; (-1, -1) if none passes."""
     plain = demixed(y, edges, modes)[0]
     sums = sums_of(plain)
+    memo = memo_of(plain, sums)
     mine = (inner[0], inner[1], np.empty_like(inner[2]), np.empty_like(inner[3]))
-    set_splits(sums, least, mine, 0)
-    parts = parts_of(plain, sums, edges, least, memo_of(plain, sums))
-    return best_inner(plain, sums, edges, parts, mine, sizes, inner_limit(limit))
+    set_splits(sums, memo[2], least, mine, 0)
+    parts = parts_of(plain, sums, edges, least, memo)
+    return best_inner(plain, sums, edges, parts, mine, sizes, inner_limit(limit, len(y)))
 
 
 @compiled

@@ -8,6 +8,7 @@ is run on it. docs/spread.md has the calibration, the error rates and the weak p
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +19,7 @@ from changepoint.default import LADDER
 from changepoint.edivisive import NIGHTS_PER_LADDER
 from changepoint.growing import changes_of_scores
 from changepoint.loudness import (
+    deviation_of,
     innovations,
     mean_deviation,
     neighbour_medians,
@@ -100,10 +102,10 @@ def find(series: Series, ats: list[int], alarms_per_1000: float) -> tuple[Spread
         views = _views(deviations, levels, len(ats) > 0)
         if len(starts) - 1 <= LADDER:
             probability = SHARE * NIGHTS_PER_LADDER * alarms_per_1000 / 1000.0
-            return _ladder(views, starts, _measured(series), probability)
-        views = [_averaged(view, starts) for view in views]
+            return _ladder(list(views), starts, _measured(series), probability)
+        averaged = (_averaged(view, starts) for view in views)
         return _search(
-            views, _measured(series), LEAST_REPLICATED, SPARED_REPLICATED, alarms_per_1000
+            averaged, _measured(series), LEAST_REPLICATED, SPARED_REPLICATED, alarms_per_1000
         )
     if series.positions < 2 * LEAST:
         return ()
@@ -122,11 +124,13 @@ def _from_neighbours(series: Series, ats: list[int]) -> tuple[Floats, Floats]:
     values = series.scaled[series.offsets[:-1]]
     edges = np.array([0, *ats, len(values)], dtype=np.int64)
     middles = neighbour_medians(values, edges)
-    kept = settled(values, middles)
+    scale = deviation_of(values, middles)
+    kept = settled(values, middles, scale)
     if kept < len(values):
         values, edges = values[:kept], np.minimum(edges, kept)
         middles = neighbour_medians(values, edges)
-    return innovations(values, middles, edges), series.origin / series.unit + middles
+        scale = deviation_of(values, middles)
+    return innovations(values, middles, edges, scale), series.origin / series.unit + middles
 
 
 def _measured(series: Series) -> Ints:
@@ -143,17 +147,16 @@ def _between_replicates(series: Series) -> tuple[Floats, Ints, Floats]:
     return deviations, starts, np.repeat(levels, np.diff(starts))
 
 
-def _views(deviations: Floats, levels: Floats, stepped: bool) -> list[_View]:
+def _views(deviations: Floats, levels: Floats, stepped: bool) -> Iterator[_View]:
     """The deviations as they are and, if the level changes, in proportion to it.
 
     Levels of both signs or near zero are no measure of anything.
     """
-    views = [_View(deviations, scores(deviations))]
+    yield _View(deviations, scores(deviations))
     sizes = np.abs(levels)
     if stepped and np.all(levels * levels[0] > 0.0) and np.min(sizes) > RESOLUTION * np.max(sizes):
         relative = deviations * (np.min(sizes) / sizes)
-        views.append(_View(relative, scores(relative)))
-    return views
+        yield _View(relative, scores(relative))
 
 
 def _averaged(view: _View, starts: Ints) -> _View:
@@ -166,26 +169,29 @@ def _averaged(view: _View, starts: Ints) -> _View:
 
 
 def _search(
-    views: list[_View], places: Ints, least: int, spared: int, alarms_per_1000: float
+    views: Iterator[_View], places: Ints, least: int, spared: int, alarms_per_1000: float
 ) -> tuple[SpreadChange, ...]:
     """Changes by the search for levels. places: (n,), the position behind each element."""
     n = len(places)
     if n < 2 * least:
         return ()
     limit = SKEW * calibration.limit(n, SHARE * alarms_per_1000)
-    loudness = views[0].loudness
+    view = next(views)
+    loudness = view.loudness
     splits, strengths = changes_of_scores(loudness, limit, RESOLUTION, least)
+    # The other view is made only now that something has to be proven in it too.
+    every = [view, *views] if len(splits) else []
     edges = [0, *(int(at) for at in splits), n]
     found = [float(strength) for strength in strengths]
     while found:
         parts = list(zip(edges, edges[1:], edges[2:], strict=False))
-        proven = [min(h, _strength(views, p, spared)) for h, p in zip(found, parts, strict=True)]
+        proven = [min(h, _strength(every, p, spared)) for h, p in zip(found, parts, strict=True)]
         weakest = int(np.argmin(proven))
         if proven[weakest] >= limit:
             pvalues = [calibration.pvalue(n, h / SKEW) for h in proven]
             ends = [places[[p[1], *location(loudness, np.arange(n + 1), p)]] for p in parts]
             described = zip(parts, ends, pvalues, strict=True)
-            return tuple(_change(views[0], *of) for of in described)
+            return tuple(_change(view, *of) for of in described)
         # Its neighbours have more to be compared with when it is gone.
         del found[weakest], edges[weakest + 1]
     return ()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from changepoint.blocks import BLOCK, best_split, new_blocks, set_blocks, squares
-from changepoint.inner import SHORTEST, grid
+from changepoint.inner import SHORTEST, grid_by_stop
 from changepoint.scan import best_gain, set_sums, sums_of
 from changepoint.series import Floats
 
@@ -70,11 +70,11 @@ def test_squares_of_equal_values_are_none() -> None:
 
 
 def test_a_longer_series_adds_to_the_grid_at_its_end() -> None:
-    starts, stops = grid(300)
+    starts, stops = grid_by_stop(300)
     assert np.all(np.diff(stops) >= 0)
     assert stops[0] == SHORTEST
     for n in range(301):
-        mine = grid(n)
+        mine = grid_by_stop(n)
         count = int(np.searchsorted(stops, n, side="right"))
         assert np.array_equal(mine[0], starts[:count])
         assert np.array_equal(mine[1], stops[:count])

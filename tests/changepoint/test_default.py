@@ -12,7 +12,7 @@ import changepoint
 from changepoint import Detection, calibration
 from changepoint.evaluate import nightly
 from changepoint.evaluate.simulate import NOISES, Ladder, draw
-from changepoint.scan import set_clipped, set_middles
+from changepoint.scan import set_clipped
 from changepoint.series import Floats
 
 detect = functools.partial(changepoint.detect, method="default")
@@ -153,9 +153,8 @@ def test_clipping_moves_spikes_and_leaves_steps() -> None:
     values = np.zeros(40)
     values[20:] = 30.0
     values[[5, 30]] += [4.3, 100.0]
-    middles, out = np.empty(40), np.empty(40)
-    set_middles(values, 0, middles)
-    set_clipped(values, middles, 1.0, 0, out)
+    out = np.empty(40)
+    set_clipped(values, 1.0, 0, out)
     assert out[5] == pytest.approx(3.7)
     assert out[30] == pytest.approx(31.0)
     untouched = np.delete(np.arange(40), [5, 30])

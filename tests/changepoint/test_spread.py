@@ -12,6 +12,7 @@ from changepoint.evaluate import nightly, spreads
 from changepoint.evaluate.simulate import NOISES, Ladder, draw
 from changepoint.loudness import (
     NEIGHBOURS,
+    deviation_of,
     innovations,
     mean_deviation,
     neighbour_medians,
@@ -271,7 +272,8 @@ def test_neighbour_medians_are_medians_of_windows_inside_segments() -> None:
 def test_what_may_be_a_young_step_is_not_settled() -> None:
     def kept(ending: list[float]) -> int:
         values = np.array([100.0, 101.0, 99.0, 102.0, 98.0] * 8 + ending)
-        return settled(values, neighbour_medians(values, np.array([0, len(values)]))) - 40
+        middles = neighbour_medians(values, np.array([0, len(values)]))
+        return settled(values, middles, deviation_of(values, middles)) - 40
 
     assert kept([120.0, 130.0, 125.0]) == 0
     assert kept([120.0, 80.0, 82.0]) == 1
@@ -289,7 +291,7 @@ def test_innovations_take_out_what_follows_from_the_value_before() -> None:
         return float(np.corrcoef(loud[:-1], loud[1:])[0, 1])
 
     middles = neighbour_medians(alike, edges)
-    got = innovations(alike, middles, edges)
+    got = innovations(alike, middles, edges, deviation_of(alike, middles))
     assert np.min(got) >= 0.0
     assert correlation(got) < 0.6 * correlation(np.abs(alike - middles))
 

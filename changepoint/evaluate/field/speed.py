@@ -16,6 +16,9 @@ STEP_EVERY = 250
 WARM = 2
 """Calls before the first that counts: they compile, load and fill caches."""
 
+WARM_SECONDS = 0.05
+"""What a process that was just woken needs to come to speed."""
+
 
 @dataclass(frozen=True, slots=True)
 class Spread:
@@ -63,20 +66,27 @@ def seconds(engine: Engine, length: int, calls: int, seed: int) -> list[float]:
 def paired(mine: Engine, theirs: Engine, drawn: Sequence[Floats], seed: int) -> Pairs:
     """Time both on each series, in random order; the ratio is theirs / mine within a pair.
 
-    The first ``WARM`` series are run once more before, which does not count.
+    Each engine goes over the series for ``WARM_SECONDS`` before its time is taken: as in a loop
+    over many series, and not as just woken by the end of the other one.
     """
     order = np.random.default_rng(seed)
     pairs: list[tuple[float, float]] = []
-    for values in [*drawn[:WARM], *drawn]:
+    for values in drawn:
         if order.random() < 0.5:
-            own = mine(values).seconds
-            pairs.append((own, theirs(values).seconds))
+            own = _warm(mine, values)
+            pairs.append((own, _warm(theirs, values)))
         else:
-            other = theirs(values).seconds
-            pairs.append((mine(values).seconds, other))
-    kept = pairs[len(pairs) - len(drawn) :]
+            other = _warm(theirs, values)
+            pairs.append((_warm(mine, values), other))
     return Pairs(
-        seconds=Spread.of([own for own, _ in kept]),
-        others=Spread.of([other for _, other in kept]),
-        ratio=Spread.of([other / own for own, other in kept]),
+        seconds=Spread.of([own for own, _ in pairs]),
+        others=Spread.of([other for _, other in pairs]),
+        ratio=Spread.of([other / own for own, other in pairs]),
     )
+
+
+def _warm(engine: Engine, values: Floats) -> float:
+    spent = 0.0
+    while spent < WARM_SECONDS:
+        spent += engine(values).seconds
+    return engine(values).seconds
