@@ -36,29 +36,29 @@ def neighbour_medians(values: Floats, edges: Ints) -> Floats:
     segment it is the segment.
     """
     out = np.empty(len(values))
+    # The values of a window in order, between guards; and the same without the one that leaves.
+    window, rest = np.empty(NEIGHBOURS + 2), np.empty(NEIGHBOURS + 2)
+    window[0] = rest[0] = -np.inf
+    window[-1] = rest[-1] = np.inf
     for s in range(len(edges) - 1):
         start, stop = edges[s], edges[s + 1]
         size = min(NEIGHBOURS, stop - start)
         half = size // 2
-        window = np.sort(values[start : start + size])
-        middle = 0.5 * (window[(size - 1) // 2] + window[half])
+        window[1 : size + 1] = np.sort(values[start : start + size])
+        middle = 0.5 * (window[(size + 1) // 2] + window[half + 1])
         out[start : start + half + 1] = middle
-        for last in range(start + size, stop):
-            leaving = values[last - size]
-            entering = values[last]
-            # Counting has no branch to guess wrong, which takes longer than all else here.
-            j = 0
-            for i in range(size):
-                j += window[i] < leaving
-            while j + 1 < size and window[j + 1] < entering:
-                window[j] = window[j + 1]
-                j += 1
-            while j > 0 and window[j - 1] > entering:
-                window[j] = window[j - 1]
-                j -= 1
-            window[j] = entering
-            middle = 0.5 * (window[(size - 1) // 2] + window[half])
-            out[last - size + 1 + half] = middle
+        # Only a window of the full size moves. Every value is chosen anew, by one of two that are
+        # both at hand: a jump that depends on the values would be guessed wrong every other time.
+        for last in range(start + NEIGHBOURS, stop):
+            leaving, entering = values[last - NEIGHBOURS], values[last]
+            for j in range(1, NEIGHBOURS + 1):
+                mine, above = window[j], window[j + 1]
+                rest[j] = above if mine >= leaving else mine
+            for j in range(1, NEIGHBOURS + 1):
+                lower = rest[j] if rest[j] < entering else entering
+                window[j] = lower if lower > rest[j - 1] else rest[j - 1]
+            middle = window[NEIGHBOURS // 2 + 1]
+            out[last - NEIGHBOURS // 2] = middle
         out[stop - size + half : stop] = middle
     return out
 
