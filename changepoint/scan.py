@@ -46,7 +46,7 @@ FAR_WEIGHT = 0.3
 """What a value out there adds to the share of clipped ones, on which the proof depends that a
 short side has to give: it is known for a spike, and dangerous are those that might not be."""
 
-TAIL = 0.25
+TAIL = 0.35
 """A strength with a short side is divided by 1 and this times the excess kurtosis of the other
 side: three values in a row of heavy-tailed noise reach a limit that is meant for normal noise
 more often, and a longer side's mean is nearly normal."""
