@@ -32,7 +32,7 @@ SINGLE = (0.057, 0.11, 0.19, 0.29, 0.46, 0.60, 0.81)
 GROWTH = 0.2
 """What ``SINGLE`` rises by for each doubling of the longest length."""
 
-CAUTION = 1.25
+CAUTION = 1.3
 """Alarms are planned to stay below the budget by this factor: values with tails heavier than
 normal ones alarm more often by about as much."""
 

@@ -74,7 +74,7 @@ PHI_MARGIN = 1.35
 
 PHI_SHORT = 8.0
 
-PHI_LONG = 0.2
+PHI_LONG = 0.19
 """Autocorrelation that is let pass besides: to a level that lasts it does little harm."""
 
 PHI_NEAR = 0.5

@@ -18,7 +18,7 @@ from changepoint.segment import (
 )
 from changepoint.series import Floats, Ints
 
-CAUTION = 1.2
+CAUTION = 1.25
 """What a strength is divided by: modes that were fitted around a split speak for it a little more
 than the normal noise does that the limits were simulated with."""
 
