@@ -7,9 +7,9 @@ import pytest
 from pipeline.errors import UserError
 from pipeline.model import Machine, Revision
 from pipeline.targets.postgres import Postgres
-from pipeline.targets.postgres.configuration import families, scale
+from pipeline.targets.postgres.configuration import FILES, scale
 
-EVERY = [(family, major) for family, majors in families().items() for major in majors]
+EVERY = [(family, major) for family, majors in FILES.families().items() for major in majors]
 
 
 def revision(major: str) -> Revision:
@@ -28,7 +28,7 @@ def settings(text: str) -> dict[str, str]:
 
 
 def test_there_is_x10a_for_every_major() -> None:
-    assert families() == {
+    assert FILES.families() == {
         "x10a": ("12", "13", "14", "15", "16", "17", "18"),
         "x10c": ("18",),
         "x10d": ("18",),
@@ -52,7 +52,7 @@ def test_every_file_scales_and_says_why(machine: Machine, family: str, major: st
 def test_majors_differ_only_in_what_they_know(machine: Machine) -> None:
     found = {
         major: settings(Postgres().config("x10a", revision(major), machine).text)
-        for major in families()["x10a"]
+        for major in FILES.families()["x10a"]
     }
     names = {major: set(values) for major, values in found.items()}
     assert names["13"] - names["12"] == {"autovacuum_vacuum_insert_scale_factor"}
@@ -68,7 +68,7 @@ def test_majors_differ_only_in_what_they_know(machine: Machine) -> None:
 def test_the_families_of_18_differ_only_in_how_they_read(machine: Machine) -> None:
     texts = {
         family: settings(Postgres().config(family, revision("18"), machine).text)
-        for family in families()
+        for family in FILES.families()
     }
     methods = {family: found.pop("io_method") for family, found in texts.items()}
     assert methods == {"x10a": "sync", "x10c": "worker", "x10d": "io_uring"}

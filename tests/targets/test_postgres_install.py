@@ -14,8 +14,8 @@ from pipeline.errors import UserError
 from pipeline.machine.account import Account
 from pipeline.model import Revision
 from pipeline.sources.base import Fetched
+from pipeline.targets.base.programs import why_not
 from pipeline.targets.postgres import Postgres
-from pipeline.targets.postgres.install import why_not
 
 REVISION = Revision(target="postgres", version="17.1", order=(17, 1), major="17")
 PROGRAM = b"#!/bin/sh\necho 'postgres (PostgreSQL) 17.1'\n"

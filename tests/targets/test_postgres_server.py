@@ -19,10 +19,11 @@ from pipeline.errors import UserError
 from pipeline.machine.account import Account
 from pipeline.machine.ports import LOOPBACK, free_port
 from pipeline.model import Build, Connection, Machine, Provenance, ServerConfig
-from pipeline.targets.base import Placement, ServerError
+from pipeline.targets.base import Placement, ServerError, processes
+from pipeline.targets.base.processes import check_socket_path, start_error
 from pipeline.targets.postgres import Postgres, server
 from pipeline.targets.postgres.cluster import initdb_command, last_complaint
-from pipeline.targets.postgres.server import PostgresServer, check_socket_path, start_error
+from pipeline.targets.postgres.server import PostgresServer, check_folder
 from tests.conftest import Release, RunningPostgres
 
 pytestmark = pytest.mark.integration
@@ -223,7 +224,7 @@ def test_a_port_in_use_is_one_line(stage: Staged) -> None:
 def test_a_port_taken_at_the_last_moment_is_the_same_line(
     stage: Staged, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(server, "check_port", lambda port: None)
+    monkeypatch.setattr(processes, "check_port", lambda port: None)
     test_a_port_in_use_is_one_line(stage)
 
 
@@ -268,7 +269,7 @@ def test_a_server_that_never_answers_is_given_up(
     stage: Staged, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     prepared = stage()
-    monkeypatch.setattr(server, "READY_DEADLINE", -1.0)
+    monkeypatch.setattr(processes, "READY_DEADLINE", -1.0)
     with pytest.raises(UserError, match="did not answer within"):
         prepared.start()
     assert prepared.processes() == []
@@ -288,7 +289,7 @@ def test_a_killed_server_is_cleared_away(stage: Staged) -> None:
 def test_a_server_that_does_not_listen_is_killed(
     stage: Staged, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(server, "STOP_DEADLINE", 0.2)
+    monkeypatch.setattr(processes, "STOP_DEADLINE", 0.2)
     prepared = stage()
     running = prepared.start(config=prepared.leaking_nothing())
     family = descendants(running)
@@ -388,11 +389,11 @@ def test_checksums_are_off_in_every_major(version: str, expected: bool) -> None:
 
 def test_a_folder_too_long_for_a_socket_is_refused() -> None:
     fits = Path("/") / ("x" * (107 - len("//.s.PGSQL.5432")))
-    check_socket_path(fits, 5432)
+    check_socket_path(fits / ".s.PGSQL.5432")
     with pytest.raises(UserError, match="is 1 characters too long for a Unix socket"):
-        check_socket_path(Path(f"{fits}x"), 5432)
+        check_socket_path(Path(f"{fits}x") / ".s.PGSQL.5432")
     with pytest.raises(UserError, match="comma"):
-        check_socket_path(Path("/a,b"), 5432)
+        check_folder(Path("/a,b"))
 
 
 @pytest.mark.parametrize(
@@ -406,7 +407,7 @@ def test_a_folder_too_long_for_a_socket_is_refused() -> None:
     ],
 )
 def test_the_reason_is_taken_from_the_log(log: str, expected: str) -> None:
-    line = str(start_error(log, 5432, "17.1", Path("/x/server.log")))
+    line = str(start_error(log, 5432, "Postgres 17.1", Path("/x/server.log"), last_complaint))
     assert f"{expected})" in line
     assert line.endswith("its log is /x/server.log")
     assert "\n" not in line

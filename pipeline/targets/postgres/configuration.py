@@ -8,45 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib.resources import files
-from importlib.resources.abc import Traversable
 
-from pipeline.errors import UserError
-from pipeline.machine.fingerprint import memory_gb, scale_name
-from pipeline.model import Machine, Revision, ServerConfig
+from pipeline.machine.fingerprint import memory_gb
+from pipeline.model import Machine
+from pipeline.targets.base.configurations import ConfigFiles
 
-SUFFIX = ".conf"
-
-
-def families() -> Mapping[str, tuple[str, ...]]:
-    """Return the majors that each family has a file for, ascending."""
-    return {
-        family.name: tuple(
-            sorted(
-                (file.name.removesuffix(SUFFIX) for file in family.iterdir()),
-                key=lambda major: [int(number) for number in major.split(".")],
-            )
-        )
-        for family in sorted(_root().iterdir(), key=lambda entry: entry.name)
-        if family.is_dir()
-    }
-
-
-def config(family: str, revision: Revision, machine: Machine) -> ServerConfig:
-    """Return a family's configuration for a revision, scaled to a machine."""
-    known = families()
-    if family not in known:
-        raise UserError(f"postgres has no config {family!r}; there is {', '.join(known)}")
-    if revision.major not in known[family]:
-        raise UserError(
-            f"config {family} has no file for postgres {revision.major}; it has "
-            f"{', '.join(known[family])}"
-        )
-    text = (_root() / family / f"{revision.major}{SUFFIX}").read_text(encoding="utf-8")
-    return ServerConfig(
-        family=family,
-        name=f"{family}_{scale_name(machine.cores, machine.memory_bytes)}",
-        text=text.format_map(scale(machine)),
-    )
+FILES = ConfigFiles("postgres", files("pipeline.targets.postgres") / "configs", ".conf")
+"""The files of all families."""
 
 
 def scale(machine: Machine) -> Mapping[str, int]:
@@ -67,7 +35,3 @@ def scale(machine: Machine) -> Mapping[str, int]:
         "min_wal_size_mb": max_wal // 2,
         "autovacuum_work_mem_mb": min(256, max(64, gb * 8)),
     }
-
-
-def _root() -> Traversable:
-    return files("pipeline.targets.postgres") / "configs"

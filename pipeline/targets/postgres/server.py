@@ -3,40 +3,23 @@
 from __future__ import annotations
 
 import contextlib
-import signal
 import subprocess
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import psutil
 import psycopg
 from psycopg import sql
 
 from pipeline.errors import UserError, first_line
-from pipeline.machine.ports import LOOPBACK, check_port, port_error
+from pipeline.machine.ports import LOOPBACK
 from pipeline.model import Build, Connection, ServerConfig
 from pipeline.targets.base import Placement, ServerError
-from pipeline.targets.postgres.cluster import (
-    DATABASE,
-    ENVIRONMENT,
-    USER,
-    copy_template,
-    last_complaint,
-)
+from pipeline.targets.base.processes import await_ready, prepare, start_process, stop_tree
+from pipeline.targets.base.templates import DATABASE, USER
+from pipeline.targets.postgres.cluster import last_complaint
 
-SOCKET_PATH_LIMIT = 107
-"""Bytes that the path of a Unix socket may have on Linux."""
-READY_POLL = 0.01
-"""Seconds between two looks whether the server answers."""
-READY_DEADLINE = 60.0
-"""Seconds after which a server that does not answer is given up."""
-STOP_DEADLINE = 10.0
-"""Seconds that a server has to go; it kills its own stragglers after 5."""
-KILL_DEADLINE = 10.0
-"""Seconds to wait until the kernel has cleared away what was killed."""
 INDEX_CLEANUP_FROM = 12
 
 _Row = tuple[Any, ...]
@@ -132,18 +115,12 @@ def start(
 ) -> PostgresServer:
     """Start a server on a copy of ``template`` and wait until it answers.
 
-    Data, socket and log (server.log) go to the placement's folder. Call it from a thread that
-    outlives the server: the kernel ends the server with that thread, so that a killed night
-    leaves none behind.
+    Data, socket and log go to the placement's folder.
     """
     folder = placement.folder
-    check_socket_path(folder, placement.port)
-    check_port(placement.port)
-    placement.account.check_reach(build.home)
-    placement.account.own(folder)
-    placement.account.check_reach(folder.parent)
-    data, log = folder / "data", folder / "server.log"
-    copy_template(template, data, placement.account)
+    check_folder(folder)
+    socket = folder / f".s.PGSQL.{placement.port}"
+    data = prepare(build, template, socket, placement)
     (data / "postgresql.conf").write_text(config.text, encoding="utf-8")
     connection = Connection(
         driver="pgsql",
@@ -152,24 +129,17 @@ def start(
         user=USER,
         database=DATABASE,
     )
-    with log.open("wb") as output:
-        process = subprocess.Popen(
-            placement.account.command(
-                *server_command(build, data, connection), processors=placement.processors
-            ),
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            cwd=folder,
-            env=dict(ENVIRONMENT),
-            # Its own session: ctrl-C on the terminal is ours to act on.
-            start_new_session=True,
-        )
-    try:
-        _await_ready(process, connection, log, build.version)
-    except BaseException:
-        stop_tree(process)
-        raise
+
+    def answers() -> bool:
+        if socket.exists():
+            # Until recovery and start are over it accepts and refuses at once.
+            with contextlib.suppress(psycopg.OperationalError):
+                connect(connection).close()
+                return True
+        return False
+
+    process = start_process(server_command(build, data, connection), placement)
+    await_ready(process, f"Postgres {build.version}", placement, answers, last_complaint)
     return PostgresServer(process, connection, folder, int(build.version.split(".")[0]))
 
 
@@ -186,64 +156,10 @@ def server_command(build: Build, data: Path, connection: Connection) -> list[str
     return command
 
 
-def check_socket_path(folder: Path, port: int) -> None:
-    """Refuse a folder in which the server could not make its socket."""
-    socket = folder / f".s.PGSQL.{port}"
-    excess = len(bytes(socket)) - SOCKET_PATH_LIMIT
-    if excess > 0:
-        raise UserError(
-            f"{folder} is {excess} characters too long for a Unix socket; set paths.cache in "
-            "nightshift.toml to a folder with a shorter name"
-        )
+def check_folder(folder: Path) -> None:
+    """Refuse a folder that Postgres could not use for its socket."""
     if "," in str(folder):
         raise UserError(
             f"{folder} has a comma in its name, which Postgres takes for a list of folders; set "
             "paths.cache in nightshift.toml to another"
         )
-
-
-def _await_ready(
-    process: subprocess.Popen[bytes], connection: Connection, log: Path, version: str
-) -> None:
-    socket = Path(connection.socket_dir) / f".s.PGSQL.{connection.port}"
-    deadline = time.monotonic() + READY_DEADLINE
-    while True:
-        if socket.exists():
-            # Until recovery and start are over it accepts and refuses at once.
-            with contextlib.suppress(psycopg.OperationalError):
-                connect(connection).close()
-                return
-        if process.poll() is not None:
-            raise start_error(log.read_text(errors="replace"), connection.port, version, log)
-        if time.monotonic() > deadline:
-            raise UserError(
-                f"Postgres {version} did not answer within {READY_DEADLINE:.0f} s; its log is {log}"
-            )
-        time.sleep(READY_POLL)
-
-
-def start_error(text: str, port: int, version: str, log: Path) -> UserError:
-    """Return the one line for a server that ended while it started, from its log."""
-    if "Address already in use" in text:
-        return port_error(port, OSError(0, "Address already in use"))
-    why = last_complaint(text) or "it said nothing"
-    return UserError(f"Postgres {version} did not start ({why}); its log is {log}")
-
-
-def stop_tree(process: subprocess.Popen[bytes]) -> None:
-    """End a server and every process below it, politely for a while and then not."""
-    tree: list[psutil.Process] = []
-    with contextlib.suppress(psutil.NoSuchProcess):
-        tree = psutil.Process(process.pid).children(recursive=True)
-    if process.poll() is None:
-        process.send_signal(signal.SIGQUIT)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(STOP_DEADLINE)
-    _, left = psutil.wait_procs(tree, timeout=1.0 if process.poll() is not None else 0.0)
-    if process.poll() is None:
-        process.kill()
-        process.wait()
-    for straggler in left:
-        with contextlib.suppress(psutil.NoSuchProcess):
-            straggler.kill()
-    psutil.wait_procs(left, timeout=KILL_DEADLINE)

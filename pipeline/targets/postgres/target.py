@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
+from pipeline.errors import UserError
 from pipeline.machine.account import Account, find_account
 from pipeline.model import Build, Machine, Provenance, Revision, ServerConfig
 from pipeline.targets.base import Archive, Placement
+from pipeline.targets.base.archives import unpacked
+from pipeline.targets.base.programs import program_hash, reported_version
+from pipeline.targets.base.templates import make_template
 from pipeline.targets.postgres import cluster, configuration, install, releases, server
 
 OPTIONS = "official"
@@ -35,29 +40,35 @@ class Postgres:
 
     def install(self, revision: Revision, archive: Archive, home: Path) -> Build:
         """Unpack an archive into ``home``, which does not exist yet, and identify it."""
-        with install.unpacked(archive.path, home) as folder:
+        with unpacked(archive.path, home, install.members) as folder:
+            program = folder / "bin/postgres"
+            if not program.exists():
+                raise UserError(
+                    "the archive holds no bin/postgres, so it is no release of Postgres"
+                )
             return Build(
                 target=self.name,
                 version=revision.version,
                 options=OPTIONS,
-                hash=install.program_hash(folder),
+                hash=program_hash(folder, install.PROGRAM_FOLDERS),
                 provenance=Provenance(
                     source="Maven Central",
                     locator=archive.locator,
                     sha256=archive.sha256,
                     options=OPTIONS,
-                    reported_version=install.reported_version(folder, find_account()),
+                    reported_version=reported_version(program, find_account()),
                 ),
                 home=home,
             )
 
     def config(self, family: str, revision: Revision, machine: Machine) -> ServerConfig:
         """Return a family's configuration for a revision, scaled to the machine."""
-        return configuration.config(family, revision, machine)
+        scale = configuration.scale(machine)
+        return configuration.FILES.config(family, revision, machine, scale)
 
     def template(self, build: Build, folder: Path, account: Account) -> None:
         """Make the empty database that every repetition of a build starts from."""
-        cluster.make_template(build, folder, account)
+        make_template(build, folder, account, partial(cluster.fill, build, account))
 
     def start(
         self, build: Build, config: ServerConfig, template: Path, placement: Placement

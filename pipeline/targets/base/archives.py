@@ -1,0 +1,135 @@
+"""From a downloaded archive to a home of program files, whatever the archive's format.
+
+A target says only how the members of its archive are read; what may be written, and where,
+is decided here once.
+"""
+
+from __future__ import annotations
+
+import lzma
+import os
+import shutil
+import tarfile
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import closing, contextmanager
+from enum import Enum, auto
+from pathlib import Path, PurePosixPath
+from typing import IO, NamedTuple
+
+from pipeline.errors import UserError, first_line
+
+CHUNK = 1 << 16
+"""Bytes that are read at once."""
+LARGEST_INSTALL = 2 << 30
+"""Bytes that a release unpacks to at most; the largest known has 370 million."""
+
+
+class Kind(Enum):
+    """What a member of an archive is."""
+
+    FOLDER = auto()
+    FILE = auto()
+    LINK = auto()
+    OTHER = auto()
+
+
+class Member(NamedTuple):
+    """One member of an archive.
+
+    ``name`` is its path in the home, ``link`` where a link leads, ``program`` whether a file
+    is to be run, ``size`` its bytes. ``content`` opens a file, while it is the present one.
+    """
+
+    name: str
+    kind: Kind
+    size: int = 0
+    program: bool = False
+    link: str = ""
+    content: Callable[[], IO[bytes] | None] = lambda: None
+
+
+class Refused(Exception):
+    """The archive holds what no release holds."""
+
+
+@contextmanager
+def unpacked(
+    archive: Path, home: Path, members: Callable[[Path], Generator[Member]]
+) -> Iterator[Path]:
+    """Unpack the archive, of which ``members`` gives the members, and give the folder to look at.
+
+    Left without an error it becomes ``home``, which does not exist yet; so a home is complete
+    and was looked at, or is not there. Everyone may read it and run its programs: the account
+    of the servers is not ours.
+    """
+    home.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{home.name}.", dir=home.parent) as beside:
+        Path(beside).chmod(0o755)
+        folder = Path(beside) / home.name
+        folder.mkdir()
+        try:
+            with closing(members(archive)) as found:
+                _write(found, folder)
+        except (
+            *(zipfile.BadZipFile, tarfile.TarError, lzma.LZMAError, EOFError),
+            *(zlib.error, NotImplementedError, Refused),
+            *(FileExistsError, NotADirectoryError, IsADirectoryError),
+        ) as error:
+            raise UserError(
+                f"{archive} is damaged ({first_line(error)}); delete it and run again"
+            ) from error
+        except OSError as error:
+            raise UserError(
+                f"cannot unpack {archive.name} in {home.parent} ({error.strerror or error}); "
+                "make room there, or set paths.cache in nightshift.toml to another folder"
+            ) from error
+        yield folder
+        folder.rename(home)
+
+
+def _write(members: Iterable[Member], root: Path) -> None:
+    """Write the members under ``root``: files, folders and links among them, nothing else.
+
+    The tarfile of Python before 3.11.4 has no safe filter, so this is one. Links are made
+    last, so that nothing is written through one, and must lead to a file inside.
+    """
+    links: list[tuple[Path, str]] = []
+    size = 0
+    for member in members:
+        path = root / _inside(member.name)
+        if member.kind is Kind.FOLDER:
+            path.mkdir(parents=True, exist_ok=True)
+        elif member.kind is Kind.LINK:
+            links.append((path, member.link))
+        elif member.kind is Kind.FILE:
+            size += member.size
+            if size > LARGEST_INSTALL:
+                raise Refused("it unpacks to far more than a release")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            content = member.content()
+            if content is None:
+                raise Refused(f"{member.name} has no content")
+            with content, path.open("xb") as file:
+                shutil.copyfileobj(content, file)
+            path.chmod(0o755 if member.program else 0o644)
+        else:
+            raise Refused(f"{member.name} is neither a file nor a folder nor a link")
+    for path, to in links:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.symlink_to(to)
+    inside = root.resolve()
+    for path, to in links:
+        if not path.resolve().is_relative_to(inside):
+            raise Refused(f"its link {path.name} leads outside, to {to}")
+    for folder, _, _ in os.walk(root):
+        Path(folder).chmod(0o755)
+
+
+def _inside(name: str) -> PurePosixPath:
+    path = PurePosixPath(name)
+    if path.is_absolute() or ".." in path.parts:
+        raise Refused(f"its member {name} leads outside")
+    return path

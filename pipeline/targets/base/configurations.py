@@ -1,0 +1,58 @@
+"""The configurations of a target: files in configs/<family>/<major><suffix>, scaled.
+
+A family keeps one intent over all majors, with what each major calls it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.resources.abc import Traversable
+
+from pipeline.errors import UserError
+from pipeline.machine.fingerprint import scale_name
+from pipeline.model import Machine, Revision, ServerConfig
+
+
+@dataclass(frozen=True)
+class ConfigFiles:
+    """The configuration files of one target, in ``root``.
+
+    Their text has names in braces for what depends on the machine.
+    """
+
+    target: str
+    root: Traversable
+    suffix: str
+
+    def families(self) -> Mapping[str, tuple[str, ...]]:
+        """Return the majors that each family has a file for, ascending."""
+        return {
+            family.name: tuple(
+                sorted(
+                    (file.name.removesuffix(self.suffix) for file in family.iterdir()),
+                    key=lambda major: [int(number) for number in major.split(".")],
+                )
+            )
+            for family in sorted(self.root.iterdir(), key=lambda entry: entry.name)
+            if family.is_dir()
+        }
+
+    def config(
+        self, family: str, revision: Revision, machine: Machine, scale: Mapping[str, int]
+    ) -> ServerConfig:
+        """Return a family's configuration for a revision, with the values of ``scale``."""
+        known = self.families()
+        if family not in known:
+            raise UserError(f"{self.target} has no config {family!r}; there is {', '.join(known)}")
+        if revision.major not in known[family]:
+            raise UserError(
+                f"config {family} has no file for {self.target} {revision.major}; it has "
+                f"{', '.join(known[family])}"
+            )
+        file = self.root / family / f"{revision.major}{self.suffix}"
+        return ServerConfig(
+            family=family,
+            name=f"{family}_{scale_name(machine.cores, machine.memory_bytes)}",
+            text=file.read_text(encoding="utf-8").format_map(scale),
+        )
