@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import psutil
 
 from pipeline.probes.base import Field, Kind
+
+_SWITCHES = re.compile(r"^(?:non)?voluntary_ctxt_switches:\s*(\d+)$", re.MULTILINE)
 
 
 class _Usage(NamedTuple):
@@ -18,8 +22,10 @@ class _Usage(NamedTuple):
 class ServerProcesses:
     """Processor time, context switches and memory of a process and all its descendants.
 
-    The counters never go back: a process that has ended keeps what it was last seen with, so
-    a connection that closes does not look like negative work.
+    The kernel counts both for each thread, and forgets them with it. So every thread is read
+    and the counters never go back: one that has ended keeps what it was last seen with, and a
+    connection that closes does not look like negative work. What lives and ends between two
+    readings is not seen.
     """
 
     name = "server"
@@ -32,26 +38,23 @@ class ServerProcesses:
 
     def __init__(self, pid: int) -> None:
         self._root = psutil.Process(pid)
-        self._seen: dict[tuple[int, float], _Usage] = {}
+        self._seen: dict[tuple[int, float, int], _Usage] = {}
 
     def read(self) -> dict[str, float]:
         """Return both counters and the resident memory, shared pages counted once."""
         private, shared = 0, 0
         for process in self._tree():
             try:
-                with process.oneshot():
-                    identity = (process.pid, process.create_time())
-                    switches = process.num_ctx_switches()
-                    memory = process.memory_info()
-                    cpu_us = _cpu_us(process)
+                memory = process.memory_info()
+                created = process.create_time()
+                threads = dict(_threads(process))
             except psutil.NoSuchProcess:
                 continue
-            # A process that starts a thread is read from other accounts, which lag a little.
-            before = self._seen.get(identity, _Usage(0.0, 0.0))
-            self._seen[identity] = _Usage(
-                max(cpu_us, before.cpu_us),
-                max(switches.voluntary + switches.involuntary, before.switches),
-            )
+            for thread, usage in threads.items():
+                identity = (process.pid, created, thread)
+                # Never back, not even where a thread was given the number of one that ended.
+                before = self._seen.get(identity, _Usage(0.0, 0.0))
+                self._seen[identity] = _Usage(*map(max, usage, before))
             private += memory.rss - memory.shared
             shared = max(shared, memory.shared)
         return {
@@ -67,18 +70,31 @@ class ServerProcesses:
             return []
 
 
-def _cpu_us(process: psutil.Process) -> float:
-    """Processor time in microseconds.
+def _threads(process: psutil.Process) -> Iterator[tuple[int, _Usage]]:
+    """Give the number and the counters of every thread that a process has now."""
+    for thread in process.threads():
+        folder = Path(f"/proc/{process.pid}/task/{thread.id}")
+        try:
+            status = (folder / "status").read_text()
+            cpu_us = _exact_us(folder)
+        except (FileNotFoundError, ProcessLookupError):
+            continue  # It ended meanwhile.
+        if cpu_us is None:
+            cpu_us = (thread.user_time + thread.system_time) * 1e6
+        yield thread.id, _Usage(cpu_us, float(sum(map(int, _SWITCHES.findall(status)))))
 
-    The scheduler's own figure is exact to the nanosecond but belongs to one thread, and is
-    gone when the thread is; the accounted times cover the whole process but move in ticks of
-    10 ms. So: the first for processes of one thread, as Postgres has, the second for others.
+
+def _exact_us(folder: Path) -> float | None:
+    """Return a thread's processor time as the scheduler has it, exact to the nanosecond.
+
+    None for a kernel without scheduler statistics: the accounted times, which move in ticks
+    of 10 ms, must serve.
     """
     try:
-        with Path(f"/proc/{process.pid}/schedstat").open() as exact:
-            if process.num_threads() == 1:
-                return int(exact.read().split()[0]) / 1000.0
-    except (OSError, IndexError, ValueError):
-        pass  # A kernel without scheduler statistics: the accounted times serve.
-    times = process.cpu_times()
-    return (times.user + times.system) * 1e6
+        return int((folder / "schedstat").read_text().split()[0]) / 1000.0
+    except FileNotFoundError:
+        if folder.exists():
+            return None
+        raise
+    except (IndexError, ValueError):
+        return None

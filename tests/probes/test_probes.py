@@ -117,6 +117,54 @@ def test_a_child_that_has_finished_keeps_what_it_used() -> None:
     assert gone["server.rss"] == 0
 
 
+_THREADED = """
+import sys, threading
+def work():
+    n = 0
+    while n < 3_000_000:
+        n += 1
+    for _ in range(200):
+        pause.wait(0.001)
+    print("busy", flush=True)
+    end.wait()
+pause, end = threading.Event(), threading.Event()
+thread = threading.Thread(target=work)
+thread.start()
+sys.stdin.readline()
+end.set()
+thread.join()
+print("ended", flush=True)
+sys.stdin.readline()
+"""
+
+
+def test_every_thread_of_the_server_is_counted() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", _THREADED],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        probe = ServerProcesses(server.pid)
+        assert server.stdout.readline() == "busy\n"
+        main = psutil.Process(server.pid).num_ctx_switches()
+        busy = probe.read()
+        times = psutil.Process(server.pid).cpu_times()
+        server.stdin.write("\n")
+        server.stdin.flush()
+        assert server.stdout.readline() == "ended\n"
+        after = probe.read()
+        server.stdin.close()
+    # The thread waited 200 times, and did most of the work.
+    assert busy["server.cs"] >= main.voluntary + main.involuntary + 150
+    assert busy["server.cpu_us"] == pytest.approx((times.user + times.system) * 1e6, abs=45_000)
+    # What a thread did stays counted when it has ended.
+    assert after["server.cs"] >= busy["server.cs"]
+    assert after["server.cpu_us"] >= busy["server.cpu_us"]
+
+
 def test_samples_survive_being_written() -> None:
     samples = [
         Sample(0.0, {"host.cs": 10.0, "server.cpu_us": 1234.567}),
