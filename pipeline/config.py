@@ -91,7 +91,7 @@ class LineSection(Section):
     """A sequence of revisions of one target."""
 
     name: Name = Field(description="how tables and issues call it")
-    target: str = Field(description="the DBMS: postgres")
+    target: str = Field(description="the DBMS: postgres or mariadb")
     take: Literal["newest-of-each-major", "all"] = Field(
         default="all", description="which of the releases between since and until"
     )

@@ -1,4 +1,4 @@
-"""What tests of real servers share: one cache of archives, one running Postgres."""
+"""What tests of real servers share: one cache of archives, their builds, one running Postgres."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from pipeline.model import Build, Machine, Revision
 from pipeline.sources.base import Fetched
 from pipeline.sources.cached import CachedVersions
 from pipeline.sources.maven import MavenSource
-from pipeline.targets.base import Placement
+from pipeline.targets.base import Placement, Target
+from pipeline.targets.mariadb import MariaDB
 from pipeline.targets.postgres import Postgres
 from pipeline.targets.postgres.server import PostgresServer
 
@@ -91,10 +92,8 @@ def server_folder(server_root: Path) -> Iterator[Path]:
     shutil.rmtree(folder)
 
 
-@pytest.fixture(scope="session")
-def releases(cache: Path, server_root: Path) -> Callable[[str], Release]:
-    """Get the newest release of a major of Postgres, once; skip where it cannot be had."""
-    target = Postgres()
+def _releases_of(target: Target, cache: Path, root: Path) -> Callable[[str], Release]:
+    """Get the newest release of a major, once; skip where it cannot be had."""
     source = CachedVersions(
         MavenSource(target.coordinates), cache / "versions" / f"{target.name}.json"
     )
@@ -107,12 +106,24 @@ def releases(cache: Path, server_root: Path) -> Callable[[str], Release]:
                 revision = [each for each in known if each.major == major][-1]
                 archive = source.fetch(revision.locator, cache / "downloads")
             except UserError as error:
-                pytest.skip(f"Postgres {major} cannot be had: {error}")
-            home = server_root / "builds" / revision.version
+                pytest.skip(f"{target.name} {major} cannot be had: {error}")
+            home = root / "builds" / target.name / revision.version
             had[major] = Release(revision, archive, target.install(revision, archive, home))
         return had[major]
 
     return get
+
+
+@pytest.fixture(scope="session")
+def releases(cache: Path, server_root: Path) -> Callable[[str], Release]:
+    """The newest release of a major of Postgres."""
+    return _releases_of(Postgres(), cache, server_root)
+
+
+@pytest.fixture(scope="session")
+def mariadb_releases(cache: Path, server_root: Path) -> Callable[[str], Release]:
+    """The newest release of a major of MariaDB."""
+    return _releases_of(MariaDB(), cache, server_root)
 
 
 @pytest.fixture(scope="session")

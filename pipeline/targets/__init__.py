@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from pipeline.errors import meant
 from pipeline.targets.base import Target
+from pipeline.targets.mariadb import MariaDB
 from pipeline.targets.postgres import Postgres
 
-_POSTGRES: Target = Postgres()
+_ALL: Sequence[Target] = (Postgres(), MariaDB())
 
-TARGETS: Mapping[str, Target] = {_POSTGRES.name: _POSTGRES}
+TARGETS: Mapping[str, Target] = {target.name: target for target in _ALL}
 """The targets; a new one is added here and nowhere else."""
 
 

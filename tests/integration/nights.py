@@ -25,11 +25,12 @@ port = {port}
 
 [[line]]
 name = "line"
-target = "postgres"
+target = "{target}"
 revisions = {revisions}
 
 [[workload]]
 name = "short"
+config = "{config}"
 rows = 5000
 steps = {steps}
 measure = "1s"
@@ -97,9 +98,11 @@ def make_night(
     steps: Sequence[str] = ("point-query", "update-index"),
     repetitions: int = 1,
     port: int = 0,
+    target: str = "postgres",
+    config: str = "x10a",
     more: str = "",
 ) -> Night:
-    """Write a configuration for the named revisions of Postgres into ``folder``."""
+    """Write a configuration for the named revisions of a target into ``folder``."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "nightshift.toml").write_text(
         CONFIG.format(
@@ -107,6 +110,8 @@ def make_night(
             revisions=json.dumps(list(revisions)),
             steps=json.dumps(list(steps)),
             port=port,
+            target=target,
+            config=config,
             more=more,
         )
     )

@@ -13,15 +13,31 @@ from pipeline.store.queries import RunRow
 from pipeline.units import counted
 
 PER_RUN_SETTINGS: Mapping[str, str] = {
+    "aria_log_dir_path": "a path of the run's own folder",
+    "basedir": "where the build is installed",
+    "character_sets_dir": "where the build is installed",
     "config_file": "a path of the run's own folder",
     "data_directory": "the run's own folder",
+    "datadir": "the run's own folder",
     "external_pid_file": "a path of the run's own folder",
     "hba_file": "a path of the run's own folder",
     "ident_file": "a path of the run's own folder",
+    "lc_messages_dir": "where the build is installed",
+    "log_bin_basename": "a path of the run's own folder",
+    "log_bin_index": "a path of the run's own folder",
+    "pid_file": "a path of the run's own folder",
+    "plugin_dir": "where the build is installed",
     "port": "a free port is picked for every run",
+    "report_port": "a free port is picked for every run",
+    "server_uid": "made up anew by every server",
     "server_version": "the revision says it",
     "server_version_num": "the revision says it",
+    "slave_load_tmpdir": "a path of the run's own folder",
+    "socket": "a path of the run's own folder",
+    "tmpdir": "a path of the run's own folder",
     "unix_socket_directories": "the run's own folder",
+    "version": "the revision says it",
+    "wsrep_data_home_dir": "a path of the run's own folder",
 }
 """Variables that differ from run to run or say only which revision it is, with the reason.
 Everything else that differs is shown, even where it looks harmless."""
