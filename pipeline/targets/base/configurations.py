@@ -44,7 +44,10 @@ class ConfigFiles:
         """Return a family's configuration for a revision, with the values of ``scale``."""
         known = self.families()
         if family not in known:
-            raise UserError(f"{self.target} has no config {family!r}; there is {', '.join(known)}")
+            raise UserError(
+                f"{self.target} has no config {family!r}; there is {', '.join(known)}: change "
+                "the workload's config, or its lines"
+            )
         if revision.major not in known[family]:
             raise UserError(
                 f"config {family} has no file for {self.target} {revision.major}; it has "
