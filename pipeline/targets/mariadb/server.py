@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import signal
+import socket
 import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,6 +25,8 @@ from pipeline.targets.mariadb.install import environment
 
 SOCKET = "socket"
 """The name of the socket in the server's folder; the workloads know it too."""
+CONNECT_TIMEOUT = 10.0
+"""Seconds to wait for a server that does not take connections."""
 DEBT_POLL = 0.05
 """Seconds between two looks at the debt that maintenance waits for."""
 DEBT_PATIENCE = 5.0
@@ -111,15 +114,24 @@ class MariaDBServer:
 
 
 def connect(connection: Connection) -> pymysql.Connection[Cursor]:
-    """Return a session that commits every statement."""
-    return pymysql.connect(
-        unix_socket=f"{connection.socket_dir}/{SOCKET}",
+    """Return a session that commits every statement. Raises pymysql.MySQLError."""
+    session = pymysql.connect(
         user=connection.user,
         database=connection.database,
         charset="latin1",
         autocommit=True,
-        connect_timeout=10,
+        defer_connect=True,
     )
+    # The driver would leave a socket open that nobody listens on; it is given one that works.
+    wire = socket.socket(socket.AF_UNIX)
+    wire.settimeout(CONNECT_TIMEOUT)
+    try:
+        wire.connect(f"{connection.socket_dir}/{SOCKET}")
+    except OSError as error:
+        wire.close()
+        raise pymysql.err.OperationalError(f"nobody answers on its socket ({error})") from error
+    session.connect(wire)
+    return session
 
 
 def start(
@@ -130,8 +142,8 @@ def start(
     Data, socket and log go to the placement's folder.
     """
     folder = placement.folder
-    socket = folder / SOCKET
-    data = prepare(build, template, socket, placement)
+    path = folder / SOCKET
+    data = prepare(build, template, path, placement)
     file = folder / "my.cnf"
     file.write_text(config.text, encoding="utf-8")
     file.chmod(0o644)  # The server's account must read it, whatever our umask is.
@@ -144,7 +156,7 @@ def start(
     )
 
     def answers() -> bool:
-        if socket.exists():
+        if path.exists():
             # It listens a moment before it lets anyone in.
             with contextlib.suppress(pymysql.err.OperationalError):
                 connect(connection).close()
@@ -154,7 +166,7 @@ def start(
     command = [
         *server_command(build, data, file),
         # What is given here belongs to the run and not to the configuration.
-        f"--socket={socket}",
+        f"--socket={path}",
         f"--bind-address={LOOPBACK}",
         f"--port={placement.port}",
         f"--pid-file={folder}/pid",
