@@ -13,6 +13,7 @@ from changepoint.jit import compiled
 from changepoint.memo import Memo, memo_of, stretch
 from changepoint.modes import two_modes
 from changepoint.scan import (
+    TAIL,
     Sums,
     clipped_share,
     rough_scale,
@@ -74,11 +75,14 @@ def changes(
 def changes_of_scores(
     scores: Floats, limit: float, floor: float, least: int
 ) -> tuple[Ints, Floats]:
-    """The same for values that are scores: nothing is clipped, and their noise has one mode."""
+    """The same for values that are scores.
+
+    Nothing is clipped, their noise has one mode, and their caller guards against heavy tails.
+    """
     sums = sums_of(scores)
     memo = memo_of(scores, sums)
     inner = inner_of(sums, memo[2], least)
-    sizes = (0.0, floor * floor)
+    sizes = (0.0, floor * floor, 0.0)
     return search(scores, scores, sums, np.inf, limit, sizes, least, memo, inner)
 
 
@@ -110,7 +114,7 @@ def searched(
     share of clipped ones. memo, inner: what is known of stretches and inner intervals.
     """
     scale, share = noise
-    sizes = (share, floor * floor)
+    sizes = (share, floor * floor, TAIL)
     places, strengths = search(values, y, sums, scale, limit, sizes, least, memo, inner)
     edges = np.concatenate((np.zeros(1, np.int64), places, np.array([len(y)])))
     modes = two_modes(y, sums, _with_next(y, sums, edges, least, memo))

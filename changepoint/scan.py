@@ -18,6 +18,10 @@ from changepoint.series import Floats
 Sums = tuple[Floats, Floats]
 """Running sums, each (n + 1,): of the values before an index, and of value times index."""
 
+Sizes = tuple[float, float, float]
+"""What a search takes for given of a series: the share of clipped values, the smallest variance
+there can be, and what the excess kurtosis of a side counts against a short one (``TAIL`` or 0)."""
+
 LANES = 4
 """Sums of squares that are added up side by side."""
 

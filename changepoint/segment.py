@@ -20,7 +20,7 @@ from changepoint.scan import (
     SMALL_SIDE,
     SPARE_SHARE,
     SPARE_SLOPE,
-    TAIL,
+    Sizes,
     Sums,
     best_gain,
     evidence,
@@ -57,15 +57,15 @@ def strength(
     values: Floats,
     sums: Sums,
     place: tuple[int, int, int],
-    noise: tuple[float, float, float, float],
+    noise: tuple[float, float, float, float, float],
 ) -> float:
     """The evidence for a split after every guard, as a squared normal deviation.
 
-    sums: running sums of the values. place: start, split
-    and stop. noise: squared error left, its degrees, autocorrelation, share of clipped values.
+    sums: running sums of the values. place: start, split and stop. noise: squared error left, its
+    degrees, autocorrelation, share of clipped values, what heavy tails count.
     """
     start, tau, stop = place
-    rest, degrees, phi, share = noise
+    rest, degrees, phi, share, tail = noise
     k = float(tau - start)
     m = float(stop - tau)
     left = (sums[0][tau] - sums[0][start]) / k
@@ -80,7 +80,8 @@ def strength(
         spare = spare_gain(values, sums[0], start, tau, stop)
         needed = min(SPARE_SHARE + SPARE_SLOPE * share, 1.0)
         found = min(found, evidence(spare, rest, degrees, factor) / needed)
-        found /= 1.0 + TAIL * heaviness(values, sums[0], place)
+        if tail > 0.0:
+            found /= 1.0 + tail * heaviness(values, sums[0], place)
     return found
 
 
@@ -113,14 +114,13 @@ def counted_phi(one: float, two: float, n: int, changes: int) -> float:
 
 @compiled
 def _best_segment(
-    y: Floats, sums: Sums, edges: Ints, parts: Floats, sizes: tuple[float, float], limit: float
+    y: Floats, sums: Sums, edges: Ints, parts: Floats, sizes: Sizes, limit: float
 ) -> tuple[int, int]:
     """The segment whose best split passes, largest gain first, and the split; (-1, -1) if none.
 
-    edges: (segments + 1,). parts: (segments, 5), what ``stretch`` says of each. sizes: share of
-    clipped values, smallest variance there can be.
+    edges: (segments + 1,). parts: (segments, 5), what ``stretch`` says of each.
     """
-    share, smallest = sizes
+    share, smallest, tail = sizes
     n = len(y)
     changes = len(edges) - 1
     degrees = float(n - changes - 1)
@@ -139,7 +139,7 @@ def _best_segment(
         if gain <= 0.0 or evidence(gain, left_over, degrees, 1.0) < limit:
             break
         d1, d2 = _across(y, at)
-        noise = (left_over, degrees, counted_phi(one - d1, two - d2, n, changes), share)
+        noise = (left_over, degrees, counted_phi(one - d1, two - d2, n, changes), share, tail)
         if strength(y, sums, (edges[s], at, edges[s + 1]), noise) >= limit:
             return s, at
     return -1, -1
@@ -158,12 +158,12 @@ def best_inner(
     edges: Ints,
     parts: Floats,
     inner: Inner,
-    sizes: tuple[float, float],
+    sizes: Sizes,
     limit: float,
 ) -> tuple[int, int]:
     """The same for the inner intervals that lie in one segment; returns that segment."""
     starts, stops, places, gains = inner
-    share, smallest = sizes
+    share, smallest, tail = sizes
     n = len(y)
     changes = len(edges) - 1
     degrees = float(n - changes - 1)
@@ -188,7 +188,7 @@ def best_inner(
         s = int(np.searchsorted(edges, starts[i], side="right")) - 1
         left_over = max(rest - gains[i], degrees * smallest)
         d1, d2 = _across(y, places[i])
-        noise = (left_over, degrees, counted_phi(one - d1, two - d2, n, changes), share)
+        noise = (left_over, degrees, counted_phi(one - d1, two - d2, n, changes), share, tail)
         if strength(y, sums, (starts[i], places[i], stops[i]), noise) >= limit:
             return s, places[i]
     return -1, -1
@@ -217,7 +217,7 @@ def _set_parts(
 def _greedy(
     y: Floats,
     sums: Sums,
-    sizes: tuple[float, float],
+    sizes: Sizes,
     limit: float,
     least: int,
     memo: Memo,
@@ -278,7 +278,7 @@ def search(
     sums: Sums,
     scale: float,
     limit: float,
-    sizes: tuple[float, float],
+    sizes: Sizes,
     least: int,
     memo: Memo,
     inner: Inner,
@@ -286,10 +286,9 @@ def search(
     """The changes of a series of single values: places and strengths.
 
     values, y: (n,), n >= 2, as measured and clipped. sums: running sums of y. scale: robust
-    deviation of the values. limit: least strength of a change. sizes: share of clipped values,
-    smallest variance there can be. least: values of a side. Greedy from the strongest split, as a
-    binary segmentation, then every change is moved to its best place between its neighbours and
-    has to pass there once more, the weakest leaving first.
+    deviation of the values. limit: least strength of a change. least: values of a side. Greedy
+    from the strongest split, as a binary segmentation, then every change is moved to its best place
+    between its neighbours and has to pass there once more, the weakest leaving first.
     """
     edges = _greedy(y, sums, sizes, limit, least, memo, inner)
     while True:
@@ -308,21 +307,21 @@ def strengths_of(
     y: Floats,
     sums: Sums,
     edges: Ints,
-    sizes: tuple[float, float],
+    sizes: Sizes,
     least: int,
     memo: Memo,
     phi: float,
 ) -> Floats:
     """The strength of every change between two neighbours, (changes,).
 
-    sizes: share of clipped values, smallest variance there can be. phi: least autocorrelation.
+    phi: least autocorrelation.
     """
-    share, smallest = sizes
+    share, smallest, tail = sizes
     changes = len(edges) - 2
     parts = parts_of(y, sums, edges, least, memo)
     degrees = max(float(len(y) - changes - 1), 1.0)
     rest = max(np.sum(parts[:, 2]), degrees * smallest)
-    noise = (rest, degrees, max(autocorrelation(parts, len(y)), phi), share)
+    noise = (rest, degrees, max(autocorrelation(parts, len(y)), phi), share, tail)
     strengths = np.empty(changes)
     for i in range(changes):
         strengths[i] = strength(y, sums, (edges[i], edges[i + 1], edges[i + 2]), noise)

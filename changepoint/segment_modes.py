@@ -8,7 +8,7 @@ from changepoint.inner import Inner, set_splits
 from changepoint.jit import compiled
 from changepoint.memo import memo_of
 from changepoint.modes import Modes, best_split, demixed, level_of, place, refit
-from changepoint.scan import Sums, best_gain, evidence, split_factor, sums_of
+from changepoint.scan import Sizes, Sums, best_gain, evidence, split_factor, sums_of
 from changepoint.segment import (
     autocorrelation,
     best_inner,
@@ -51,18 +51,17 @@ def search_modes(
     sums: Sums,
     modes: Modes,
     limit: float,
-    sizes: tuple[float, float],
+    sizes: Sizes,
     least: int,
     inner: Inner,
 ) -> tuple[Ints, Floats]:
     """The changes of a series whose noise has these modes: places and strengths.
 
-    y: (n,) clipped values; sums: their running sums. sizes: share of clipped values, smallest
-    variance there can be. inner: inner intervals, of which the splits are not used. As ``search``,
-    but by likelihood ratios; every change has to pass by its ratio and, for the guards, by the
-    values without their modes.
+    y: (n,) clipped values; sums: their running sums. inner: inner intervals, of which the splits
+    are not used. As ``search``, but by likelihood ratios; every change has to pass by its ratio
+    and, for the guards, by the values without their modes.
     """
-    share, smallest = sizes
+    smallest = sizes[1]
     n = len(y)
     edges = np.array([0, n])
     ratios = np.empty(1)
@@ -88,7 +87,7 @@ def search_modes(
         for i in range(1, changes + 1):
             part = y[edges[i - 1] : edges[i + 1]]
             edges[i] = edges[i - 1] + place(part, levels[i - 1], levels[i], modes, least)
-        strengths = _strengths(y, sums, edges, modes, share, smallest, least)
+        strengths = _strengths(y, sums, edges, modes, sizes, least)
         if changes == 0 or np.min(strengths) >= limit:
             return edges[1 : changes + 1].copy(), strengths
         weakest = np.argmin(strengths) + 1
@@ -101,7 +100,7 @@ def _bump(
     edges: Ints,
     modes: Modes,
     limit: float,
-    sizes: tuple[float, float],
+    sizes: Sizes,
     least: int,
     inner: Inner,
 ) -> tuple[int, int]:
@@ -121,8 +120,7 @@ def _strengths(
     sums: Sums,
     edges: Ints,
     modes: Modes,
-    share: float,
-    smallest: float,
+    sizes: Sizes,
     least: int,
 ) -> Floats:
     """The lesser of what the likelihood ratio says and what the values without modes do."""
@@ -133,7 +131,7 @@ def _strengths(
     # A mode that lasts is no independent noise: its memory shows in the values as they are.
     phi = autocorrelation(parts_of(y, sums, edges, least, memo_of(y, sums)), n)
     strengths = strengths_of(
-        plain, plain_sums, edges, (share, smallest), least, memo_of(plain, plain_sums), phi
+        plain, plain_sums, edges, sizes, least, memo_of(plain, plain_sums), phi
     )
     degrees = max(float(n - changes - 1), 1.0)
     for i in range(changes):

@@ -14,7 +14,7 @@ from changepoint.calibration import LENGTHS
 from changepoint.growing import prepared
 from changepoint.jit import compiled
 from changepoint.memo import memo_of, stretch
-from changepoint.scan import LEAST, clipped_share
+from changepoint.scan import LEAST, TAIL, clipped_share
 from changepoint.segment import strengths_of
 from changepoint.series import Floats, Ints
 
@@ -33,7 +33,7 @@ def first_split(values: Floats, least: int) -> tuple[float, int]:
     memo = memo_of(y, sums)
     at = stretch(y, sums, 0, len(y), least, memo)[1]
     edges = np.array([0, at, len(y)])
-    sizes = (clipped_share(values, y, scale), FLOOR * FLOOR)
+    sizes = (clipped_share(values, y, scale), FLOOR * FLOOR, TAIL)
     return strengths_of(y, sums, edges, sizes, least, memo, 0.0)[0], at
 
 
