@@ -18,7 +18,7 @@ from pipeline.errors import UserError, meant
 from pipeline.mistakes import NAME, VERSION, settings_at, toml_message, wording
 from pipeline.model import METRICS
 from pipeline.toml_lines import Location, find_line
-from pipeline.units import Duration, Percent
+from pipeline.units import Duration, Percent, Size
 
 DEFAULT_FILE = Path("nightshift.toml")
 Name = Annotated[str, Field(pattern=NAME)]
@@ -43,6 +43,11 @@ class Paths(Section):
         default=None,
         description="downloads, installed builds and running servers; by default "
         "/var/cache/nightshift as root and ~/.cache/nightshift otherwise",
+    )
+    builds_limit: Size = Field(
+        default=50 * 10**9,
+        description="room for installed builds; those not used for longest leave first",
+        json_schema_extra={"default": "50GB"},
     )
 
     @property
@@ -76,9 +81,36 @@ class MachineSection(Section):
         description="name of its machine class; empty to derive one from the processor",
     )
     pin: bool = Field(default=True, description="keep server, client and harness on fixed cores")
+    builds: int = Field(default=1, ge=1, le=64, description="how many builds are compiled at once")
+    jobs: int = Field(
+        default=0, ge=0, description="commands that a build runs at once; 0 for all processors"
+    )
     port: int = Field(
         default=0, ge=0, le=65535, description="port of the server on loopback; 0 picks a free one"
     )
+
+
+class BuildSection(Section):
+    """Build options: how source code is compiled. The published ones need no table."""
+
+    name: Name = Field(description="how lines and tables call them")
+    compiler: str = Field(default="gcc", description="gcc, clang, gcc-12 or a path")
+    flags: str = Field(
+        default="-O2 -fno-omit-frame-pointer", description="flags of the C and C++ compiler"
+    )
+    lto: bool = Field(default=False, description="optimise while linking")
+    configure: tuple[str, ...] = Field(
+        default=(), description="options of the DBMS's own configuration step"
+    )
+
+
+class PatchSection(Section):
+    """A change to the source code of some revisions, as old ones need for new compilers."""
+
+    target: str = Field(description="the DBMS")
+    file: Path = Field(description="a patch that `patch -p1` applies, beside nightshift.toml")
+    since: Version = Field(default="", description="first version or major that needs it")
+    until: Version = Field(default="", description="last version or major that needs it")
 
 
 class Night(Section):
@@ -92,6 +124,20 @@ class LineSection(Section):
 
     name: Name = Field(description="how tables and issues call it")
     target: str = Field(description="the DBMS: postgres or mariadb")
+    source: str = Field(
+        default="",
+        description="where its revisions are had; `nightshift targets` lists them, the first is "
+        "taken if not set",
+    )
+    repository: str = Field(
+        default="", description="for git and tags: another repository, an address or a folder"
+    )
+    branch: str = Field(default="", description="for git: another branch")
+    build: str = Field(
+        default="",
+        description="name of the build options; official for what is had prebuilt, rel_o2nofp "
+        "for source code if not set",
+    )
     take: Literal["newest-of-each-major", "all"] = Field(
         default="all", description="which of the releases between since and until"
     )
@@ -115,8 +161,11 @@ class WorkloadSection(Section):
 
     name: Name = Field(description="how tables and reports call it")
     family: str = Field(default="sysbench", description="the workload family: sysbench")
-    config: Name = Field(default="x10a", description="name of the DBMS configuration")
-    build: Name = Field(default="official", description="name of the build options")
+    config: Name | dict[str, Name] = Field(
+        default="x10a",
+        description="name of the DBMS configuration, or one for each target, as "
+        '{ postgres = "x10a", mariadb = "z12b" }',
+    )
     lines: tuple[str, ...] = Field(default=(), description="lines to run on; empty for all")
     steps: tuple[str, ...] = Field(
         default=("all",), description='step or group names, or "all"', min_length=1
@@ -200,6 +249,8 @@ class Config(Section):
     store: StoreSection = Field(default_factory=StoreSection)
     machine: MachineSection = Field(default_factory=MachineSection)
     night: Night = Field(default_factory=Night)
+    build: tuple[BuildSection, ...] = ()
+    patch: tuple[PatchSection, ...] = ()
     line: tuple[LineSection, ...] = ()
     workload: tuple[WorkloadSection, ...] = ()
     detect: DetectSection = Field(default_factory=DetectSection)
@@ -256,6 +307,7 @@ class ConfigFile:
     def _check_references(self) -> None:
         names = [line.name for line in self.config.line]
         self._check_once("line", names)
+        self._check_once("build", [options.name for options in self.config.build])
         self._check_once("workload", [workload.name for workload in self.config.workload])
         for index, workload in enumerate(self.config.workload):
             self._check_known(("workload", index, "lines"), "line", workload.lines, names)

@@ -13,8 +13,8 @@ from pydantic_core import ErrorDetails
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
 """What a name is, as a pattern."""
 
-VERSION = r"^(\d+(\.\d+)*)?$"
-"""What a version or the beginning of one is; empty for none."""
+VERSION = r"^(\d+(\.\d+)*|[0-9a-f]{7,64})?$"
+"""What a version or the beginning of one is, or the hash of a commit; empty for none."""
 
 _EXPECTED = {
     NAME: "is not a name; write letters, digits, dots, dashes and underscores",

@@ -40,12 +40,31 @@ def digest(value: Any) -> str:
 # --- what is tested ------------------------------------------------------------------
 
 
+class Supply(Frozen):
+    """A place that revisions of a target are had from, and what it is asked for.
+
+    A line chooses it by its ``name``. ``kind`` is the kind of source that serves it (maven,
+    debian, npm, crate, git, tags) and ``coordinates`` what that kind is asked for, in its own
+    spelling. ``prebuilt`` tells programs from source code. ``commits`` is true where the
+    revisions are the commits of a branch and not releases.
+    """
+
+    name: str
+    kind: str
+    coordinates: str
+    prebuilt: bool = True
+    commits: bool = False
+
+
 class Revision(Frozen):
     """One release or commit of a target.
 
-    ``order`` is the sort key within the target (for releases the version's numbers), from
-    which a line gets its positions. ``copy`` above 1 marks a control: the same revision
-    entered once more on purpose, so that its build is measured as if it were another.
+    ``order`` is the sort key within the target (for releases the version's numbers, for
+    commits their place in the branch), from which a line gets its positions. ``major`` names
+    the release series, and is empty for a commit of which it is not known. ``locator`` is what
+    the ``supply`` calls it, ``at`` when it was made, if that is known. ``copy_number`` above 1
+    marks a control: the same revision entered once more on purpose, so that its build is
+    measured as if it were another.
     """
 
     target: str
@@ -53,6 +72,8 @@ class Revision(Frozen):
     order: tuple[int, ...]
     major: str
     locator: str = ""
+    supply: Supply | None = None
+    at: datetime | None = None
     copy_number: int = 1
 
     @property
@@ -61,14 +82,40 @@ class Revision(Frozen):
         return self.version if self.copy_number == 1 else f"{self.version}#{self.copy_number}"
 
 
+class BuildOptions(Frozen):
+    """How source code becomes a build, by a name.
+
+    ``compiler`` is gcc, clang or a path; ``flags`` go to the compiler, ``lto`` to compiler and
+    linker, ``configure`` to the target's own configuration step.
+    """
+
+    name: str
+    compiler: str = "gcc"
+    flags: str = "-O2 -fno-omit-frame-pointer"
+    lto: bool = False
+    configure: tuple[str, ...] = ()
+
+
 class Provenance(Frozen):
-    """Where a build came from, exactly enough to get the same one again."""
+    """Where a build came from, exactly enough to get the same one again.
+
+    ``sha256`` identifies what was had from the source. The rest is known of builds that were
+    compiled here: the commit, the compiler with its version, the flags, the patches that were
+    applied, by the SHA-256 of each. ``libraries`` are those of the machine that the program
+    is linked with.
+    """
 
     source: str
     locator: str
     sha256: str
     options: str
     reported_version: str = ""
+    commit: str = ""
+    dirty: bool = False
+    compiler: str = ""
+    flags: str = ""
+    patches: tuple[str, ...] = ()
+    libraries: tuple[str, ...] = ()
 
 
 class Build(Frozen):
@@ -142,7 +189,9 @@ class Sample(NamedTuple):
 class Connection(Frozen):
     """How a client reaches a started server: by its Unix socket, in ``socket_dir``.
 
-    ``driver`` is sysbench's name for the protocol (pgsql, mysql).
+    ``driver`` is sysbench's name for the protocol (pgsql, mysql). A DBMS without a server has
+    the name of its own as driver; its database is in ``socket_dir``, and ``program`` is what
+    the load generator loads (a library) or is (a program of the build).
     """
 
     driver: str
@@ -150,6 +199,7 @@ class Connection(Frozen):
     port: int
     user: str
     database: str
+    program: str = ""
 
 
 # --- what is run ---------------------------------------------------------------------
@@ -214,6 +264,7 @@ class Cell(Frozen):
             {
                 "target": self.revision.target,
                 "revision": self.revision.label,
+                "source": self.revision.supply.name if self.revision.supply else "",
                 "build_options": self.build_options,
                 "config": [self.config.name, self.config.hash],
                 "machine_class": self.machine_class,
@@ -264,7 +315,7 @@ class Origin(StrEnum):
     IMPORTED = "imported"
 
 
-_SHORT = {"postgres": "pg", "mysql": "my", "mariadb": "ma", "rocksdb": "rdb"}
+_SHORT = {"postgres": "pg", "mysql": "my", "mariadb": "ma", "rocksdb": "rdb", "sqlite": "sl"}
 
 
 def column_name(target: str, label: str, options: str, config: str) -> str:

@@ -9,6 +9,8 @@ from pydantic import BeforeValidator, WithJsonSchema
 
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h)")
+_BYTES = {"MB": 10**6, "GB": 10**9, "TB": 10**12}
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*(MB|GB|TB)")
 _PERCENT = re.compile(r"(\d+(?:\.\d+)?)\s*%")
 
 
@@ -33,6 +35,24 @@ def parse_percent(value: Any) -> float:
         raise ValueError(f'{value!r} is not a percentage; write it with its sign, as "3%"')
     return float(match[1]) / 100.0
 
+
+def parse_size(value: Any) -> int:
+    """Return the bytes of a text as ``500MB``, ``50GB`` or ``2TB``.
+
+    Raises ValueError, in a sentence, for anything else.
+    """
+    match = _SIZE.fullmatch(value.strip()) if isinstance(value, str) else None
+    if match is None:
+        raise ValueError(f'{value!r} is not a size; write a number and MB, GB or TB, as "50GB"')
+    return int(float(match[1]) * _BYTES[match[2]])
+
+
+Size = Annotated[
+    int,
+    BeforeValidator(parse_size),
+    WithJsonSchema({"type": "string", "pattern": r"^\d+(\.\d+)?\s*(MB|GB|TB)$"}),
+]
+"""Bytes, written with a unit."""
 
 Duration = Annotated[
     float,

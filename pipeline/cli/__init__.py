@@ -24,6 +24,7 @@ from pipeline.cli import (
     run,
     schema,
     table,
+    targets,
 )
 from pipeline.cli.app import app
 from pipeline.cli.context import warn
@@ -42,6 +43,7 @@ VERBS = (
     table,
     rebuild,
     import_,
+    targets,
     schema,
 )
 """The modules of all verbs, in the order of the help; importing one adds it to the application."""

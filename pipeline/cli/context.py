@@ -16,12 +16,13 @@ from sqlalchemy import Engine
 from pipeline.bundle import list_bundles
 from pipeline.config import DEFAULT_FILE, Config, ConfigFile, StoreSection, load_config
 from pipeline.errors import UserError
-from pipeline.execute.discover import Discovered, discovered
-from pipeline.execute.plan import Plan, check_workloads, make_plan, targets_of
+from pipeline.execute.build import SHIPPED_OPTIONS, Builder
+from pipeline.execute.discover import Discovered, Offer, discovered
+from pipeline.execute.plan import Plan, check_workloads, make_plan, offers_of, read_patches
 from pipeline.execute.workspace import Workspace
 from pipeline.machine.account import find_account
 from pipeline.machine.fingerprint import fingerprint
-from pipeline.model import Machine
+from pipeline.model import BuildOptions, Machine
 from pipeline.store.database import open_store
 from pipeline.store.ingest import IngestReport, ingest
 
@@ -108,19 +109,34 @@ class Context:
         """Where servers run."""
         return Workspace(self.cache, find_account())
 
-    def targets(self) -> list[str]:
-        """The targets of the lines. Raises UserError for mistakes in the file, all checked."""
+    @cached_property
+    def builder(self) -> Builder:
+        """Where builds come from. Raises UserError for a patch that is not there."""
+        machine = self.config.machine
+        own = {each.name: BuildOptions(**each.model_dump()) for each in self.config.build}
+        return Builder(
+            self.cache,
+            find_account(),
+            options={**SHIPPED_OPTIONS, **own},
+            patches=read_patches(self.file),
+            at_once=machine.builds,
+            jobs=machine.jobs,
+            limit=self.config.paths.builds_limit,
+        )
+
+    def offers(self) -> list[Offer]:
+        """What the lines ask for. Raises UserError for mistakes in the file, all checked."""
         if not self.config.line or not self.config.workload:
             raise UserError(
                 f"{self.file.path} names no line or no workload, so there is nothing to measure; "
                 "add a [[line]] and a [[workload]]"
             )
         check_workloads(self.file)
-        return targets_of(self.file)
+        return offers_of(self.file)
 
     def plan(self, found: Discovered | None = None) -> Plan:
         """What is to be measured, from what was discovered."""
-        self.targets()
+        self.offers()
         known = found if found is not None else discovered(self.results)
         return make_plan(self.file, known, self.machine, self.quick)
 

@@ -55,7 +55,7 @@ def nightly_verb(
     began = time.monotonic()
     context = Context(config, quick, results)
     check_tools(context)
-    plan = context.plan(discover(context.targets(), context.cache, context.results))
+    plan = context.plan(discover(context.offers(), context.cache, context.results))
     first_look = _FirstLook(context, plan) if form is Format.TEXT else None
 
     def on_bundle(cell: Cell, repetition: int, path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from pipeline.bundle import DamagedBundleError, NewerBundleError, set_aside
 from pipeline.cli.context import Context, warn
 from pipeline.execute.plan import Plan
-from pipeline.execute.run import build_all, run_all
+from pipeline.execute.run import build_all, build_key, run_all
 from pipeline.execute.watch import Watcher
 from pipeline.model import Cell
 from pipeline.store.ingest import IngestReport
@@ -18,7 +18,7 @@ from pipeline.workloads import find_family
 
 def check_tools(context: Context) -> None:
     """Refuse to begin without the tools that the configured workloads run."""
-    context.targets()
+    context.offers()
     context.workspace.check_tools()
     for family in {workload.family for workload in context.config.workload}:
         find_family(family).tools()
@@ -41,10 +41,13 @@ def run_stage(
         remaining = plan.remaining(measured(context.store))
         if not remaining:
             return 0
-        builds = build_all((cell for cell, _ in remaining), context.cache, watcher)
+        builds = build_all((cell for cell, _ in remaining), context.builder, watcher)
+        for why in builds.failures.values():
+            warn(f"{why}; the night goes on without it")
+        remaining = [run for run in remaining if build_key(run[0]) in builds.made]
         run_all(
             remaining,
-            builds,
+            builds.made,
             context.machine,
             context.workspace,
             context.bundles,

@@ -6,7 +6,7 @@ import errno
 import json
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -32,7 +32,7 @@ from pipeline.model import (
 from pipeline.probes import all_probes
 from pipeline.probes.base import Probe, dump_samples
 from pipeline.targets import find_target
-from pipeline.targets.base import Placement, Server, ServerError
+from pipeline.targets.base import Placement, Server, ServerError, StartError
 from pipeline.workloads import find_family
 from pipeline.workloads.base import Command, Load, Maintain, Measure, Warm
 
@@ -129,9 +129,15 @@ class _Execution:
             processors=self._bench.pinning.server,
             account=self._workspace.account,
         )
-        template = self._workspace.template(self._build)
-        with self._phase("start"):
-            server = self._target.start(self._build, self._cell.config, template, placement)
+        try:
+            template = self._workspace.template(self._build)
+            with self._phase("start"):
+                server = self._target.start(self._build, self._cell.config, template, placement)
+        except StartError as error:
+            # A revision that does not start is a result, too, and the next one is measured.
+            self._check_space(str(error))
+            self._give_up(str(error))
+            return
         try:
             settings = json.dumps(dict(server.settings()), indent=0, sort_keys=True)
             self._files["settings.json"] = settings.encode()
@@ -145,16 +151,15 @@ class _Execution:
                 server.stop()
 
     def _on_ready(self, server: Server) -> None:
-        probes = all_probes(server.pid)
         self._sampled = {
             field.name: f"{field.kind.value}, {field.unit}"
-            for probe in probes
+            for probe in all_probes(os.getpid())
             for field in probe.fields
         }
         for action in self._family.actions(self._cell.workload):
             match action:
                 case Measure():
-                    self._step(action, server, probes)
+                    self._step(action, server)
                 case Load():
                     self._prepare("load", action, server)
                 case Warm():
@@ -166,7 +171,7 @@ class _Execution:
 
     def _prepare(self, name: str, action: Load | Warm, server: Server) -> None:
         """Load or warm up. A load that fails leaves nothing to measure."""
-        command, done = self._execute(action, server, ())
+        command, done = self._execute(action, server, lambda _: ())
         self._phases.append(PhaseRecord(name=name, seconds=done.seconds, command=command))
         if done.failure:
             self._check_space(done.text)
@@ -175,11 +180,14 @@ class _Execution:
                 "mend it and run the same command again"
             )
 
-    def _step(self, action: Measure, server: Server, probes: Sequence[Probe]) -> None:
+    def _step(self, action: Measure, server: Server) -> None:
         step = action.step
         self._watcher.step_begins(step)
         started_at = datetime.now(UTC)
-        command, done = self._execute(action, server, probes)
+        # Some DBMS run inside the load generator: it is the server then.
+        command, done = self._execute(
+            action, server, lambda client: all_probes(server.pid or client)
+        )
         folder = f"steps/{len(self._steps) + 1:02d}-{step.name.replace('=', '-')}"
         self._files[f"{folder}/stdout.txt"] = done.text.encode()
         self._files[f"{folder}/samples.jsonl"] = dump_samples(done.samples)
@@ -239,13 +247,14 @@ class _Execution:
             )
 
     def _execute(
-        self, action: Command, server: Server, probes: Sequence[Probe]
+        self, action: Command, server: Server, probes: Callable[[int], Sequence[Probe]]
     ) -> tuple[tuple[str, ...], Executed]:
         scale = self._cell.workload.scale
         command = self._family.command(action, self._cell.workload, server.connection, self._seed)
+        pinning = self._bench.pinning
         done = execute(
             command,
-            self._bench.pinning.client,
+            pinning.client if server.pid else (*pinning.server, *pinning.client),
             probes,
             self._family.started,
             measure=scale.measure,

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Collection, Sequence
 from functools import cached_property
+from pathlib import Path
 
 from pipeline.config import Config, ConfigFile, LineSection, WorkloadSection
-from pipeline.errors import UserError, meant
-from pipeline.execute.build import OFFICIAL
-from pipeline.execute.discover import Discovered
+from pipeline.errors import UserError, first_line, meant
+from pipeline.execute.build import OFFICIAL, SHIPPED_OPTIONS, Patch
+from pipeline.execute.discover import Discovered, Offer
 from pipeline.model import (
     Cell,
     Frozen,
@@ -17,6 +19,7 @@ from pipeline.model import (
     Revision,
     Scale,
     ServerConfig,
+    Supply,
     Workload,
     digest,
 )
@@ -26,6 +29,10 @@ from pipeline.workloads.base import Family, UnknownStepError
 
 _LABEL = re.compile(r"[^#]+(#([2-9]|[1-9]\d+))?")
 """A version, or a copy of one; the first of them is the version itself."""
+_SHORTEST_HASH = 7
+"""Digits of a commit's hash that name it."""
+_MANY = 1000
+"""Revisions beyond which a list of them helps nobody."""
 
 
 class Line(Frozen):
@@ -109,29 +116,99 @@ def quicken(config: Config) -> Config:
     return config.model_copy(update={"line": lines, "workload": workloads, "night": night})
 
 
-def targets_of(file: ConfigFile) -> list[str]:
-    """Return the targets of all lines. Raises UserError for an unknown one, with its line."""
-    names = []
-    for index, line in enumerate(file.config.line):
-        try:
-            find_target(line.target)
-        except KeyError as error:
-            raise file.problem(("line", index, "target"), error.args[0]) from error
-        names.append(line.target)
-    return list(dict.fromkeys(names))
+def offers_of(file: ConfigFile) -> list[Offer]:
+    """Return what the lines ask for, each once.
+
+    Raises UserError for an unknown target or source, with its line.
+    """
+    offers = (offer_of(file, index, line) for index, line in enumerate(file.config.line))
+    return list(dict.fromkeys(offers))
+
+
+def offer_of(file: ConfigFile, index: int, line: LineSection) -> Offer:
+    """Return what one line asks for."""
+    try:
+        target = find_target(line.target)
+    except KeyError as error:
+        raise file.problem(("line", index, "target"), error.args[0]) from error
+    by_name = {supply.name: supply for supply in target.supplies}
+    name = line.source or next(iter(by_name))
+    if name not in by_name:
+        raise file.problem(
+            ("line", index, "source"),
+            f"{line.target} is not had from {name!r}; {meant(name, by_name)}",
+        )
+    try:
+        return Offer(line.target, supply_at(by_name[name], line.repository, line.branch))
+    except ValueError as error:
+        at = "repository" if line.repository else "branch"
+        raise file.problem(("line", index, at), str(error)) from error
+
+
+def supply_at(supply: Supply, repository: str, branch: str) -> Supply:
+    """Return a supply with another repository or branch. Raises ValueError if it has none."""
+    if not (repository or branch):
+        return supply
+    if supply.kind not in ("git", "tags") or (branch and supply.kind != "git"):
+        raise ValueError(f"the source {supply.name} has no {'branch' if branch else 'repository'}")
+    address, _, usual = supply.coordinates.partition("#")
+    # Another repository's branch is its own default, not the one that is usual upstream.
+    branch = branch or ("" if repository else usual)
+    if repository and (folder := Path(repository).expanduser()).exists():
+        repository = str(folder.absolute())
+    where = repository or address
+    return supply.model_copy(update={"coordinates": f"{where}#{branch}" if branch else where})
+
+
+def build_options(line: LineSection, supply: Supply) -> str:
+    """Return the name of the build options of a line."""
+    return line.build or (OFFICIAL if supply.prebuilt else next(iter(SHIPPED_OPTIONS)))
 
 
 def check_workloads(file: ConfigFile) -> None:
     """Refuse unknown families, steps and build options, in the file and its [quick] table."""
-    for index, section in enumerate(file.config.workload):
-        if section.build != OFFICIAL:
+    known = [OFFICIAL, *SHIPPED_OPTIONS, *(options.name for options in file.config.build)]
+    for index, line in enumerate(file.config.line):
+        supply = offer_of(file, index, line).supply
+        options = build_options(line, supply)
+        if options not in known:
             raise file.problem(
-                ("workload", index, "build"),
-                f"there are no build options {section.build!r}; known are {OFFICIAL}",
+                ("line", index, "build"),
+                f"there are no build options {options!r}; {meant(options, known)}",
             )
+        if supply.prebuilt != (options == OFFICIAL):
+            raise file.problem(
+                ("line", index, "build"),
+                f"what {supply.name} has is built already; its build options are {OFFICIAL}"
+                if supply.prebuilt
+                else f"what {supply.name} has is source code; name the options to compile it with",
+            )
+    for index, section in enumerate(file.config.workload):
         _workload(file, ("workload", index), section, clients=section.clients[0])
     for section in quicken(file.config).workload:
         _workload(file, ("quick",), section, clients=section.clients[0])
+
+
+def read_patches(file: ConfigFile) -> tuple[Patch, ...]:
+    """Return the patches of the configuration. Raises UserError for one that cannot be read."""
+    patches = []
+    for index, section in enumerate(file.config.patch):
+        try:
+            text = (file.path.parent / section.file).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise file.problem(
+                ("patch", index, "file"), f"cannot be read: {first_line(error)}"
+            ) from error
+        patches.append(
+            Patch(
+                target=section.target,
+                name=section.file.name,
+                text=text,
+                since=_bound(section.since, ()),
+                until=_bound(section.until, ()),
+            )
+        )
+    return tuple(patches)
 
 
 def make_plan(file: ConfigFile, found: Discovered, machine: Machine, quick: bool) -> Plan:
@@ -143,7 +220,8 @@ def make_plan(file: ConfigFile, found: Discovered, machine: Machine, quick: bool
     config = quicken(file.config) if quick else file.config
     lines = []
     for at, line in enumerate(config.line):
-        revisions = _revisions(file, at, line, found.get(line.target, ()))
+        offer = offer_of(file, at, line)
+        revisions = _revisions(file, at, line, found.get(offer, ()))
         # By key: a number of clients that stands twice is still one cell.
         cells: dict[str, Cell] = {}
         for index, section in enumerate(config.workload):
@@ -154,7 +232,7 @@ def make_plan(file: ConfigFile, found: Discovered, machine: Machine, quick: bool
                 for revision in revisions:
                     cell = Cell(
                         revision=revision,
-                        build_options=section.build,
+                        build_options=build_options(line, offer.supply),
                         config=_server_config(file, index, section, revision, machine),
                         machine_class=machine.machine_class,
                         workload=workload,
@@ -175,12 +253,13 @@ def select(revisions: Sequence[Revision], section: LineSection) -> tuple[Revisio
     """Return the revisions that a line's since, until, take and newest choose, in order.
 
     A version takes in what begins with it: since 14 begins at 14.0, until 17 ends at the last
-    17.x.
+    17.x. Commits are named by their hash.
     """
-    since, until = _numbers(section.since), _numbers(section.until)
+    ordered = sorted(revisions, key=lambda revision: revision.order)
+    since, until = _bound(section.since, ordered), _bound(section.until, ordered)
     chosen = [
         revision
-        for revision in sorted(revisions, key=lambda revision: revision.order)
+        for revision in ordered
         if revision.order >= since and (not until or revision.order[: len(until)] <= until)
     ]
     if section.take == "newest-of-each-major":
@@ -202,17 +281,21 @@ def _revisions(
                 "discover` lists what there is",
             )
         return chosen
-    by_version = {revision.version: revision for revision in known}
     chosen_labels = []
     for at, label in enumerate(section.revisions):
         version, _, copy = label.partition("#")
-        if version not in by_version or not _LABEL.fullmatch(label):
+        revision = find_revision(version, known)
+        if revision is None or not _LABEL.fullmatch(label):
+            names = [each.version for each in known]
             raise file.problem(
                 ("line", index, "revisions", at),
-                f"{section.target} has no release {label!r}; {meant(version, by_version)}",
+                f"{section.target} has no release {label!r}; {meant(version, names)}"
+                if len(names) < _MANY
+                else f"{section.target} has no revision {label!r}; `nightshift discover` lists "
+                "what there is",
             )
         number = int(copy) if copy else 1
-        chosen_labels.append(by_version[version].model_copy(update={"copy_number": number}))
+        chosen_labels.append(revision.model_copy(update={"copy_number": number}))
     if len({revision.label for revision in chosen_labels}) < len(chosen_labels):
         raise file.problem(
             ("line", index, "revisions"),
@@ -224,8 +307,17 @@ def _revisions(
 def _server_config(
     file: ConfigFile, index: int, section: WorkloadSection, revision: Revision, machine: Machine
 ) -> ServerConfig:
+    name = section.config
+    if not isinstance(name, str):
+        if revision.target not in name:
+            raise file.problem(
+                ("workload", index, "config"),
+                f"it names no configuration for {revision.target}; add one, or tell the workload "
+                "its lines",
+            )
+        name = name[revision.target]
     try:
-        return find_target(revision.target).config(section.config, revision, machine)
+        return find_target(revision.target).config(name, revision, machine)
     except UserError as error:
         raise file.problem(("workload", index, "config"), str(error)) from error
 
@@ -262,5 +354,23 @@ def _known(family: Family, step: str, scale: Scale) -> bool:
     return True
 
 
-def _numbers(version: str) -> tuple[int, ...]:
+def _bound(version: str, revisions: Sequence[Revision]) -> tuple[int, ...]:
+    """Return the sort key of the beginning of a version, or of a commit; () for no bound."""
+    if not version:
+        return ()
+    if any(revision.supply and revision.supply.commits for revision in revisions):
+        found = find_revision(version, revisions)
+        # Behind all there are: nothing lies between, and the caller says so.
+        return found.order if found else (sys.maxsize,)
     return tuple(int(part) for part in version.split(".") if part.isdecimal())
+
+
+def find_revision(version: str, revisions: Sequence[Revision]) -> Revision | None:
+    """Return the release of this version, or the commit whose hash begins so."""
+    for revision in revisions:
+        if revision.version == version:
+            return revision
+        commit = revision.supply is not None and revision.supply.commits
+        if commit and len(version) >= _SHORTEST_HASH and revision.locator.startswith(version):
+            return revision
+    return None

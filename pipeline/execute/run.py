@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
+from typing import NamedTuple
 
-from pipeline.execute.build import find_build, obtain_build
+from pipeline.errors import UserError
+from pipeline.execute.build import Builder, NotBuiltError
 from pipeline.execute.measure import Bench, measure_cell
 from pipeline.execute.watch import Watcher
 from pipeline.execute.workspace import Workspace
@@ -15,35 +18,65 @@ from pipeline.machine.ports import free_port
 from pipeline.model import Build, Cell, Machine, Pinning
 from pipeline.workloads import find_family
 
-Builds = dict[tuple[str, str, str], Build]
-"""The builds of a night, by target, version and build options."""
+BuildKey = tuple[str, str, str, str]
+"""Target, source, version and build options."""
 
 
-def build_all(cells: Iterable[Cell], cache: Path, watcher: Watcher) -> Builds:
-    """Obtain every build that the cells need. What is installed already takes no time."""
-    wanted = {_build_key(cell): cell for cell in cells}
-    missing = [
-        cell
-        for cell in wanted.values()
-        if find_build(cache, cell.revision, cell.build_options) is None
-    ]
+class Builds(NamedTuple):
+    """What became of the builds that a night needs, by :func:`build_key`.
+
+    ``failures`` says of those that are not there why, in one line each.
+    """
+
+    made: dict[BuildKey, Build]
+    failures: dict[BuildKey, str]
+
+
+def build_all(cells: Iterable[Cell], builder: Builder, watcher: Watcher) -> Builds:
+    """Obtain every build that the cells need. What is here already takes no time.
+
+    One that cannot be had is told and the others go on. Raises UserError when none can.
+    """
+    wanted = {build_key(cell): cell for cell in cells}
+    found = {key: builder.find(cell.revision, cell.build_options) for key, cell in wanted.items()}
+    builds = Builds({key: build for key, build in found.items() if build is not None}, {})
+    missing = [cell for key, cell in wanted.items() if found[key] is None]
     if missing:
         watcher.begin("build", len(missing))
         try:
-            for cell in missing:
-                watcher.note(f"obtaining {cell.revision.target} {cell.revision.version}")
-                obtain_build(cache, cell.revision, cell.build_options)
-                watcher.advance(1)
+            _obtain(missing, builder, builds, watcher)
         finally:
             watcher.end()
-    return {
-        key: obtain_build(cache, cell.revision, cell.build_options) for key, cell in wanted.items()
-    }
+    if builds.failures and not builds.made:
+        raise UserError(next(iter(builds.failures.values())))
+    return builds
+
+
+def _obtain(missing: Sequence[Cell], builder: Builder, builds: Builds, watcher: Watcher) -> None:
+    def obtain(cell: Cell) -> Build:
+        watcher.note(f"obtaining {cell.revision.target} {cell.revision.version}")
+        return builder.obtain(cell.revision, cell.build_options)
+
+    with ThreadPoolExecutor(builder.at_once) as workers:
+        running = {workers.submit(obtain, cell): cell for cell in missing}
+        try:
+            for ended in as_completed(running):
+                cell = running[ended]
+                try:
+                    builds.made[build_key(cell)] = ended.result()
+                except (NotBuiltError, UserError) as error:
+                    why = f"{cell.revision.target} {cell.revision.version} has no build: {error}"
+                    builds.failures[build_key(cell)] = why
+                    watcher.note(why)
+                watcher.advance(1)
+        finally:
+            # Nothing new is begun once this has been interrupted.
+            workers.shutdown(wait=False, cancel_futures=True)
 
 
 def run_all(
     runs: Sequence[tuple[Cell, int]],
-    builds: Builds,
+    builds: Mapping[BuildKey, Build],
     machine: Machine,
     workspace: Workspace,
     bundles: Path,
@@ -73,7 +106,7 @@ def run_all(
             path = measure_cell(
                 cell,
                 repetition,
-                builds[_build_key(cell)],
+                builds[build_key(cell)],
                 Bench(machine=machine, pinning=pinning, port=port or free_port(), tools=tools),
                 workspace,
                 bundles,
@@ -91,5 +124,7 @@ def step_seconds(cell: Cell) -> float:
     return len(cell.workload.steps) * (scale.measure + scale.warmup)
 
 
-def _build_key(cell: Cell) -> tuple[str, str, str]:
-    return cell.revision.target, cell.revision.version, cell.build_options
+def build_key(cell: Cell) -> BuildKey:
+    """Return what tells one build of a night from another."""
+    supply = cell.revision.supply.name if cell.revision.supply else ""
+    return cell.revision.target, supply, cell.revision.version, cell.build_options

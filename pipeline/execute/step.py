@@ -44,7 +44,7 @@ class Executed(Frozen):
 def execute(
     command: Sequence[str],
     processors: Sequence[int],
-    probes: Sequence[Probe],
+    probes: Callable[[int], Sequence[Probe]],
     started: Callable[[str], bool],
     measure: float,
     limit: float,
@@ -52,10 +52,10 @@ def execute(
 ) -> Executed:
     """Run a command to its end, sampling from the line at which ``started`` says it measures.
 
-    ``measure`` is the length of the measured part, ``limit`` of the whole, in seconds. A
-    command that takes ``patience`` longer than that is killed.
+    ``probes`` gives the probes for the process of the command. ``measure`` is the length of the
+    measured part, ``limit`` of the whole, in seconds. A command that takes ``patience`` longer
+    than that is killed.
     """
-    sampler = SamplerThread(Sampler(probes))
     hung = threading.Event()
     lines: list[str] = []
     began = time.monotonic()
@@ -67,6 +67,7 @@ def execute(
         text=True,
         errors="replace",
     ) as process:
+        sampler = SamplerThread(Sampler(probes(process.pid)))
 
         def give_up() -> None:
             hung.set()

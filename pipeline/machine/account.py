@@ -45,6 +45,13 @@ class Account(Frozen):
             os.chown(folder, self.uid, self.gid)
         folder.chmod(0o700)
 
+    def give(self, folder: Path) -> None:
+        """Make everything in ``folder``, and itself, this account's."""
+        if self.switch:
+            for place, _, names in os.walk(folder):
+                for path in (Path(place), *(Path(place) / name for name in names)):
+                    os.chown(path, self.uid, self.gid, follow_symlinks=False)
+
     def check_reach(self, folder: Path) -> None:
         """Refuse a folder that this account cannot enter, naming the parent that bars it."""
         if not self.switch:

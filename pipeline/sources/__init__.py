@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from pipeline.model import Supply, digest
 from pipeline.sources.base import Source
 from pipeline.sources.cached import HOUR, CachedVersions
+from pipeline.sources.git import GitBranch, GitTags
 from pipeline.sources.maven import MavenSource
 
+_KINDS: Mapping[str, Callable[[str, Path], Source]] = {
+    "maven": lambda coordinates, _: MavenSource(coordinates),
+    "git": GitBranch,
+    "tags": GitTags,
+}
+"""How each kind of source is made, from the coordinates and the cache; a new one is added here."""
 
-def source_for(coordinates: str, cache: Path, max_age: float = HOUR) -> Source:
-    """Return the source of a target's prebuilt releases.
+
+def source_for(supply: Supply, cache: Path, max_age: float = HOUR) -> Source:
+    """Return the source that serves a supply.
 
     Its list of versions is remembered in ``cache`` and asked for again after ``max_age``
     seconds.
     """
+    name = digest([supply.kind, supply.coordinates])[:16]
     return CachedVersions(
-        MavenSource(coordinates),
-        cache / "versions" / f"{coordinates.replace(':', '.')}.json",
+        _KINDS[supply.kind](supply.coordinates, cache),
+        cache / "versions" / f"{supply.kind}-{name}.json",
         max_age=max_age,
     )

@@ -9,11 +9,16 @@ from pipeline.model import Frozen
 
 
 class Fetched(Frozen):
-    """An archive that is on this machine and whose checksum was verified."""
+    """What a source gave: a file, or a folder of files, that is on this machine and was verified.
+
+    ``sha256`` identifies the content. ``scratch`` is true for a file that was made for the
+    asking and costs less to make again than to keep.
+    """
 
     path: Path
     locator: str
     sha256: str
+    scratch: bool = False
 
 
 class Source(Protocol):

@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
+from pydantic import Field
+
 from pipeline.machine.account import Account
-from pipeline.model import Build, Connection, Frozen, Machine, Revision, ServerConfig
-
-
-class Archive(Protocol):
-    """The little of a fetched archive that a target needs to install it."""
-
-    @property
-    def path(self) -> Path:
-        """The file."""
-        ...
-
-    @property
-    def locator(self) -> str:
-        """Where it came from."""
-        ...
-
-    @property
-    def sha256(self) -> str:
-        """Its checksum."""
-        ...
+from pipeline.model import (
+    Build,
+    BuildOptions,
+    Connection,
+    Frozen,
+    Machine,
+    Revision,
+    ServerConfig,
+    Supply,
+)
+from pipeline.targets.base.archives import Member
 
 
 class Placement(Frozen):
@@ -46,7 +39,11 @@ class Server(Protocol):
     """A started server, ready for clients. What it is asked may raise :class:`ServerError`."""
 
     connection: Connection
-    pid: int
+
+    @property
+    def pid(self) -> int | None:
+        """Return its first process; None for a DBMS that runs inside the load generator."""
+        ...
 
     def settings(self) -> Mapping[str, str]:
         """Return every variable the server reports, by name."""
@@ -65,6 +62,53 @@ class Server(Protocol):
         ...
 
 
+class StartError(ServerError):
+    """A server that ended by itself, or never answered, when it was started."""
+
+
+class Identity(Frozen):
+    """What an installed build says of itself.
+
+    ``program`` is the one that does the work, ``folders`` are those of the home whose files make
+    a build what it is, ``version`` is what the program calls itself.
+    """
+
+    program: Path
+    folders: tuple[str, ...]
+    version: str
+
+
+class Recipe(Frozen):
+    """The commands that make a build from source code, in order, and where they run.
+
+    Each command is run in ``folder`` of the source tree, without a shell; ``environment`` is
+    added to what all builds see. ``copies`` are then copied into the home: a file or folder of
+    the tree, and its name there.
+    """
+
+    commands: tuple[tuple[str, ...], ...]
+    folder: str = "."
+    environment: dict[str, str] = Field(default_factory=dict)
+    copies: tuple[tuple[str, str], ...] = ()
+
+
+class Compilation(Frozen):
+    """What a recipe is asked for: the unpacked ``tree``, the ``home`` to install into.
+
+    ``compiler`` is the command of the compiler, a compiler cache before it if there is one;
+    ``flags`` are those of the options, link-time optimisation included.
+    """
+
+    revision: Revision
+    tree: Path
+    home: Path
+    options: BuildOptions
+    compiler: str
+    cxx: str
+    flags: str
+    jobs: int
+
+
 class Target(Protocol):
     """One DBMS under test.
 
@@ -72,14 +116,34 @@ class Target(Protocol):
     """
 
     name: str
-    coordinates: str
 
-    def revisions(self, versions: Sequence[str]) -> tuple[Revision, ...]:
+    @property
+    def supplies(self) -> tuple[Supply, ...]:
+        """Where its revisions can be had; the first is what a line takes that does not choose."""
+        ...
+
+    @property
+    def tools(self) -> tuple[tuple[str, str], ...]:
+        """What compiling it needs besides compiler and make, each with what it is for."""
+        ...
+
+    def revisions(self, supply: Supply, versions: Sequence[str]) -> tuple[Revision, ...]:
         """Turn a source's versions into releases, ordered, one for each release."""
         ...
 
-    def install(self, revision: Revision, archive: Archive, home: Path) -> Build:
-        """Unpack an archive into ``home`` (which does not exist yet) and identify it."""
+    def members(self, supply: Supply, archive: Path) -> Generator[Member]:
+        """Give the program files of a prebuilt release, as their names are in its home."""
+        ...
+
+    def recipe(self, work: Compilation) -> Recipe:
+        """Say how a revision is built from source code.
+
+        Raises UserError for one that cannot be.
+        """
+        ...
+
+    def identify(self, home: Path) -> Identity:
+        """Look at an installed build. Raises UserError for what is no build of this DBMS."""
         ...
 
     def config(self, family: str, revision: Revision, machine: Machine) -> ServerConfig:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import lzma
 import os
 import shutil
+import stat
 import tarfile
 import tempfile
 import zipfile
@@ -16,6 +17,7 @@ import zlib
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing, contextmanager
 from enum import Enum, auto
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import IO, NamedTuple
 
@@ -41,6 +43,8 @@ class Member(NamedTuple):
 
     ``name`` is its path in the home, ``link`` where a link leads, ``program`` whether a file
     is to be run, ``size`` its bytes. ``content`` opens a file, while it is the present one.
+    ``modified`` is the time that a file is given (seconds since the epoch), by which make
+    knows what was made from what; None where it does not matter.
     """
 
     name: str
@@ -49,6 +53,7 @@ class Member(NamedTuple):
     program: bool = False
     link: str = ""
     content: Callable[[], IO[bytes] | None] = lambda: None
+    modified: float | None = None
 
 
 class Refused(Exception):
@@ -90,6 +95,54 @@ def unpacked(
         folder.rename(home)
 
 
+def tar_members(tar: tarfile.TarFile) -> Generator[Member]:
+    """Give the members of a tar that is read as a stream, under their own names."""
+    for member in tar:
+        yield Member(
+            name=member.name,
+            kind=_tar_kind(member),
+            size=member.size,
+            program=bool(member.mode & stat.S_IXUSR),
+            link=member.linkname,
+            content=partial(tar.extractfile, member),
+            modified=float(member.mtime),
+        )
+
+
+def source_members(archive: Path) -> Generator[Member]:
+    """Give the members of a tar of source code, without the one folder that they all are in.
+
+    What make compares the times of is given the times of the archive.
+    """
+    top = _only_folder(archive)
+    with tarfile.open(archive, mode="r|*") as tar:
+        for member in tar_members(tar):
+            path = PurePosixPath(member.name)
+            if top:
+                if path.parts[:1] != (top,) or len(path.parts) == 1:
+                    continue
+                path = PurePosixPath(*path.parts[1:])
+            yield member._replace(name=str(path))
+
+
+def _only_folder(archive: Path) -> str:
+    """Return the name of the folder that all members are in; empty if there is none."""
+    with tarfile.open(archive, mode="r|*") as tar:
+        tops = {PurePosixPath(member.name).parts[0] for member in tar if member.name != "."}
+    with tarfile.open(archive, mode="r|*") as tar:
+        first = next(iter(tar), None)
+    alone = len(tops) == 1 and first is not None and (first.isdir() or "/" in first.name)
+    return tops.pop() if alone else ""
+
+
+def _tar_kind(member: tarfile.TarInfo) -> Kind:
+    if member.isdir():
+        return Kind.FOLDER
+    if member.issym():
+        return Kind.LINK
+    return Kind.FILE if member.isreg() else Kind.OTHER
+
+
 def _write(members: Iterable[Member], root: Path) -> None:
     """Write the members under ``root``: files, folders and links among them, nothing else.
 
@@ -115,6 +168,8 @@ def _write(members: Iterable[Member], root: Path) -> None:
             with content, path.open("xb") as file:
                 shutil.copyfileobj(content, file)
             path.chmod(0o755 if member.program else 0o644)
+            if member.modified is not None:
+                os.utime(path, (member.modified, member.modified))
         else:
             raise Refused(f"{member.name} is neither a file nor a folder nor a link")
     for path, to in links:

@@ -1,6 +1,7 @@
-"""The configurations of a target: files in configs/<family>/<major><suffix>, scaled.
+"""The configurations of a target: files in configs/<family>/<since><suffix>, scaled.
 
-A family keeps one intent over all majors, with what each major calls it.
+A family keeps one intent over all majors, with what each major calls it. A file is for the major
+that it is named for and those after it, up to the next file.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ class ConfigFiles:
             family.name: tuple(
                 sorted(
                     (file.name.removesuffix(self.suffix) for file in family.iterdir()),
-                    key=lambda major: [int(number) for number in major.split(".")],
+                    key=_numbers,
                 )
             )
             for family in sorted(self.root.iterdir(), key=lambda entry: entry.name)
@@ -48,14 +49,24 @@ class ConfigFiles:
                 f"{self.target} has no config {family!r}; there is {', '.join(known)}: change "
                 "the workload's config, or its lines"
             )
-        if revision.major not in known[family]:
+        # Of a commit the major may not be known; it is the newest code there is.
+        fitting = [
+            since
+            for since in known[family]
+            if not revision.major or _numbers(since) <= _numbers(revision.major)
+        ]
+        if not fitting:
             raise UserError(
-                f"config {family} has no file for {self.target} {revision.major}; it has "
-                f"{', '.join(known[family])}"
+                f"config {family} has no file for {self.target} {revision.major}; it begins with "
+                f"{known[family][0]}"
             )
-        file = self.root / family / f"{revision.major}{self.suffix}"
+        file = self.root / family / f"{fitting[-1]}{self.suffix}"
         return ServerConfig(
             family=family,
             name=f"{family}_{scale_name(machine.cores, machine.memory_bytes)}",
             text=file.read_text(encoding="utf-8").format_map(scale),
         )
+
+
+def _numbers(major: str) -> tuple[int, ...]:
+    return tuple(int(number) for number in major.split("."))

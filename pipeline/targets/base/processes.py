@@ -14,7 +14,7 @@ import psutil
 from pipeline.errors import UserError
 from pipeline.machine.ports import check_port, port_error
 from pipeline.model import Build
-from pipeline.targets.base import Placement
+from pipeline.targets.base import Placement, StartError
 from pipeline.targets.base.programs import ENVIRONMENT
 from pipeline.targets.base.templates import copy_template
 
@@ -87,7 +87,7 @@ def await_ready(
     answers: Callable[[], bool],
     complaint: Callable[[str], str],
 ) -> None:
-    """Wait until the server called ``name`` ``answers``, or raise UserError and stop it.
+    """Wait until the server called ``name`` ``answers``, or stop it and raise StartError.
 
     ``complaint`` finds in its log the reason why it ended.
     """
@@ -100,9 +100,7 @@ def await_ready(
                     log.read_text(errors="replace"), placement.port, name, log, complaint
                 )
             if time.monotonic() > deadline:
-                raise UserError(
-                    f"{name} did not answer within {READY_DEADLINE:.0f} s; its log is {log}"
-                )
+                raise StartError(f"{name} did not answer within {READY_DEADLINE:.0f} s")
             time.sleep(READY_POLL)
     except BaseException:
         stop_tree(process)
@@ -111,12 +109,15 @@ def await_ready(
 
 def start_error(
     text: str, port: int, name: str, log: Path, complaint: Callable[[str], str]
-) -> UserError:
-    """Return the one line for a server that ended while it started, from its log."""
+) -> Exception:
+    """Return the one line for a server that ended while it started, from its log.
+
+    It is a UserError where the machine is the reason and a StartError otherwise.
+    """
     if "Address already in use" in text:
         return port_error(port, OSError(0, "Address already in use"))
     why = complaint(text) or "it said nothing"
-    return UserError(f"{name} did not start ({why}); its log is {log}")
+    return StartError(f"{name} did not start ({why})")
 
 
 def stop_tree(process: subprocess.Popen[bytes], politely: signal.Signals = signal.SIGQUIT) -> None:

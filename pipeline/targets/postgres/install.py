@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import lzma
-import stat
 import tarfile
 import zipfile
 from collections.abc import Generator
-from functools import partial
 from pathlib import Path
 
-from pipeline.targets.base.archives import CHUNK, Kind, Member, Refused
+from pipeline.targets.base.archives import CHUNK, Member, Refused, tar_members
 
 PROGRAM_FOLDERS = ("bin", "lib")
 """The folders whose files make a build what it is."""
@@ -24,15 +22,9 @@ def members(archive: Path) -> Generator[Member]:
         lzma.open(inner) as plain,
         tarfile.open(fileobj=plain, mode="r|") as tar,
     ):
-        for member in tar:
-            yield Member(
-                name=member.name,
-                kind=_kind(member),
-                size=member.size,
-                program=bool(member.mode & stat.S_IXUSR),
-                link=member.linkname,
-                content=partial(tar.extractfile, member),
-            )
+        # The programs' times are those of their packing, which nobody needs.
+        for member in tar_members(tar):
+            yield member._replace(modified=None)
         # Both checksums are looked at where a file ends, not where its last member does.
         for stream in (plain, inner):
             while stream.read(CHUNK):
@@ -44,11 +36,3 @@ def _inner(jar: zipfile.ZipFile) -> str:
     if len(names) != 1:
         raise Refused(f"it holds {len(names)} .txz files, not one")
     return names[0]
-
-
-def _kind(member: tarfile.TarInfo) -> Kind:
-    if member.isdir():
-        return Kind.FOLDER
-    if member.issym():
-        return Kind.LINK
-    return Kind.FILE if member.isreg() else Kind.OTHER

@@ -1,36 +1,61 @@
-"""The versions of the packed binaries, turned into releases of Postgres."""
+"""What sources call the versions of Postgres, turned into releases."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
 
-from pipeline.model import Revision
+from pipeline.model import Revision, Supply
 
-_VERSION = re.compile(r"(\d+)\.(\d+)\.(\d+)(?:-(\d+))?")
+_PACKED = re.compile(r"(\d+)\.(\d+)\.(\d+)(?:-(\d+))?")
+_TAG = re.compile(r"REL_?(\d+(?:_\d+)+)")
+_DEBIAN = re.compile(r"[^/]+/(\d+(?:\.\d+)+)[-+~].*")
 _FIRST_TWO_PART_MAJOR = 10
 
+_Found = tuple[tuple[int, ...], tuple[int, int]]
+"""The numbers of a release, and those of its packaging."""
 
-def revisions(versions: Iterable[str]) -> tuple[Revision, ...]:
+
+def revisions(supply: Supply, versions: Iterable[str]) -> tuple[Revision, ...]:
     """Return one revision for each release, oldest first.
 
-    From 10 on Postgres has two numbers and the third is the packaging's: 14.10.1 packs 14.10
-    anew, as does 10.5.0-1 for 10.5. Of several packagings the last one counts. Before, all
-    three numbers are the release's and the first two are its major. Versions of another
-    form (a beta) are left out.
+    Of several packagings of a release the last one counts. Versions of another form (a beta)
+    are left out.
     """
+    read = {"maven": _packed, "tags": _tag, "debian-source": _debian}[supply.kind]
     best: dict[tuple[int, ...], tuple[tuple[int, int], str]] = {}
     for spelling in versions:
-        if not (found := _VERSION.fullmatch(spelling)):
-            continue
-        first, second, third, again = (int(number or 0) for number in found.groups())
-        order: tuple[int, ...]
-        if first >= _FIRST_TWO_PART_MAJOR:
-            order, packaging = (first, second), (third, again)
-        else:
-            order, packaging = (first, second, third), (0, again)
-        best[order] = max(best.get(order, ((-1, -1), "")), (packaging, spelling))
+        if (found := read(spelling)) is not None:
+            order, packaging = found
+            best[order] = max(best.get(order, ((-1, -1), "")), (packaging, spelling))
     return tuple(_revision(order, best[order][1]) for order in sorted(best))
+
+
+def _packed(spelling: str) -> _Found | None:
+    """Read a version of the packed binaries.
+
+    From 10 on Postgres has two numbers and the third is the packaging's: 14.10.1 packs 14.10
+    anew, as does 10.5.0-1 for 10.5. Before, all three numbers are the release's and the first
+    two are its major.
+    """
+    if not (found := _PACKED.fullmatch(spelling)):
+        return None
+    first, second, third, again = (int(number or 0) for number in found.groups())
+    if first >= _FIRST_TWO_PART_MAJOR:
+        return (first, second), (third, again)
+    return (first, second, third), (0, again)
+
+
+def _tag(spelling: str) -> _Found | None:
+    """Read a tag of the repository: REL_17_2, REL9_6_24; betas have letters."""
+    found = _TAG.fullmatch(spelling)
+    return (tuple(map(int, found[1].split("_"))), (0, 0)) if found else None
+
+
+def _debian(spelling: str) -> _Found | None:
+    """Read a version of a source package in a suite: bookworm/15.14-0+deb12u1."""
+    found = _DEBIAN.fullmatch(spelling)
+    return (tuple(map(int, found[1].split("."))), (0, 0)) if found else None
 
 
 def _revision(order: tuple[int, ...], locator: str) -> Revision:

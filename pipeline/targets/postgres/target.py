@@ -3,63 +3,87 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from functools import partial
 from pathlib import Path
 
 from pipeline.errors import UserError
 from pipeline.machine.account import Account, find_account
-from pipeline.model import Build, Machine, Provenance, Revision, ServerConfig
-from pipeline.targets.base import Archive, Placement
-from pipeline.targets.base.archives import unpacked
-from pipeline.targets.base.programs import program_hash, reported_version
+from pipeline.model import Build, Machine, Revision, ServerConfig, Supply
+from pipeline.targets.base import Compilation, Identity, Placement, Recipe
+from pipeline.targets.base.archives import Member
+from pipeline.targets.base.programs import reported_version
 from pipeline.targets.base.templates import make_template
-from pipeline.targets.postgres import cluster, configuration, install, releases, server
+from pipeline.targets.postgres import (
+    cluster,
+    compilation,
+    configuration,
+    install,
+    releases,
+    server,
+)
 
-OPTIONS = "official"
-"""Build options of a binary as it was published."""
 _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
+_REPOSITORY = "https://git.postgresql.org/git/postgresql.git"
 
 
 class Postgres:
-    """Prebuilt releases of Postgres."""
+    """Postgres, prebuilt or from source code."""
 
     name = "postgres"
+    tools = (
+        ("bison", "makes the parser, which a repository does not hold"),
+        ("flex", "makes the scanner, which a repository does not hold"),
+        ("perl", "makes the catalogs"),
+    )
 
     def __init__(self, machine: str | None = None) -> None:
         """Use the binaries for a kind of ``machine``, by default this one's."""
-        kind = machine or platform.machine()
-        self.coordinates = (
-            "io.zonky.test.postgres:embedded-postgres-binaries-linux-"
-            f"{_ARCHITECTURES.get(kind, kind)}"
+        kind = _ARCHITECTURES.get(machine or platform.machine(), machine or platform.machine())
+        self.supplies = (
+            Supply(
+                name="maven",
+                kind="maven",
+                coordinates=f"io.zonky.test.postgres:embedded-postgres-binaries-linux-{kind}",
+            ),
+            Supply(
+                name="debian-source",
+                kind="debian-source",
+                coordinates="postgresql-13 postgresql-15 postgresql-17 postgresql-18",
+                prebuilt=False,
+            ),
+            Supply(name="tags", kind="tags", coordinates=_REPOSITORY, prebuilt=False),
+            Supply(
+                name="git",
+                kind="git",
+                coordinates=f"{_REPOSITORY}#master",
+                prebuilt=False,
+                commits=True,
+            ),
         )
 
-    def revisions(self, versions: Sequence[str]) -> tuple[Revision, ...]:
+    def revisions(self, supply: Supply, versions: Sequence[str]) -> tuple[Revision, ...]:
         """Return one revision for each release, oldest first."""
-        return releases.revisions(versions)
+        return releases.revisions(supply, versions)
 
-    def install(self, revision: Revision, archive: Archive, home: Path) -> Build:
-        """Unpack an archive into ``home``, which does not exist yet, and identify it."""
-        with unpacked(archive.path, home, install.members) as folder:
-            program = folder / "bin/postgres"
-            if not program.exists():
-                raise UserError(
-                    "the archive holds no bin/postgres, so it is no release of Postgres"
-                )
-            return Build(
-                target=self.name,
-                version=revision.version,
-                options=OPTIONS,
-                hash=program_hash(folder, install.PROGRAM_FOLDERS),
-                provenance=Provenance(
-                    source="Maven Central",
-                    locator=archive.locator,
-                    sha256=archive.sha256,
-                    options=OPTIONS,
-                    reported_version=reported_version(program, find_account()),
-                ),
-                home=home,
-            )
+    def members(self, supply: Supply, archive: Path) -> Generator[Member]:
+        """Give the program files of a prebuilt release."""
+        return install.members(archive)
+
+    def recipe(self, work: Compilation) -> Recipe:
+        """Say how a revision is built from source code."""
+        return compilation.recipe(work)
+
+    def identify(self, home: Path) -> Identity:
+        """Look at an installed build. Raises UserError for what is no Postgres."""
+        program = home / "bin/postgres"
+        if not program.exists():
+            raise UserError("the archive holds no bin/postgres, so it is no release of Postgres")
+        return Identity(
+            program=program,
+            folders=install.PROGRAM_FOLDERS,
+            version=reported_version(program, find_account()),
+        )
 
     def config(self, family: str, revision: Revision, machine: Machine) -> ServerConfig:
         """Return a family's configuration for a revision, scaled to the machine."""

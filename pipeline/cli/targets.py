@@ -1,0 +1,52 @@
+"""The verb targets."""
+
+from __future__ import annotations
+
+from pipeline.cli.app import app
+from pipeline.cli.context import Format, FormatOption, out, print_json
+from pipeline.execute.needs import Need, needs_of
+from pipeline.targets import TARGETS
+
+
+@app.command("targets")
+def targets_verb(form: FormatOption = Format.TEXT) -> None:
+    """List the targets, where each is had, and which tools are missing for it.
+
+    Example: nightshift targets
+    """
+    needs = {
+        (target.name, supply.name): needs_of(target.name, supply)
+        for target in TARGETS.values()
+        for supply in target.supplies
+    }
+    if form is Format.JSON:
+        print_json(
+            [
+                {
+                    "target": target.name,
+                    "source": supply.name,
+                    "coordinates": supply.coordinates,
+                    "prebuilt": supply.prebuilt,
+                    "commits": supply.commits,
+                    "tools": [need._asdict() for need in needs[target.name, supply.name]],
+                }
+                for target in TARGETS.values()
+                for supply in target.supplies
+            ]
+        )
+        return
+    for target in TARGETS.values():
+        out.print(target.name, style="bold")
+        for supply in target.supplies:
+            found = needs[target.name, supply.name]
+            what = "prebuilt" if supply.prebuilt else "source code"
+            what += ", commits" if supply.commits else ", releases"
+            missing = [need for need in found if not need.version]
+            ready = "ready" if not missing else "missing " + ", ".join(n.tool for n in missing)
+            out.print(f"  {supply.name:<14} {what:<22} {ready}", markup=False)
+            for need in missing:
+                out.print(f"  {'':<14} {_how(need)}", markup=False)
+
+
+def _how(need: Need) -> str:
+    return f"{need.tool}: {need.why}; {need.how}"

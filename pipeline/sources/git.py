@@ -1,0 +1,178 @@
+"""Git repositories as sources: the commits of a branch in first-parent order, or the tags.
+
+A repository is mirrored in the cache once and then only asked for what is new. A folder of this
+machine serves as well as an address.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pipeline.errors import UserError
+from pipeline.sources.base import Fetched
+
+PATIENCE = 3600.0
+"""Seconds after which a repository that still sends is given up."""
+
+_COMMIT = re.compile(r"[0-9a-f]{7,64}")
+_SETTINGS = (
+    # A folder of somebody else's is only read, and none of its hooks or settings are run.
+    "-c",
+    "safe.directory=*",
+    "-c",
+    "protocol.ext.allow=never",
+)
+
+
+class GitBranch:
+    """The commits of a branch: a version is a commit's hash, a space, and its time.
+
+    ``coordinates`` are an address or a folder, then ``#`` and the branch; without a branch it is
+    the one that the repository itself is on.
+    """
+
+    name = "git"
+
+    def __init__(self, coordinates: str, cache: Path) -> None:
+        self._address, _, self._branch = coordinates.partition("#")
+        self._mirror = _Mirror(self._address, cache)
+
+    def versions(self) -> tuple[str, ...]:
+        """Return the first-parent commits, the oldest first, with their times (s since 1970)."""
+        self._mirror.refresh()
+        branch = f"refs/heads/{self._branch}" if self._branch else "HEAD"
+        if not self._mirror.knows(branch):
+            raise UserError(f"{self._address} has no branch {self._branch or 'to be on'}")
+        listed = self._mirror.ask(
+            "log", "--first-parent", "--reverse", "--format=%H %ct", branch, "--"
+        )
+        return tuple(listed.splitlines())
+
+    def fetch(self, version: str, cache: Path) -> Fetched:
+        """Return the files of a commit as a tar."""
+        return self._mirror.archive(version.partition(" ")[0], cache)
+
+
+class GitTags:
+    """The tags of a repository: a version is a tag. ``coordinates`` are an address or a folder."""
+
+    name = "git"
+
+    def __init__(self, coordinates: str, cache: Path) -> None:
+        self._mirror = _Mirror(coordinates, cache)
+
+    def versions(self) -> tuple[str, ...]:
+        """Return all tags."""
+        self._mirror.refresh()
+        return tuple(self._mirror.ask("tag", "--list").splitlines())
+
+    def fetch(self, version: str, cache: Path) -> Fetched:
+        """Return the files of a tag as a tar."""
+        return self._mirror.archive(f"refs/tags/{version}", cache)
+
+
+class _Mirror:
+    """A repository's copy in the cache."""
+
+    def __init__(self, address: str, cache: Path) -> None:
+        folder = Path(address).expanduser()
+        local = folder.exists()
+        self._address = str(folder.absolute()) if local else address
+        name = hashlib.sha256(self._address.encode()).hexdigest()[:16]
+        self._folder = cache / "git" / f"{name}.git"
+
+    def refresh(self) -> None:
+        """Bring the copy up to date, or make it."""
+        with self._locked():
+            if (self._folder / "HEAD").exists():
+                self._run("fetch", "--quiet", "--prune", "--force", "origin", "+refs/*:refs/*")
+                return
+            shutil.rmtree(self._folder, ignore_errors=True)
+            part = self._folder.with_suffix(".part")
+            shutil.rmtree(part, ignore_errors=True)
+            self._git(None, "clone", "--quiet", "--mirror", "--", self._address, str(part))
+            part.rename(self._folder)
+
+    def ask(self, *arguments: str) -> str:
+        """Return what git says of the copy."""
+        return self._run(*arguments).strip()
+
+    def knows(self, name: str) -> bool:
+        """Say whether the copy has a commit, branch or tag."""
+        if not (self._folder / "HEAD").exists():
+            return False
+        asked = ("rev-parse", "--quiet", "--verify", "--end-of-options", f"{name}^{{commit}}")
+        answer = subprocess.run(
+            ["git", *_SETTINGS, "-C", str(self._folder), *asked], capture_output=True, check=False
+        )
+        return answer.returncode == 0
+
+    def archive(self, name: str, cache: Path) -> Fetched:
+        """Return the files of a commit. What identifies them is the hash of their tree."""
+        if not (name.startswith("refs/") or _COMMIT.fullmatch(name)):
+            raise UserError(f"{name!r} is no commit; nightshift discover lists those there are")
+        if not self.knows(name):
+            self.refresh()
+            if not self.knows(name):
+                raise UserError(f"{self._address} has no {name.removeprefix('refs/tags/')}")
+        commit = self.ask("rev-parse", "--verify", f"{name}^{{commit}}")
+        tree = self.ask("rev-parse", "--verify", f"{commit}^{{tree}}")
+        cache.mkdir(parents=True, exist_ok=True)
+        path = cache / f"git-{tree}.{os.getpid()}.tar"
+        try:
+            self._run("archive", "--format=tar", f"--output={path}", commit)
+        except UserError:
+            path.unlink(missing_ok=True)
+            raise
+        identity = hashlib.sha256(f"git tree {tree}".encode()).hexdigest()
+        return Fetched(
+            path=path, locator=f"{self._address}@{commit}", sha256=identity, scratch=True
+        )
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        self._folder.parent.mkdir(parents=True, exist_ok=True)
+        with self._folder.with_suffix(".lock").open("a") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield
+
+    def _run(self, *arguments: str) -> str:
+        return self._git(self._folder, *arguments)
+
+    def _git(self, folder: Path | None, *arguments: str) -> str:
+        place = ["-C", str(folder)] if folder else []
+        try:
+            answer = subprocess.run(
+                ["git", *_SETTINGS, *place, *arguments],
+                capture_output=True,
+                text=True,
+                errors="replace",
+                stdin=subprocess.DEVNULL,
+                # A question for a password would wait for ever.
+                env={**os.environ, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"},
+                timeout=PATIENCE,
+                check=False,
+            )
+        except FileNotFoundError as error:
+            raise UserError("git is not installed; install the package git") from error
+        except subprocess.TimeoutExpired as error:
+            raise UserError(
+                f"{self._address} did not answer within {PATIENCE:.0f} s; run again later"
+            ) from error
+        if answer.returncode:
+            lines = [line for line in answer.stderr.splitlines() if line.strip()]
+            fatal = [line for line in lines if line.startswith(("fatal:", "error:"))]
+            said = (fatal or lines or ["git failed"])[0].removeprefix("fatal: ")
+            raise UserError(
+                f"{self._address} cannot be read ({said}); see that the address is right and "
+                "can be reached, and run again"
+            )
+        return answer.stdout

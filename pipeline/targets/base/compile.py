@@ -1,0 +1,175 @@
+"""Source code becomes program files: the commands of a recipe, watched and recorded."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import IO
+
+from pipeline.errors import UserError
+from pipeline.machine.account import Account
+from pipeline.model import BuildOptions
+from pipeline.targets.base import Compilation, Recipe
+
+EPOCH = "1000000000"
+"""The time that programs are told they were made at (s since 1970), for equal binaries."""
+
+FULL = "No space left on device"
+"""What the kernel says of a full disk, passed on by every program."""
+
+_ERROR = re.compile(r"\b(?:fatal )?error\b[: ]|undefined reference|: No such file|not found", re.I)
+_COMPANIONS = {"gcc": "g++", "clang": "clang++"}
+
+
+class CompileError(Exception):
+    """A revision that does not build; the text is one line, the rest is in the log."""
+
+
+def compiler_of(options: BuildOptions) -> tuple[str, str]:
+    """Return the commands of the C and the C++ compiler. Raises UserError for a missing one."""
+    program = Path(options.compiler)
+    # gcc-12 goes with g++-12.
+    stem = re.match(r"gcc|clang", program.name)
+    companion = _COMPANIONS.get(stem[0], program.name) if stem else program.name
+    cxx = companion + program.name[len(stem[0]) :] if stem else program.name
+    names = (options.compiler, str(program.with_name(cxx)))
+    for name in names:
+        if shutil.which(name) is None:
+            raise UserError(
+                f"the compiler {name} of the build options {options.name!r} is not installed; "
+                "install its package, or name another in [[build]]"
+            )
+    return names
+
+
+def flags_of(options: BuildOptions) -> str:
+    """Return the flags of compiler and linker."""
+    return f"{options.flags} -flto" if options.lto else options.flags
+
+
+def toolchain(options: BuildOptions) -> str:
+    """Return what the compiler calls itself: another compiler makes another build."""
+    answers = []
+    for program in (*compiler_of(options), "ld"):
+        shown = subprocess.run(
+            [program, "--version"], capture_output=True, text=True, check=False, errors="replace"
+        )
+        answers.append(shown.stdout.partition("\n")[0].strip())
+    return "; ".join(answers)
+
+
+def environment_of(work: Compilation, cache: Path | None) -> Mapping[str, str]:
+    """Return all that the commands of a build see of the environment.
+
+    ``cache`` is the folder of ccache; None for none.
+    """
+    seen = {
+        "PATH": os.environ.get("PATH", "/usr/local/bin:/usr/bin:/bin"),
+        "HOME": str(work.tree.parent),
+        "LC_ALL": "C",
+        "TZ": "UTC",
+        "SOURCE_DATE_EPOCH": EPOCH,
+        "CC": work.compiler,
+        "CXX": work.cxx,
+        "CFLAGS": work.flags,
+        "CXXFLAGS": work.flags,
+    }
+    if work.options.lto:
+        # Archives of such objects need an index that the usual programs cannot make.
+        tools = "llvm-" if Path(work.options.compiler).name.startswith("clang") else "gcc-"
+        seen |= {"LDFLAGS": work.flags, "AR": f"{tools}ar", "RANLIB": f"{tools}ranlib"}
+    if cache is not None:
+        seen |= {
+            "CCACHE_DIR": str(cache),
+            "CCACHE_BASEDIR": str(work.tree),
+            "CCACHE_NOHASHDIR": "1",
+            # The compiler is known by its content: an upgrade must not find old objects.
+            "CCACHE_COMPILERCHECK": "content",
+            "CCACHE_SLOPPINESS": "time_macros",
+        }
+    return seen
+
+
+def run_recipe(
+    work: Compilation, recipe: Recipe, account: Account, cache: Path | None, log: IO[bytes]
+) -> None:
+    """Run the commands, then put the recipe's copies into the home.
+
+    Raises CompileError for a revision that does not build, and UserError for a full disk.
+    """
+    environment = {**environment_of(work, cache), **recipe.environment}
+    for command in recipe.commands:
+        log.write(f"$ {' '.join(command)}\n".encode())
+        log.flush()
+        try:
+            code = _run(command, work.tree / recipe.folder, environment, account, log)
+        except FileNotFoundError as error:
+            raise CompileError(f"{command[0]} is not there") from error
+        if code:
+            raise _failure(command, code, Path(log.name))
+    for name, to in recipe.copies:
+        _copy(work.tree / name, work.home / to)
+
+
+def _run(
+    command: tuple[str, ...],
+    folder: Path,
+    environment: Mapping[str, str],
+    account: Account,
+    log: IO[bytes],
+) -> int:
+    with subprocess.Popen(
+        account.command(*command),
+        stdin=subprocess.DEVNULL,
+        stdout=log,
+        stderr=subprocess.STDOUT,
+        cwd=folder,
+        env=dict(environment),
+        start_new_session=True,
+    ) as process:
+        try:
+            return process.wait()
+        except BaseException:
+            # make leaves its compilers behind; they are of its group.
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
+
+
+def _copy(path: Path, to: Path) -> None:
+    if not path.exists():
+        raise CompileError(f"the build left no {path.name}")
+    to.parent.mkdir(parents=True, exist_ok=True)
+    if path.is_dir():
+        shutil.copytree(path, to, symlinks=True)
+    else:
+        shutil.copy2(path, to)
+
+
+def _failure(command: Iterable[str], code: int, log: Path) -> Exception:
+    """Return the one line for a command that failed, from the end of the log."""
+    with log.open("rb") as file:
+        file.seek(max(log.stat().st_size - (1 << 18), 0))
+        text = file.read().decode(errors="replace")
+    said = text[text.rfind("\n$ ") + 1 :].splitlines()[1:]
+    if FULL in text:
+        return UserError(
+            f"no space left for building in {log.parent}; free some, or set paths.cache in "
+            "nightshift.toml to a folder with room"
+        )
+    how = f"exit code {code}" if code >= 0 else f"ended by {signal.Signals(-code).name}"
+    reason = next((line for line in said if _ERROR.search(line)), said[-1] if said else how)
+    return CompileError(f"{next(iter(command))}: {reason.strip()}")
+
+
+def linked_libraries(program: Path) -> tuple[str, ...]:
+    """Return the libraries of the machine that a program is linked with, by name, sorted."""
+    shown = subprocess.run(
+        ["ldd", str(program)], capture_output=True, text=True, check=False, errors="replace"
+    )
+    names = (line.split()[0] for line in shown.stdout.splitlines() if line.split())
+    return tuple(sorted({Path(name).name for name in names if ".so" in name}))
