@@ -161,10 +161,11 @@ class WorkloadSection(Section):
 
     name: Name = Field(description="how tables and reports call it")
     family: str = Field(default="sysbench", description="the workload family: sysbench")
-    config: Name | dict[str, Name] = Field(
-        default="x10a",
-        description="name of the DBMS configuration, or one for each target, as "
-        '{ postgres = "x10a", mariadb = "z12b" }',
+    config: Name = Field(default="x10a", description="name of the DBMS configuration")
+    configs: dict[str, Name] = Field(
+        default_factory=dict,
+        description='another configuration for the lines of a target, as { mariadb = "z12b" }',
+        json_schema_extra={"default": {}},
     )
     lines: tuple[str, ...] = Field(default=(), description="lines to run on; empty for all")
     steps: tuple[str, ...] = Field(

@@ -12,13 +12,14 @@ import pytest
 
 from pipeline.config import Paths
 from pipeline.errors import UserError
+from pipeline.execute.build import OFFICIAL, install
+from pipeline.execute.discover import Offer, revisions_of
 from pipeline.machine.account import Account, find_account
 from pipeline.machine.fingerprint import fingerprint
 from pipeline.machine.ports import free_port
-from pipeline.model import Build, Machine, Revision
+from pipeline.model import Build, Machine, Provenance, Revision
+from pipeline.sources import source_for
 from pipeline.sources.base import Fetched
-from pipeline.sources.cached import CachedVersions
-from pipeline.sources.maven import MavenSource
 from pipeline.targets.base import Placement, Target
 from pipeline.targets.mariadb import MariaDB
 from pipeline.targets.postgres import Postgres
@@ -94,21 +95,27 @@ def server_folder(server_root: Path) -> Iterator[Path]:
 
 def _releases_of(target: Target, cache: Path, root: Path) -> Callable[[str], Release]:
     """Get the newest release of a major, once; skip where it cannot be had."""
-    source = CachedVersions(
-        MavenSource(target.coordinates), cache / "versions" / f"{target.name}.json"
-    )
+    offer = Offer(target.name, target.supplies[0])
+    source = source_for(offer.supply, cache)
     had: dict[str, Release] = {}
 
     def get(major: str) -> Release:
         if major not in had:
             try:
-                known = target.revisions(source.versions())
+                known = revisions_of(offer, source.versions())
                 revision = [each for each in known if each.major == major][-1]
                 archive = source.fetch(revision.locator, cache / "downloads")
             except UserError as error:
                 pytest.skip(f"{target.name} {major} cannot be had: {error}")
             home = root / "builds" / target.name / revision.version
-            had[major] = Release(revision, archive, target.install(revision, archive, home))
+            provenance = Provenance(
+                source=source.name,
+                locator=archive.locator,
+                sha256=archive.sha256,
+                options=OFFICIAL,
+            )
+            build = install(revision, archive, home, provenance)
+            had[major] = Release(revision, archive, build)
         return had[major]
 
     return get

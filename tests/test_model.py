@@ -106,7 +106,7 @@ def test_configurations_are_identified_by_their_content() -> None:
         (("postgres", "17.11", "official", "x10a_c8r32"), "pg1711_official.x10a_c8r32"),
         (("postgres", "17.11#2", "official", "x10a_c8r32"), "pg1711#2_official.x10a_c8r32"),
         (("mysql", "8.0.43", "rel", "z12a"), "my8043_rel.z12a"),
-        (("sqlite", "3.45", "o2", "a"), "sqlite345_o2.a"),
+        (("sqlite", "3.45", "o2", "a"), "sl345_o2.a"),
         (("postgres", "18.0 with the x10b config", "published", ""), "18.0 with the x10b config"),
     ],
 )

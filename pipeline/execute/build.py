@@ -354,7 +354,7 @@ def _take(home: Path) -> None:
 def _apply(patch: Patch, tree: Path) -> None:
     """Apply a patch to a source tree. Raises CompileError where it does not fit."""
     answer = subprocess.run(
-        ["patch", "--strip=1", "--batch", "--no-backup-if-mismatch", f"--directory={tree}"],
+        ["patch", "--strip=1", "--batch", "--fuzz=0", "--no-backup-if-mismatch", f"-d{tree}"],
         input=patch.text,
         capture_output=True,
         text=True,

@@ -45,11 +45,12 @@ def discover(
         source = source_for(offer.supply, cache, max_age=0.0 if refresh else HOUR)
         found[offer] = revisions_of(offer, source.versions())
     if results is not None:
-        _remember(found, results)
+        remember(found, results)
     return found
 
 
-def _remember(found: Discovered, results: Path) -> None:
+def remember(found: Discovered, results: Path) -> None:
+    """Write down what was found, for :func:`discovered`."""
     results.mkdir(parents=True, exist_ok=True)
     remembered = [
         Remembered(target=offer.target, supply=offer.supply, revisions=_without_supply(revisions))

@@ -307,19 +307,12 @@ def _revisions(
 def _server_config(
     file: ConfigFile, index: int, section: WorkloadSection, revision: Revision, machine: Machine
 ) -> ServerConfig:
-    name = section.config
-    if not isinstance(name, str):
-        if revision.target not in name:
-            raise file.problem(
-                ("workload", index, "config"),
-                f"it names no configuration for {revision.target}; add one, or tell the workload "
-                "its lines",
-            )
-        name = name[revision.target]
+    name = section.configs.get(revision.target, section.config)
+    at = "configs" if revision.target in section.configs else "config"
     try:
         return find_target(revision.target).config(name, revision, machine)
     except UserError as error:
-        raise file.problem(("workload", index, "config"), str(error)) from error
+        raise file.problem(("workload", index, at), str(error)) from error
 
 
 def _workload(

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from pipeline.cli import main
+from pipeline.execute.discover import remember
 from tests.execute.samples import known
 
 CONFIG = """\
@@ -54,12 +55,7 @@ def folder(server_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder to work in, with a configuration and remembered releases; no network is used."""
     monkeypatch.chdir(server_folder)
     (server_folder / "nightshift.toml").write_text(CONFIG)
-    (server_folder / "results").mkdir()
-    remembered = {
-        target: [revision.model_dump(mode="json") for revision in revisions]
-        for target, revisions in known().items()
-    }
-    (server_folder / "results/discovered.json").write_text(json.dumps(remembered))
+    remember(known(), server_folder / "results")
     return server_folder
 
 

@@ -42,7 +42,7 @@ def test_no_configuration_here(nightshift: Nightshift, folder: Path, verb: str) 
         ("[[workload]]", "[[workloads]]", "14: workloads: there is no such setting; did you mean"),
         ('"postgres"', '"postgrez"', "10: line.target: there is no target 'postgrez'; did you"),
         ('["scan", "', '[\n"scan",\n"pont', "18: workload.steps: there is no step 'pontpoint-q"),
-        ('name = "cached"', 'name = "c"\nbuild = "o3"', "16: workload.build: there are no build"),
+        ('since = "17.9"', 'build = "o3"', "11: line.build: there are no build options 'o3'"),
         ('name = "cached"', 'name = "c"\nconfig = "x1"', "16: workload.config: postgres has no"),
         ('name = "cached"', 'name = "c"\nfamily = "x"', "16: workload.family: there is no workl"),
         ('name = "cached"', 'name = "c"\nmeasure = 1', "16: workload.measure: 1 is not a durat"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,8 @@ import pytest
 from pipeline.cli import nightly, stages
 from pipeline.cli.context import Context, print_json
 from pipeline.execute.discover import discovered
-from pipeline.model import Cell
+from pipeline.execute.run import Builds, build_key
+from pipeline.model import Build, Cell, Provenance
 from tests.cli.conftest import CONFIG, Nightshift, Ran
 from tests.cli.measured import write_run, write_runs
 
@@ -34,9 +35,14 @@ def test_discover_lists_what_was_found(
     found = discovered(folder / "results")
     monkeypatch.setattr("pipeline.cli.discover.discover", lambda *_, **__: found)
     ran = nightshift("discover")
-    assert ran.out.startswith("postgres: 10 releases\n  9.6   9.6.24\n")
+    assert ran.out.startswith("postgres from maven: 10 releases\n  9.6   9.6.24\n")
     assert "  17    17.0 17.9 17.10 17.11\n" in ran.out
-    assert nightshift("discover", "--format", "json").json["postgres"][-1] == "18.0"
+    (offer,) = nightshift("discover", "--format", "json").json
+    assert (offer["target"], offer["source"], offer["revisions"][-1]) == (
+        "postgres",
+        "maven",
+        "18.0",
+    )
 
 
 def test_plan_shows_what_is_left(nightshift: Nightshift, folder: Path) -> None:
@@ -217,8 +223,18 @@ def night(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]
             runs.append((cell.revision.label, repetition))
             on_bundle(cell, repetition, write_run(context, cell, repetition))
 
+    def built(cells: Iterable[Cell], *_: Any) -> Builds:
+        build = Build(
+            target="postgres",
+            version="17.11",
+            options="official",
+            hash="",
+            provenance=Provenance(source="x", locator="", sha256="", options="official"),
+        )
+        return Builds({build_key(cell): build for cell in cells}, {})
+
     monkeypatch.setattr(nightly, "discover", lambda *_: discovered(folder / "results"))
-    monkeypatch.setattr(stages, "build_all", lambda *_: {})
+    monkeypatch.setattr(stages, "build_all", built)
     monkeypatch.setattr(stages, "run_all", run_all)
     return runs
 

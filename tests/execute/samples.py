@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
 from pipeline.config import ConfigFile
+from pipeline.execute.discover import Discovered, Offer, revisions_of
 from pipeline.model import Cell, Machine, Revision, Scale, ServerConfig, Step, Workload
-from pipeline.targets.postgres.releases import revisions
+from pipeline.targets.postgres import Postgres
 
 VERSIONS = ("9.6.24", "13.22", "14.0", "14.24", "16.9", "17.0", "17.9", "17.10", "17.11", "18.0")
 
@@ -24,15 +24,19 @@ MACHINE = Machine(
 )
 
 
-def known() -> Mapping[str, tuple[Revision, ...]]:
+OFFER = Offer("postgres", Postgres().supplies[0])
+"""What a line of Postgres asks for that does not choose a source."""
+
+
+def known() -> Discovered:
     """What a discovery found: the releases of VERSIONS."""
     packed = [version if version.count(".") == 2 else f"{version}.0" for version in VERSIONS]
-    return {"postgres": revisions(packed)}
+    return {OFFER: revisions_of(OFFER, packed)}
 
 
 def revision(version: str, copy: int = 1) -> Revision:
     """One of the releases, or a control of it."""
-    (found,) = (each for each in known()["postgres"] if each.version == version)
+    (found,) = (each for each in known()[OFFER] if each.version == version)
     return found.model_copy(update={"copy_number": copy})
 
 

@@ -11,12 +11,12 @@ from pipeline.execute.plan import (
     Plan,
     check_workloads,
     make_plan,
+    offers_of,
     quicken,
     select,
-    targets_of,
 )
 from pipeline.model import Cell
-from tests.execute.samples import MACHINE, VERSIONS, cell, config_file, known
+from tests.execute.samples import MACHINE, OFFER, VERSIONS, cell, config_file, known
 
 LINE = '[[line]]\nname = "{name}"\ntarget = "postgres"\n{more}\n'
 WORKLOAD = '[[workload]]\nname = "cached"\nsteps = ["scan"]\n{more}\n'
@@ -60,7 +60,7 @@ def labels(planned: Line) -> list[str]:
 )
 def test_a_line_chooses_from_the_releases(settings: dict[str, Any], chosen: list[str]) -> None:
     section = LineSection(name="x", target="postgres", **settings)
-    backwards = tuple(reversed(known()["postgres"]))
+    backwards = tuple(reversed(known()[OFFER]))
     assert [revision.version for revision in select(backwards, section)] == chosen
 
 
@@ -178,8 +178,8 @@ def test_quick_leaves_the_rest_alone() -> None:
     )
 
 
-def test_the_targets_are_those_of_the_lines_once() -> None:
-    assert targets_of(config_file(line("a") + line("b"))) == ["postgres"]
+def test_what_the_lines_ask_for_is_asked_once() -> None:
+    assert offers_of(config_file(line("a") + line("b"))) == [OFFER]
 
 
 @pytest.mark.parametrize(
@@ -203,7 +203,25 @@ def test_the_targets_are_those_of_the_lines_once() -> None:
         (line() + workload('family = "sysbnch"'), "8: workload.family", "did you mean sysbench?"),
         (line() + workload('config = "x10"'), "8: workload.config", "there is x10a"),
         (line() + workload('config = "x10a"'), "8: workload.config", "no file for postgres 9.6"),
-        (line() + workload('build = "o3"'), "8: workload.build", "known are official"),
+        (line(more='build = "o3"'), "4: line.build", "there are no build options 'o3'; known are"),
+        (line(more='build = "rel_o2nofp"'), "4: line.build", "what maven has is built already"),
+        (
+            line(more='source = "git"\nbuild = "official"'),
+            "5: line.build",
+            "what git has is source code",
+        ),
+        (line(more='source = "gitt"'), "4: line.source", "not had from 'gitt'; did you mean git?"),
+        (line(more='branch = "x"'), "4: line.branch", "the source maven has no branch"),
+        (
+            line(more='source = "tags"\nrepository = "/x"\nbranch = "y"'),
+            "5: line.repository",
+            "the source tags has no branch",
+        ),
+        (
+            line() + workload('configs = { postgres = "x10" }'),
+            "8: workload.configs",
+            "there is x10a",
+        ),
         (
             line() + '[[workload]]\nname = "w"\nsteps = [\n  "scan",\n  "scam", # typo\n]',
             "9: workload.steps",
@@ -236,7 +254,7 @@ def test_workloads_are_checked_without_knowing_any_release() -> None:
 
 def test_an_unknown_target_is_answered_with_its_line() -> None:
     with pytest.raises(UserError, match=r"toml:3: line\.target: .*did you mean postgres\?"):
-        targets_of(config_file('[[line]]\nname = "x"\ntarget = "postgrez"'))
+        offers_of(config_file('[[line]]\nname = "x"\ntarget = "postgrez"'))
 
 
 def test_a_target_whose_releases_are_not_known_yet() -> None:

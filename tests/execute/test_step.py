@@ -47,7 +47,7 @@ def python(
     return execute(
         [sys.executable, "-c", code, *args],
         processors,
-        probes,
+        lambda _: probes,
         lambda line: line.startswith("go"),
         measure=measure,
         limit=limit,
@@ -150,7 +150,7 @@ def test_an_interruption_takes_the_command_along(tmp_path: Path) -> None:
 
     code = "import os, time; print(os.getpid(), flush=True); time.sleep(600)"
     with pytest.raises(KeyboardInterrupt):
-        execute([sys.executable, "-c", code], (), (), interrupt, measure=0, limit=60)
+        execute([sys.executable, "-c", code], (), lambda _: (), interrupt, measure=0, limit=60)
     assert not psutil.pid_exists(int(pid_file.read_text()))
 
 
@@ -163,7 +163,7 @@ def say(line):
     return False
 
 code = "import os, time; print(os.getpid(), flush=True); time.sleep(600)"
-execute([sys.executable, "-c", code], (), (), say, measure=0, limit=600)
+execute([sys.executable, "-c", code], (), lambda _: (), say, measure=0, limit=600)
 """
 
 

@@ -412,7 +412,7 @@ def test_archives_come_from_the_wrapped_source(make: Make, tmp_path: Path) -> No
 
 
 def test_maven_central_has_postgres() -> None:
-    source = MavenSource(Postgres("x86_64").coordinates)
+    source = MavenSource(Postgres("x86_64").supplies[0].coordinates)
     try:
         versions = source.versions()
     except UserError as error:

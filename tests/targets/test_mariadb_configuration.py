@@ -74,5 +74,5 @@ def test_scaling_stays_within_reason(machine: Machine, gb: float) -> None:
 def test_what_there_is_not_says_what_there_is(machine: Machine) -> None:
     with pytest.raises(UserError, match="mariadb has no config 'x10a'; there is z12b"):
         MariaDB().config("x10a", revision("11.4"), machine)
-    with pytest.raises(UserError, match=r"no file for mariadb 10\.3; it has 10\.1, .*, 11\.4$"):
-        MariaDB().config("z12b", revision("10.3"), machine)
+    with pytest.raises(UserError, match=r"no file for mariadb 5\.5; it begins with 10\.1$"):
+        MariaDB().config("z12b", revision("5.5"), machine)

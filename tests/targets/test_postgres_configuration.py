@@ -97,7 +97,7 @@ def test_an_unknown_family_says_which_there_are(machine: Machine) -> None:
 
 
 def test_a_major_without_a_file_says_which_have_one(machine: Machine) -> None:
-    with pytest.raises(UserError, match=r"no file for postgres 11; it has 12, 13, .*, 18$"):
+    with pytest.raises(UserError, match=r"no file for postgres 11; it begins with 12$"):
         Postgres().config("x10a", revision("11"), machine)
-    with pytest.raises(UserError, match="config x10c has no file for postgres 17; it has 18"):
+    with pytest.raises(UserError, match="config x10c has no file for postgres 17; it b"):
         Postgres().config("x10c", revision("17"), machine)

@@ -11,13 +11,14 @@ from pathlib import Path
 import pytest
 
 from pipeline.errors import UserError
+from pipeline.execute.build import install
 from pipeline.machine.account import Account
-from pipeline.model import Revision
+from pipeline.model import Provenance, Revision
 from pipeline.sources.base import Fetched
 from pipeline.targets.base.programs import why_not
-from pipeline.targets.postgres import Postgres
 
 REVISION = Revision(target="postgres", version="17.1", order=(17, 1), major="17")
+PROVENANCE = Provenance(source="s", locator="l", sha256="ab" * 32, options="official")
 PROGRAM = b"#!/bin/sh\necho 'postgres (PostgreSQL) 17.1'\n"
 Member = tuple[str, bytes | None, str]
 """Name, content (None for what has none) and kind (file, folder, link, device, hard)."""
@@ -64,7 +65,7 @@ def refused(fetched: Fetched, home: Path) -> str:
     """Install what must be refused: one line, nothing left. Return the line."""
     before = set(home.parent.parent.rglob("*"))
     with pytest.raises(UserError) as error:
-        Postgres().install(REVISION, fetched, home)
+        install(REVISION, fetched, home, PROVENANCE)
     assert "\n" not in str(error.value)
     left = set(home.parent.parent.rglob("*")) - before - {home.parent}
     assert left == set()
@@ -76,13 +77,12 @@ def test_an_archive_becomes_a_build_that_everyone_can_run(server_folder: Path) -
     home.parent.mkdir()
     before = os.umask(0o077)
     try:
-        build = Postgres().install(REVISION, archive(server_folder, tar_xz(GOOD)), home)
+        build = install(REVISION, archive(server_folder, tar_xz(GOOD)), home, PROVENANCE)
     finally:
         os.umask(before)
     assert build.home == home
     assert build.provenance.reported_version == "postgres (PostgreSQL) 17.1"
-    assert build.provenance.locator == "org.example:thing:1"
-    assert build.provenance.sha256 == "ab" * 32
+    assert build.provenance.sha256 == PROVENANCE.sha256
     modes = {path.name: path.stat().st_mode & 0o777 for path in home.rglob("*")}
     assert modes["bin"] == modes["share"] == modes["postgres"] == 0o755
     assert modes["x.sql"] == 0o644
@@ -95,7 +95,7 @@ def test_the_hash_is_over_the_program_files(server_folder: Path) -> None:
         folder = server_folder / name
         folder.mkdir()
         fetched = archive(folder, tar_xz(members))
-        return Postgres().install(REVISION, fetched, folder / "home").hash
+        return install(REVISION, fetched, folder / "home", PROVENANCE).hash
 
     same = hash_of("a", GOOD)
     assert hash_of("b", reversed(GOOD[1:])) == same

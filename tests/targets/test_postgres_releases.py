@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from pipeline.model import Revision
@@ -7,8 +9,13 @@ from pipeline.targets import TARGETS, find_target
 from pipeline.targets.postgres import Postgres
 
 
+def revisions(versions: Sequence[str]) -> tuple[Revision, ...]:
+    target = Postgres()
+    return target.revisions(target.supplies[0], versions)
+
+
 def one(spelling: str) -> Revision:
-    (revision,) = Postgres().revisions([spelling])
+    (revision,) = revisions([spelling])
     return revision
 
 
@@ -35,24 +42,24 @@ def test_three_part_versions_before_ten() -> None:
     ],
 )
 def test_the_last_packaging_counts(spellings: list[str], locator: str) -> None:
-    (revision,) = Postgres().revisions(spellings)
+    (revision,) = revisions(spellings)
     assert revision.locator == locator
 
 
 def test_releases_are_ordered_by_number() -> None:
-    found = Postgres().revisions(["17.10.0", "9.6.24", "17.9.0", "10.4.0", "17.0.0"])
+    found = revisions(["17.10.0", "9.6.24", "17.9.0", "10.4.0", "17.0.0"])
     assert [revision.version for revision in found] == ["9.6.24", "10.4", "17.0", "17.9", "17.10"]
     assert [revision.order for revision in found] == sorted(revision.order for revision in found)
 
 
 @pytest.mark.parametrize("spelling", ["18.0.0-beta1", "18", "", "18.1", "x.y.z", "1.2.3.4"])
 def test_other_spellings_are_no_releases(spelling: str) -> None:
-    assert Postgres().revisions([spelling]) == ()
+    assert revisions([spelling]) == ()
 
 
 def test_binaries_are_for_the_processor() -> None:
-    assert Postgres("x86_64").coordinates.endswith("-linux-amd64")
-    assert Postgres("aarch64").coordinates.endswith("-linux-arm64")
+    assert Postgres("x86_64").supplies[0].coordinates.endswith("-linux-amd64")
+    assert Postgres("aarch64").supplies[0].coordinates.endswith("-linux-arm64")
 
 
 def test_a_target_is_found_by_name() -> None:

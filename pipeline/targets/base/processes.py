@@ -96,9 +96,7 @@ def await_ready(
     try:
         while not answers():
             if process.poll() is not None:
-                raise start_error(
-                    log.read_text(errors="replace"), placement.port, name, log, complaint
-                )
+                raise start_error(log.read_text(errors="replace"), placement.port, name, complaint)
             if time.monotonic() > deadline:
                 raise StartError(f"{name} did not answer within {READY_DEADLINE:.0f} s")
             time.sleep(READY_POLL)
@@ -107,9 +105,7 @@ def await_ready(
         raise
 
 
-def start_error(
-    text: str, port: int, name: str, log: Path, complaint: Callable[[str], str]
-) -> Exception:
+def start_error(text: str, port: int, name: str, complaint: Callable[[str], str]) -> Exception:
     """Return the one line for a server that ended while it started, from its log.
 
     It is a UserError where the machine is the reason and a StartError otherwise.
