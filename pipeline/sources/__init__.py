@@ -10,9 +10,11 @@ from pipeline.sources.base import Source
 from pipeline.sources.cached import HOUR, CachedVersions
 from pipeline.sources.git import GitBranch, GitTags
 from pipeline.sources.maven import MavenSource
+from pipeline.sources.npm import NpmSource
 
 _KINDS: Mapping[str, Callable[[str, Path], Source]] = {
     "maven": lambda coordinates, _: MavenSource(coordinates),
+    "npm": NpmSource,
     "git": GitBranch,
     "tags": GitTags,
 }

@@ -5,8 +5,6 @@ The library ``maven-artifact`` knows where the registry is and how its files are
 
 from __future__ import annotations
 
-import errno
-import fcntl
 import hashlib
 import logging
 import os
@@ -22,7 +20,7 @@ import requests
 from maven_artifact import Artifact, Resolver
 
 from pipeline.errors import UserError
-from pipeline.sources.base import Fetched
+from pipeline.sources.base import Fetched, keep, locked, storage_error, verified
 
 ATTEMPTS = 3
 """How often one request is made before the source counts as out of reach."""
@@ -96,10 +94,10 @@ class MavenSource:
         try:
             cache.mkdir(parents=True, exist_ok=True)
             # Two nights that share a cache download a file once.
-            with _locked(cache / f".{path.name}.lock"):
-                sha256 = _verified(path) or self._download(artifact, path)
+            with locked(cache / f".{path.name}.lock"):
+                sha256 = verified(path) or self._download(artifact, path)
         except OSError as error:
-            raise _storage_error(error, cache, path.name) from error
+            raise storage_error(error, cache, path.name) from error
         return Fetched(path=path, locator=str(artifact), sha256=sha256)
 
     def _download(self, artifact: Artifact, path: Path) -> str:
@@ -107,9 +105,7 @@ class MavenSource:
         address = artifact.uri(self._base)
         try:
             sha256 = self._attempts(lambda: self._verified_part(address, part), path.name)
-            _checksum_file(path).write_text(f"{sha256}  {path.name}\n")
-            part.replace(path)
-            _sync(path.parent)
+            keep(part, path, sha256)
         finally:
             part.unlink(missing_ok=True)
         return sha256
@@ -226,52 +222,3 @@ def _reason(error: Exception) -> str:
         (requests.exceptions.ChunkedEncodingError, "the connection broke off"),
     )
     return next((text for kind, text in kinds if isinstance(error, kind)), "no connection")
-
-
-def _checksum_file(path: Path) -> Path:
-    return path.with_name(f"{path.name}.sha256")
-
-
-def _verified(path: Path) -> str | None:
-    """Return the SHA-256 of a cached file, or None where it is missing or has changed."""
-    try:
-        with path.open("rb") as file:
-            actual = hashlib.file_digest(file, "sha256").hexdigest()
-    except FileNotFoundError:
-        return None
-    try:
-        recorded = _checksum_file(path).read_text("ascii", "replace").split()[:1]
-    except FileNotFoundError:
-        recorded = []
-    if recorded == [actual]:
-        return actual
-    log.warning("%s is damaged; downloading it again", path)
-    return None
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    with path.open("a") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
-
-
-def _sync(folder: Path) -> None:
-    """Make a rename in ``folder`` outlive a power failure."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _storage_error(error: OSError, folder: Path, name: str) -> UserError:
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return UserError(
-            f"no space left in {folder} for {name}; free some, or set paths.cache in "
-            "nightshift.toml to a folder with room"
-        )
-    return UserError(
-        f"cannot write {name} in {folder} ({error.strerror}); set paths.cache in "
-        "nightshift.toml to a folder that can be written"
-    )
