@@ -8,6 +8,7 @@ from pathlib import Path
 from pipeline.model import Supply, digest
 from pipeline.sources.base import Source
 from pipeline.sources.cached import HOUR, CachedVersions
+from pipeline.sources.crate import CrateSource
 from pipeline.sources.git import GitBranch, GitTags
 from pipeline.sources.maven import MavenSource
 from pipeline.sources.npm import NpmSource
@@ -15,6 +16,7 @@ from pipeline.sources.npm import NpmSource
 _KINDS: Mapping[str, Callable[[str, Path], Source]] = {
     "maven": lambda coordinates, _: MavenSource(coordinates),
     "npm": NpmSource,
+    "crate": CrateSource,
     "git": GitBranch,
     "tags": GitTags,
 }

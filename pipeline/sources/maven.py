@@ -20,7 +20,8 @@ import requests
 from maven_artifact import Artifact, Resolver
 
 from pipeline.errors import UserError
-from pipeline.sources.base import Fetched, keep, locked, storage_error, verified
+from pipeline.sources.base import Fetched
+from pipeline.sources.base.kept import keep, locked, storage_error, verified
 
 ATTEMPTS = 3
 """How often one request is made before the source counts as out of reach."""
@@ -93,8 +94,7 @@ class MavenSource:
         path = cache / f"{artifact.artifact_id}-{version}.{artifact.extension}"
         try:
             cache.mkdir(parents=True, exist_ok=True)
-            # Two nights that share a cache download a file once.
-            with locked(cache / f".{path.name}.lock"):
+            with locked(path):
                 sha256 = verified(path) or self._download(artifact, path)
         except OSError as error:
             raise storage_error(error, cache, path.name) from error

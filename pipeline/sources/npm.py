@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.errors import UserError, first_line
-from pipeline.sources.base import Fetched, keep, locked, storage_error, verified
+from pipeline.sources.base import Fetched
+from pipeline.sources.base.kept import keep, locked, storage_error, verified
 
 PATIENCE = 1800.0
 """Seconds after which a client that still downloads is given up."""
@@ -66,7 +67,7 @@ class NpmSource:
         path = cache / f"{package.lstrip('@').replace('/', '-').replace('@', '-')}.tgz"
         try:
             cache.mkdir(parents=True, exist_ok=True)
-            with locked(cache / f".{path.name}.lock"):
+            with locked(path):
                 sha256 = verified(path) or self._download(package, path)
         except OSError as error:
             raise storage_error(error, cache, path.name) from error
