@@ -12,6 +12,7 @@ from pipeline.sources.crate import CrateSource
 from pipeline.sources.git import GitBranch, GitTags
 from pipeline.sources.maven import MavenSource
 from pipeline.sources.npm import NpmSource
+from pipeline.sources.tarball import TarballSource
 
 _KINDS: Mapping[str, Callable[[str, Path], Source]] = {
     "maven": lambda coordinates, _: MavenSource(coordinates),
@@ -19,6 +20,7 @@ _KINDS: Mapping[str, Callable[[str, Path], Source]] = {
     "crate": CrateSource,
     "git": GitBranch,
     "tags": GitTags,
+    "tarball": TarballSource,
 }
 """How each kind of source is made, from the coordinates and the cache; a new one is added here."""
 
@@ -29,6 +31,9 @@ def source_for(supply: Supply, cache: Path, max_age: float = HOUR) -> Source:
     Its list of versions is remembered in ``cache`` and asked for again after ``max_age``
     seconds.
     """
+    # A repository of this machine is asked each time: that costs nobody anything.
+    if Path(supply.coordinates.partition("#")[0]).is_dir():
+        max_age = 0.0
     name = digest([supply.kind, supply.coordinates])[:16]
     return CachedVersions(
         _KINDS[supply.kind](supply.coordinates, cache),

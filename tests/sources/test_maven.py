@@ -6,18 +6,18 @@ import logging
 import os
 import threading
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from pipeline.errors import UserError
 from pipeline.machine.ports import free_port
 from pipeline.sources.base import Fetched
+from pipeline.sources.base.http import ATTEMPTS
 from pipeline.sources.cached import CachedVersions
-from pipeline.sources.maven import ATTEMPTS, MavenSource, parse_versions
+from pipeline.sources.maven import MavenSource, parse_versions
 from pipeline.targets.postgres import Postgres
+from tests.fakes.site import Site, Sleeps
 
 JAR = bytes(range(256)) * 1024
 FOLDER = "/org/example/thing"
@@ -28,71 +28,16 @@ METADATA = (
 )
 
 
-class Registry(ThreadingHTTPServer):
-    """A Maven repository on loopback: files by path, and faults that are used up in order."""
-
-    daemon_threads = True
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
-        self.files: dict[str, bytes] = {
-            f"{FOLDER}/maven-metadata.xml": METADATA,
-            FILE: JAR,
-            f"{FILE}.sha256": hashlib.sha256(JAR).hexdigest().encode(),
-        }
-        self.faults: dict[str, list[str]] = {}
-        self.asked: list[str] = []
-        self.agents: set[str] = set()
-
-    @property
-    def base(self) -> str:
-        return f"http://127.0.0.1:{self.server_port}"
-
-    def asked_for(self, path: str) -> int:
-        return self.asked.count(path)
-
-
-class _Handler(BaseHTTPRequestHandler):
-    server: Registry
-
-    def do_GET(self) -> None:
-        registry = self.server
-        registry.asked.append(self.path)
-        registry.agents.add(self.headers["User-Agent"])
-        faults = registry.faults.get(self.path, [])
-        fault = faults.pop(0) if faults else ""
-        body = registry.files.get(self.path)
-        if fault.isdigit() or body is None:
-            self.send_error(int(fault or 404))
-            return
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        if fault == "truncated":
-            body = body[: len(body) // 2]
-        elif fault == "flipped":
-            body = body[:-1] + bytes([body[-1] ^ 1])
-        self.wfile.write(body)
-
-    def log_message(self, format: str, *args: Any) -> None:
-        del format, args
-
-
 @pytest.fixture
-def registry() -> Iterator[Registry]:
-    with Registry() as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        yield server
-        server.shutdown()
-        thread.join()
-
-
-class Sleeps(list[float]):
-    """A sleep that only notes how long it was asked for."""
-
-    def __call__(self, seconds: float) -> None:
-        self.append(seconds)
+def registry() -> Iterator[Site]:
+    site = Site()
+    site.files = {
+        f"{FOLDER}/maven-metadata.xml": METADATA,
+        FILE: JAR,
+        f"{FILE}.sha256": hashlib.sha256(JAR).hexdigest().encode(),
+    }
+    with site.serving():
+        yield site
 
 
 @pytest.fixture
@@ -101,7 +46,7 @@ def sleeps() -> Sleeps:
 
 
 @pytest.fixture
-def source(registry: Registry, sleeps: Sleeps) -> MavenSource:
+def source(registry: Site, sleeps: Sleeps) -> MavenSource:
     return MavenSource("org.example:thing", base=registry.base, sleep=sleeps)
 
 
@@ -116,9 +61,7 @@ def one_line(error: pytest.ExceptionInfo[UserError]) -> str:
     return text
 
 
-def test_versions_come_in_the_order_of_the_metadata(
-    source: MavenSource, registry: Registry
-) -> None:
+def test_versions_come_in_the_order_of_the_metadata(source: MavenSource, registry: Site) -> None:
     assert source.versions() == ("1.2.0", "1.10.0")
     assert registry.agents == {"nightshift (performance regression pipeline)"}
 
@@ -134,7 +77,7 @@ def test_a_fetched_file_is_whole_and_says_where_it_came_from(
 
 
 def test_a_cached_file_is_not_asked_for_again(
-    source: MavenSource, registry: Registry, tmp_path: Path
+    source: MavenSource, registry: Site, tmp_path: Path
 ) -> None:
     first = source.fetch("1.2.0", tmp_path)
     asked = len(registry.asked)
@@ -145,7 +88,7 @@ def test_a_cached_file_is_not_asked_for_again(
 @pytest.mark.parametrize("damage", ["jar", "sum", "lost sum"])
 def test_a_damaged_cache_is_downloaded_anew(
     source: MavenSource,
-    registry: Registry,
+    registry: Site,
     tmp_path: Path,
     caplog: pytest.LogCaptureFixture,
     damage: str,
@@ -168,7 +111,7 @@ def test_a_damaged_cache_is_downloaded_anew(
 
 @pytest.mark.parametrize("kind", ["sha512", "sha1"])
 def test_older_checksums_serve_where_there_is_no_sha256(
-    source: MavenSource, registry: Registry, tmp_path: Path, kind: str
+    source: MavenSource, registry: Site, tmp_path: Path, kind: str
 ) -> None:
     del registry.files[f"{FILE}.sha256"]
     digits = hashlib.new(kind, JAR).hexdigest()
@@ -181,7 +124,7 @@ def test_older_checksums_serve_where_there_is_no_sha256(
 
 @pytest.mark.parametrize("fault", ["503", "500", "429", "truncated", "flipped"])
 def test_a_passing_fault_is_asked_over(
-    source: MavenSource, registry: Registry, sleeps: Sleeps, tmp_path: Path, fault: str
+    source: MavenSource, registry: Site, sleeps: Sleeps, tmp_path: Path, fault: str
 ) -> None:
     registry.faults[FILE] = [fault, fault]
     assert source.fetch("1.2.0", tmp_path).path.read_bytes() == JAR
@@ -198,7 +141,7 @@ def test_a_passing_fault_is_asked_over(
 )
 def test_a_lasting_fault_is_one_line_and_leaves_nothing(
     source: MavenSource,
-    registry: Registry,
+    registry: Site,
     sleeps: Sleeps,
     tmp_path: Path,
     fault: str,
@@ -214,7 +157,7 @@ def test_a_lasting_fault_is_one_line_and_leaves_nothing(
 
 
 def test_a_refusal_is_not_asked_over(
-    source: MavenSource, registry: Registry, sleeps: Sleeps, tmp_path: Path
+    source: MavenSource, registry: Site, sleeps: Sleeps, tmp_path: Path
 ) -> None:
     registry.faults[f"{FILE}.sha256"] = ["403"]
     with pytest.raises(UserError, match="answered 403"):
@@ -230,7 +173,7 @@ def test_an_unknown_version_says_so(source: MavenSource, tmp_path: Path) -> None
 
 @pytest.mark.parametrize("version", ["../../etc/passwd", "1/2", "", ".hidden", "1 2"])
 def test_a_version_that_is_a_path_is_refused(
-    source: MavenSource, registry: Registry, tmp_path: Path, version: str
+    source: MavenSource, registry: Site, tmp_path: Path, version: str
 ) -> None:
     with pytest.raises(UserError, match="is not a version"):
         source.fetch(version, tmp_path)
@@ -293,14 +236,14 @@ def test_a_cache_that_cannot_be_a_folder_is_one_line(source: MavenSource, tmp_pa
     ],
 )
 def test_metadata_that_is_none_is_refused(
-    source: MavenSource, registry: Registry, metadata: bytes
+    source: MavenSource, registry: Site, metadata: bytes
 ) -> None:
     registry.files[f"{FOLDER}/maven-metadata.xml"] = metadata
     with pytest.raises(UserError, match="damaged list of versions of thing"):
         source.versions()
 
 
-def test_two_at_once_download_a_file_once(registry: Registry, tmp_path: Path) -> None:
+def test_two_at_once_download_a_file_once(registry: Site, tmp_path: Path) -> None:
     def fetch() -> None:
         MavenSource("org.example:thing", base=registry.base).fetch("1.2.0", tmp_path)
 

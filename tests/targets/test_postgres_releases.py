@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from pipeline.model import Revision
+from pipeline.model import Revision, Supply
 from pipeline.targets import TARGETS, find_target
 from pipeline.targets.postgres import Postgres
 
@@ -74,3 +74,21 @@ def test_an_unknown_target_says_what_there_is(name: str, hint: str) -> None:
     with pytest.raises(KeyError) as error:
         find_target(name)
     assert hint in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("kind", "spellings", "versions"),
+    [
+        ("tarball", ["17.10", "17.9", "9.6.24", "17", "17.0rc1"], ["9.6.24", "17.9", "17.10"]),
+        ("tags", ["REL_17_2", "REL9_6_24", "REL_18_BETA1", "x", "REL_10_0"], None),
+        ("debian-source", ["bookworm/15.14-0+deb12u1", "sid/18.1-1", "sid/19~beta1-1"], None),
+    ],
+)
+def test_other_sources_have_other_spellings(
+    kind: str, spellings: list[str], versions: list[str] | None
+) -> None:
+    supply = Supply(name=kind, kind=kind, coordinates="", prebuilt=False)
+    expected = versions or {"tags": ["9.6.24", "10.0", "17.2"]}.get(kind, ["15.14", "18.1"])
+    found = Postgres().revisions(supply, spellings)
+    assert [revision.version for revision in found] == expected
+    assert {revision.locator for revision in found} <= set(spellings)

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from pipeline.model import Revision, Supply
 
 _PACKED = re.compile(r"(\d+)\.(\d+)\.(\d+)(?:-(\d+))?")
+_NUMBERS = re.compile(r"\d+(?:\.\d+)+")
 _TAG = re.compile(r"REL_?(\d+(?:_\d+)+)")
 _DEBIAN = re.compile(r"[^/]+/(\d+(?:\.\d+)+)[-+~].*")
 _FIRST_TWO_PART_MAJOR = 10
@@ -22,7 +23,9 @@ def revisions(supply: Supply, versions: Iterable[str]) -> tuple[Revision, ...]:
     Of several packagings of a release the last one counts. Versions of another form (a beta)
     are left out.
     """
-    read = {"maven": _packed, "tags": _tag, "debian-source": _debian}[supply.kind]
+    read = {"maven": _packed, "tarball": _plain, "tags": _tag, "debian-source": _debian}[
+        supply.kind
+    ]
     best: dict[tuple[int, ...], tuple[tuple[int, int], str]] = {}
     for spelling in versions:
         if (found := read(spelling)) is not None:
@@ -44,6 +47,11 @@ def _packed(spelling: str) -> _Found | None:
     if first >= _FIRST_TWO_PART_MAJOR:
         return (first, second), (third, again)
     return (first, second, third), (0, again)
+
+
+def _plain(spelling: str) -> _Found | None:
+    """Read a version as it is written: 17.2, 9.6.24. Of 17 alone nothing is released."""
+    return (tuple(map(int, spelling.split("."))), (0, 0)) if _NUMBERS.fullmatch(spelling) else None
 
 
 def _tag(spelling: str) -> _Found | None:

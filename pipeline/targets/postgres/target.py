@@ -24,6 +24,10 @@ from pipeline.targets.postgres import (
 )
 
 _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
+_TARBALLS = (
+    "https://ftp.postgresql.org/pub/source/ "
+    "https://ftp.postgresql.org/pub/source/v{version}/postgresql-{version}.tar.bz2"
+)
 _REPOSITORY = "https://git.postgresql.org/git/postgresql.git"
 
 
@@ -52,6 +56,7 @@ class Postgres:
                 coordinates="postgresql-13 postgresql-15 postgresql-17 postgresql-18",
                 prebuilt=False,
             ),
+            Supply(name="tarball", kind="tarball", coordinates=_TARBALLS, prebuilt=False),
             Supply(name="tags", kind="tags", coordinates=_REPOSITORY, prebuilt=False),
             Supply(
                 name="git",

@@ -1,0 +1,192 @@
+"""A site that is asked over HTTP: politely, again while a failure may pass, and verified."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import re
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+import requests
+
+from pipeline.errors import UserError
+from pipeline.sources.base.kept import keep, locked, storage_error, verified
+
+ATTEMPTS = 3
+"""How often one request is made before the source counts as out of reach."""
+BACKOFF = 1.0
+"""Seconds before the second attempt; doubled before each further one."""
+TIMEOUT = (10.0, 60.0)
+"""Seconds to connect, and between two pieces of an answer."""
+CHECKSUMS = ("sha256", "sha512", "sha1")
+"""Checksums that are published next to a file, the preferred one first: files of Maven Central
+from before 2020 have only the last."""
+LISTS = ("sha256sums.txt", "SHA256SUMS")
+"""Files in the same folder that list the SHA-256 of all others, where a site keeps them so."""
+LARGEST_LIST = 4 << 20
+"""Bytes of a list beyond which it is not one."""
+CHUNK = 1 << 16
+
+log = logging.getLogger(__name__)
+_HEXADECIMAL = re.compile(r"[0-9a-f]+")
+_T = TypeVar("_T")
+_GONE = 404
+_BUSY = (408, 429)
+_SERVER_ERROR = 500
+
+
+class MissingError(Exception):
+    """The site has no such file."""
+
+
+class DamagedError(Exception):
+    """What was received is not what was sent; worth another attempt."""
+
+
+class Site:
+    """One site by its ``name``, as messages call it.
+
+    ``session`` is the connection and ``sleep`` the wait between attempts; tests bring their own.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        session: requests.Session | None = None,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self.name = name
+        self._session = session or requests.Session()
+        self._session.headers["User-Agent"] = "nightshift (performance regression pipeline)"
+        self._sleep = sleep
+
+    def ask(self, address: str, what: str, read: Callable[[bytes], _T]) -> _T:
+        """Return what ``read`` makes of a small file. It may raise :class:`DamagedError`."""
+        return self._attempts(lambda: read(self._small(address)), what)
+
+    def download(self, address: str, path: Path) -> str:
+        """Return the SHA-256 of a file that is at ``path``, downloaded unless it still is."""
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with locked(path):
+                return verified(path) or self._download(address, path)
+        except OSError as error:
+            raise storage_error(error, path.parent, path.name) from error
+
+    def _download(self, address: str, path: Path) -> str:
+        part = path.with_name(f".{path.name}.part")
+        try:
+            sha256 = self._attempts(lambda: self._verified_part(address, part), path.name)
+            keep(part, path, sha256)
+        finally:
+            part.unlink(missing_ok=True)
+        return sha256
+
+    def _verified_part(self, address: str, part: Path) -> str:
+        """Download ``address`` into ``part`` and return its SHA-256, or raise."""
+        kind, expected = self._checksum(address)
+        published, ours = hashlib.new(kind), hashlib.sha256()
+        with self._get(address) as answer, part.open("wb") as file:
+            for chunk in answer.iter_content(CHUNK):
+                published.update(chunk)
+                ours.update(chunk)
+                file.write(chunk)
+            file.flush()
+            os.fsync(file.fileno())
+        if published.hexdigest() != expected:
+            raise DamagedError(f"its {kind} is not the published one")
+        return ours.hexdigest()
+
+    def _checksum(self, address: str) -> tuple[str, str]:
+        """Return the best published checksum of a file: its kind and hexadecimal digits."""
+        for kind in CHECKSUMS:
+            try:
+                text = self._small(f"{address}.{kind}").decode("ascii", "replace")
+            except MissingError:
+                continue
+            digits = (text.split() or [""])[0].lower()
+            whole = len(digits) == 2 * hashlib.new(kind).digest_size
+            if not (whole and _HEXADECIMAL.fullmatch(digits)):
+                raise DamagedError(f"its published {kind} is not one")
+            return kind, digits
+        folder, _, name = address.rpartition("/")
+        for listed in LISTS:
+            try:
+                text = self._small(f"{folder}/{listed}").decode("ascii", "replace")
+            except MissingError:
+                continue
+            for line in text.splitlines():
+                digits, _, of = line.partition(" ")
+                if of.strip().lstrip("*").removeprefix("./") == name:
+                    return "sha256", digits.lower()
+        # A file without a checksum cannot be trusted, which is as good as none.
+        raise MissingError
+
+    def _small(self, address: str) -> bytes:
+        with self._get(address) as answer:
+            body = b""
+            for chunk in answer.iter_content(CHUNK):
+                body += chunk
+                if len(body) > LARGEST_LIST:
+                    raise DamagedError("an answer is far too large")
+            return body
+
+    @contextmanager
+    def _get(self, address: str) -> Iterator[requests.Response]:
+        # Not compressed: what is counted and hashed is then what was published.
+        headers = {"Accept-Encoding": "identity"}
+        with self._session.get(address, stream=True, timeout=TIMEOUT, headers=headers) as answer:
+            if answer.status_code == _GONE:
+                raise MissingError
+            answer.raise_for_status()
+            yield answer
+
+    def _attempts(self, ask: Callable[[], _T], what: str) -> _T:
+        """Return what ``ask`` does, asked again politely while the failure may pass."""
+        wait = BACKOFF
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                return ask()
+            except MissingError as error:
+                raise UserError(
+                    f"{self.name} has no {what}; nightshift discover --refresh lists what it has"
+                ) from error
+            except (requests.RequestException, DamagedError) as error:
+                if attempt == ATTEMPTS or not _may_pass(error):
+                    raise UserError(self._complaint(error, what)) from error
+                log.info("%s; asking again in %.0f s", self._complaint(error, what), wait)
+                self._sleep(wait)
+                wait *= 2
+        raise AssertionError("the last attempt returns or raises")
+
+    def _complaint(self, error: Exception, what: str) -> str:
+        if isinstance(error, DamagedError):
+            return f"{self.name} sent a damaged {what} ({error}); run again later"
+        if isinstance(error, requests.HTTPError) and error.response is not None:
+            return f"{self.name} answered {error.response.status_code} for {what}; run again later"
+        return (
+            f"{self.name} cannot be reached for {what} ({_reason(error)}); "
+            "check the network and run again"
+        )
+
+
+def _may_pass(error: Exception) -> bool:
+    if isinstance(error, requests.HTTPError) and error.response is not None:
+        return error.response.status_code in _BUSY or error.response.status_code >= _SERVER_ERROR
+    return True
+
+
+def _reason(error: Exception) -> str:
+    """Say in two words why there was no connection; the library says it in two hundred."""
+    kinds = (
+        (requests.exceptions.ProxyError, "the proxy refused"),
+        (requests.exceptions.SSLError, "no trusted TLS connection"),
+        (requests.Timeout, "timed out"),
+        (requests.exceptions.ChunkedEncodingError, "the connection broke off"),
+    )
+    return next((text for kind, text in kinds if isinstance(error, kind)), "no connection")

@@ -1,0 +1,68 @@
+"""A site's archives as a source: a page lists the versions, each has an archive by its name.
+
+This is how projects and vendors publish releases: source tarballs, and binary ones.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from pathlib import Path, PurePosixPath
+from urllib.parse import urlsplit
+
+import requests
+
+from pipeline.errors import UserError
+from pipeline.sources.base import Fetched
+from pipeline.sources.base.http import DamagedError, Site
+
+_LINK = re.compile(rb"""href=["']?([^"'\s>]+)""", re.IGNORECASE)
+_NUMBERS = re.compile(r"\d+(?:\.\d+)+")
+_VERSION = re.compile(r"\d+(?:\.\d+)+")
+
+
+class TarballSource:
+    """The releases of a site.
+
+    ``coordinates`` are two addresses with a space between: of the page whose links name the
+    versions, and of a version's archive, with ``{version}`` where its version stands.
+    """
+
+    def __init__(
+        self,
+        coordinates: str,
+        cache: Path,
+        *,
+        session: requests.Session | None = None,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        del cache  # Archives are kept where they are fetched to; nothing else is.
+        self._index, _, self._archive = coordinates.partition(" ")
+        self.name = urlsplit(self._index).hostname or self._index
+        self._site = Site(self.name, session, sleep)
+
+    def versions(self) -> tuple[str, ...]:
+        """Return every version that a link of the page names, in the order of their numbers."""
+        return self._site.ask(self._index, "list of versions", linked_versions)
+
+    def fetch(self, version: str, cache: Path) -> Fetched:
+        """Return the archive of a version. It must have a published checksum beside it."""
+        if not _VERSION.fullmatch(version):
+            raise UserError(f"{version!r} is not a version; discover lists those there are")
+        address = self._archive.replace("{version}", version)
+        path = cache / f"{self.name}-{PurePosixPath(urlsplit(address).path).name}"
+        return Fetched(path=path, locator=address, sha256=self._site.download(address, path))
+
+
+def linked_versions(page: bytes) -> tuple[str, ...]:
+    """Return the versions that the links of a page name. Raises DamagedError for none."""
+    found = set()
+    for link in _LINK.findall(page):
+        # The last part of the path: v17.5/ or postgresql-17.5.tar.bz2.
+        name = PurePosixPath(link.decode("ascii", "replace").rstrip("/")).name
+        if numbers := _NUMBERS.search(name):
+            found.add(numbers[0])
+    if not found:
+        raise DamagedError("its page names no version")
+    return tuple(sorted(found, key=lambda version: [int(part) for part in version.split(".")]))

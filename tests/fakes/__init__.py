@@ -1,0 +1,1 @@
+"""Stateful fakes of what cannot run in a test."""
