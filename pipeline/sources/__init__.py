@@ -9,6 +9,7 @@ from pipeline.model import Supply, digest
 from pipeline.sources.base import Source
 from pipeline.sources.cached import HOUR, CachedVersions
 from pipeline.sources.crate import CrateSource
+from pipeline.sources.debian import DebianPackages, DebianTarballs
 from pipeline.sources.git import GitBranch, GitTags
 from pipeline.sources.maven import MavenSource
 from pipeline.sources.npm import NpmSource
@@ -18,6 +19,8 @@ _KINDS: Mapping[str, Callable[[str, Path], Source]] = {
     "maven": lambda coordinates, _: MavenSource(coordinates),
     "npm": NpmSource,
     "crate": CrateSource,
+    "debian": DebianPackages,
+    "debian-source": DebianTarballs,
     "git": GitBranch,
     "tags": GitTags,
     "tarball": TarballSource,

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import lzma
 import os
+import posixpath
 import shutil
 import stat
+import subprocess
 import tarfile
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from enum import Enum, auto
 from functools import partial
@@ -96,17 +98,60 @@ def unpacked(
 
 
 def tar_members(tar: tarfile.TarFile) -> Generator[Member]:
-    """Give the members of a tar that is read as a stream, under their own names."""
+    """Give the members of a tar that is read as a stream, under their own names.
+
+    A hard link, which says where it leads from the tar's root, becomes a symbolic one.
+    """
     for member in tar:
+        link = member.linkname
+        if member.islnk():
+            link = posixpath.relpath(link, posixpath.dirname(member.name) or ".")
         yield Member(
             name=member.name,
             kind=_tar_kind(member),
             size=member.size,
             program=bool(member.mode & stat.S_IXUSR),
-            link=member.linkname,
+            link=link,
             content=partial(tar.extractfile, member),
             modified=float(member.mtime),
         )
+
+
+def deb_members(folder: Path, keep: Sequence[str]) -> Generator[Member]:
+    """Give the members of all Debian packages in ``folder`` that lie below a folder of ``keep``.
+
+    The folders bin, sbin, lib and lib64 are those in usr, as on every Debian of today. A link
+    leads to where it would lead if the home were the root of a system.
+    """
+    for deb in sorted(folder.glob("*.deb")):
+        with subprocess.Popen(
+            ["dpkg-deb", "--fsys-tarfile", str(deb)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        ) as process:
+            with tarfile.open(fileobj=process.stdout, mode="r|") as tar:
+                for member in tar_members(tar):
+                    name = _in_usr(member.name)
+                    if any(PurePosixPath(name).is_relative_to(each) for each in keep):
+                        yield member._replace(name=name, link=_leads(member, name), modified=None)
+            process.communicate()
+        if process.returncode:
+            raise Refused(f"{deb.name} is no whole package")
+
+
+def _leads(member: Member, name: str) -> str:
+    """Return where a link of a package leads, as seen from its ``name`` in the home."""
+    if member.kind is not Kind.LINK:
+        return ""
+    to = _in_usr(posixpath.dirname(member.name), member.link)
+    return posixpath.relpath(to or ".", posixpath.dirname(name))
+
+
+def _in_usr(*parts: str) -> str:
+    """Return the path in the home of what a package has at a path."""
+    path = posixpath.normpath(posixpath.join("/", *parts)).lstrip("/")
+    top = path.partition("/")[0]
+    return f"usr/{path}" if top in ("bin", "sbin", "lib", "lib64") else path
 
 
 def source_members(archive: Path) -> Generator[Member]:
@@ -138,7 +183,7 @@ def _only_folder(archive: Path) -> str:
 def _tar_kind(member: tarfile.TarInfo) -> Kind:
     if member.isdir():
         return Kind.FOLDER
-    if member.issym():
+    if member.issym() or member.islnk():
         return Kind.LINK
     return Kind.FILE if member.isreg() else Kind.OTHER
 

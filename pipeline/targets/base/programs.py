@@ -36,15 +36,19 @@ def program_hash(home: Path, folders: Sequence[str]) -> str:
 
 
 def reported_version(
-    program: Path, account: Account, environment: Mapping[str, str] | None = None
+    program: Path,
+    account: Account,
+    environment: Mapping[str, str] | None = None,
+    command: Sequence[str] = (),
 ) -> str:
     """Return what a program calls itself, as ``postgres (PostgreSQL) 17.11``.
 
-    It sees our own environment unless another is given. Raises UserError when it does not run.
+    It sees our own environment unless another is given. ``command`` is what runs it, if it is not
+    run as it is. Raises UserError when it does not run.
     """
     account.check_reach(program.parent)
     answer = subprocess.run(
-        account.command(str(program), "--version"),
+        account.command(*(command or (str(program),)), "--version"),
         capture_output=True,
         text=True,
         stdin=subprocess.DEVNULL,

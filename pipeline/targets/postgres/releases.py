@@ -74,3 +74,7 @@ def _revision(order: tuple[int, ...], locator: str) -> Revision:
         major=".".join(map(str, order[:-1])),
         locator=locator,
     )
+
+
+_READERS = {"maven": _packed, "tarball": _plain, "tags": _tag, "debian-source": _debian}
+"""How each kind of source spells a version."""

@@ -53,7 +53,8 @@ class Postgres:
             Supply(
                 name="debian-source",
                 kind="debian-source",
-                coordinates="postgresql-13 postgresql-15 postgresql-17 postgresql-18",
+                coordinates="postgresql-13 postgresql-15 postgresql-17 postgresql-18"
+                "@bullseye bookworm trixie sid",
                 prebuilt=False,
             ),
             Supply(name="tarball", kind="tarball", coordinates=_TARBALLS, prebuilt=False),
