@@ -18,10 +18,11 @@ from pipeline.errors import UserError
 from pipeline.machine.account import Account
 from pipeline.machine.ports import LOOPBACK, free_port
 from pipeline.model import Build, Connection, Machine, Provenance, ServerConfig
-from pipeline.targets.base import Placement, ServerError, StartError, processes
-from pipeline.targets.mariadb import MariaDB, server
-from pipeline.targets.mariadb.datadir import complaint
-from pipeline.targets.mariadb.server import MariaDBServer, connect
+from pipeline.targets.base import Placement, ServerError, StartError, mysql_protocol, processes
+from pipeline.targets.base.innodb import InnoDBServer
+from pipeline.targets.base.mysql_log import complaint
+from pipeline.targets.base.mysql_protocol import connect
+from pipeline.targets.mariadb import MariaDB
 from tests.conftest import Release
 
 pytestmark = pytest.mark.integration
@@ -46,8 +47,8 @@ class Stage:
         port: int = 0,
         config: ServerConfig | None = None,
         processors: tuple[int, ...] = (),
-    ) -> MariaDBServer:
-        return TARGET.start(
+    ) -> InnoDBServer:
+        running = TARGET.start(
             self.build,
             config or self.config,
             self.template,
@@ -58,6 +59,8 @@ class Stage:
                 account=self.account,
             ),
         )
+        assert isinstance(running, InnoDBServer)
+        return running
 
     def processes(self) -> list[psutil.Process]:
         """Whatever still runs this stage's programs on its data."""
@@ -95,7 +98,7 @@ def stage(
 Staged = Callable[..., Stage]
 
 
-def ask(running: MariaDBServer, *statements: str) -> tuple[tuple[object, ...], ...]:
+def ask(running: InnoDBServer, *statements: str) -> tuple[tuple[object, ...], ...]:
     """Execute statements in one session and return the rows of the last."""
     rows: tuple[tuple[object, ...], ...] = ()
     with connect(running.connection) as session, session.cursor() as cursor:
@@ -152,7 +155,7 @@ def _hundred() -> str:
     return " UNION ALL ".join(f"SELECT {number} AS n" for number in range(100))
 
 
-def _dirty_limits(running: MariaDBServer) -> tuple[tuple[object, ...], ...]:
+def _dirty_limits(running: InnoDBServer) -> tuple[tuple[object, ...], ...]:
     return ask(running, "SHOW GLOBAL VARIABLES LIKE 'innodb_max_dirty_pages%'")
 
 
@@ -162,7 +165,7 @@ def shared(
     server_root: Path,
     account: Account,
     machine: Machine,
-) -> Iterator[MariaDBServer]:
+) -> Iterator[InnoDBServer]:
     """One server for what leaves it as it was."""
     release = mariadb_releases("11.4")
     template = server_root / "templates" / "mariadb" / release.build.version
@@ -172,12 +175,12 @@ def shared(
     running.stop()
 
 
-def test_maintenance_of_a_missing_table_is_not_swallowed(shared: MariaDBServer) -> None:
+def test_maintenance_of_a_missing_table_is_not_swallowed(shared: InnoDBServer) -> None:
     with pytest.raises(ServerError, match="doesn't exist"):
         shared.maintain(["no such`; DROP DATABASE sbtest; --"])
 
 
-def test_loopback_is_open_to_every_user_and_so_refused(shared: MariaDBServer) -> None:
+def test_loopback_is_open_to_every_user_and_so_refused(shared: InnoDBServer) -> None:
     for user in ("nightshift", "root", ""):
         with pytest.raises(pymysql.err.OperationalError, match=r"not allowed|Access denied"):
             pymysql.connect(host=LOOPBACK, port=shared.connection.port, user=user)
@@ -187,7 +190,7 @@ def test_loopback_is_open_to_every_user_and_so_refused(shared: MariaDBServer) ->
     assert users - {("mariadb.sys", "localhost")} == {("nightshift", "localhost")}
 
 
-def test_it_listens_on_loopback_only(shared: MariaDBServer) -> None:
+def test_it_listens_on_loopback_only(shared: InnoDBServer) -> None:
     listening = {
         str(each.laddr.ip)
         for each in psutil.Process(shared.pid).net_connections("inet")
@@ -265,7 +268,7 @@ def test_an_interrupted_start_leaves_nothing(
         raise KeyboardInterrupt
 
     prepared = stage()
-    monkeypatch.setattr(server, "connect", interrupt)
+    monkeypatch.setattr(mysql_protocol, "connect", interrupt)
     with pytest.raises(KeyboardInterrupt):
         prepared.start()
     assert prepared.processes() == []
@@ -374,6 +377,8 @@ def test_a_failed_template_leaves_nothing(server_folder: Path, account: Account)
     [
         ("0 [Note] a\n0 [ERROR] InnoDB: no memory\n0 [ERROR] Aborting\n", "InnoDB: no memory"),
         ("ERROR: 1064  You have an error\n0 [ERROR] Aborting\n", "1064  You have an error"),
+        ("0 [ERROR] [MY-012595] [InnoDB] The error means mysqld\n", "The error means mysqld"),
+        ("1 [Warning] [MY-1] a\n0 [ERROR] [MY-2] no memory\n", "no memory"),
         ("what happened\n\n", "what happened"),
         ("", ""),
     ],

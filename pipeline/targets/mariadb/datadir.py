@@ -6,6 +6,7 @@ from pathlib import Path
 
 from pipeline.machine.account import Account
 from pipeline.model import Build
+from pipeline.targets.base.mysql_log import complaint
 from pipeline.targets.base.programs import run_program
 from pipeline.targets.base.templates import DATABASE, USER
 from pipeline.targets.mariadb.install import environment, server_program, system_tables
@@ -64,16 +65,3 @@ def statements(home: Path) -> str:
             "",
         ]
     )
-
-
-def complaint(text: str) -> str:
-    """Return the line that tells why a server gave up.
-
-    It is the first error: those after it, up to ``Aborting``, follow from it.
-    """
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    for line in lines:
-        for mark in ("[ERROR] ", "ERROR: "):
-            if mark in line:
-                return line.partition(mark)[2].strip()
-    return lines[-1] if lines else ""

@@ -9,11 +9,11 @@ from pathlib import Path
 from pipeline.errors import UserError
 from pipeline.machine.account import Account, find_account
 from pipeline.model import Build, Machine, Revision, ServerConfig, Supply
-from pipeline.targets.base import Compilation, Identity, Placement, Recipe
+from pipeline.targets.base import Compilation, Identity, Placement, Recipe, Server
 from pipeline.targets.base.archives import Member
 from pipeline.targets.base.programs import reported_version
 from pipeline.targets.base.templates import make_template
-from pipeline.targets.mariadb import configuration, datadir, install, releases, server
+from pipeline.targets.mariadb import configuration, datadir, install, releases
 
 
 class MariaDB:
@@ -56,6 +56,9 @@ class MariaDB:
 
     def start(
         self, build: Build, config: ServerConfig, template: Path, placement: Placement
-    ) -> server.MariaDBServer:
+    ) -> Server:
         """Start a server on a copy of the template and wait until it answers."""
+        # Loads the driver, which other targets do without.
+        from pipeline.targets.mariadb import server  # noqa: PLC0415
+
         return server.start(build, config, template, placement)

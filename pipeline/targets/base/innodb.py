@@ -1,0 +1,189 @@
+"""A started server whose tables are InnoDB's: how it is started, asked, maintained, stopped."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from pymysql.cursors import Cursor
+
+from pipeline.machine.ports import LOOPBACK
+from pipeline.model import Build, Connection, ServerConfig
+from pipeline.targets.base import Placement, ServerError
+from pipeline.targets.base.mysql_log import complaint
+from pipeline.targets.base.mysql_protocol import SOCKET, asking, lets_in, quoted
+from pipeline.targets.base.processes import await_ready, prepare, start_process, stop_tree
+from pipeline.targets.base.templates import DATABASE, USER
+
+DEBT_POLL = 0.05
+"""Seconds between two looks at the debt that maintenance waits for."""
+DEBT_PATIENCE = 5.0
+"""Seconds without any progress after which maintenance goes on with what debt is left."""
+
+
+class Debt(NamedTuple):
+    """What writes leave to be done: how much of it there is, and what makes it be done now.
+
+    How much is the last column of the one row that ``owed`` asks for.
+    """
+
+    name: str
+    owed: str
+    at_once: Mapping[str, str]
+
+
+DEBTS = (
+    Debt(
+        "row versions to purge",
+        "SELECT count FROM information_schema.innodb_metrics WHERE name = 'trx_rseg_history_len'",
+        # They are let go of after every batch, not after every 128. Since MySQL 5.7 and
+        # MariaDB 10.2.
+        {"innodb_purge_rseg_truncate_frequency": "1"},
+    ),
+    Debt(
+        "dirty pages",
+        "SHOW GLOBAL STATUS LIKE 'Innodb_buffer_pool_pages_dirty'",
+        # The low-water mark first: it may not be above the other.
+        {"innodb_max_dirty_pages_pct_lwm": "0", "innodb_max_dirty_pages_pct": "0"},
+    ),
+)
+"""The debts of InnoDB, in the order of their payment: purge dirties pages."""
+
+
+class InnoDBServer:
+    """One running server. Made by :func:`start`."""
+
+    def __init__(
+        self, process: subprocess.Popen[bytes], connection: Connection, folder: Path
+    ) -> None:
+        """Take over a started ``process`` whose files are in ``folder``."""
+        self.connection = connection
+        self.pid = process.pid
+        self._process = process
+        self._folder = folder
+
+    def settings(self) -> Mapping[str, str]:
+        """Return all global variables; those that begin with ``version`` tell the compiler."""
+        with asking(self.connection) as session:
+            session.execute("SHOW GLOBAL VARIABLES")
+            return {str(name): str(value) for name, value in sorted(session.fetchall())}
+
+    def maintain(self, tables: Sequence[str]) -> None:
+        """Analyse every table, let InnoDB purge old row versions, then write all dirty pages.
+
+        How much debt each began and ended with is kept in maintenance.log.
+        """
+        with (
+            asking(self.connection) as session,
+            (self._folder / "maintenance.log").open("a") as log,
+        ):
+            for table in tables:
+                _analyze(session, table)
+            for debt in DEBTS:
+                began, before = time.monotonic(), _owed(session, debt)
+                with _set_globals(session, debt.at_once):
+                    left = _await_payment(session, debt)
+                seconds = time.monotonic() - began
+                print(f"{debt.name}: {before} before, {left} after {seconds:.1f} s", file=log)
+
+    def database_bytes(self) -> int:
+        """Return the size of the workload's database: of the files of its tables."""
+        return sum(path.stat().st_size for path in (self._folder / "data" / DATABASE).iterdir())
+
+    def stop(self) -> None:
+        """Stop the server at once. Safe to call twice.
+
+        The database is not used again, and a server that is asked to go would write it first.
+        It is one process and leaves nothing outside of its folder.
+        """
+        stop_tree(self._process, signal.SIGKILL)
+
+
+def start(
+    name: str,
+    command: Callable[[Path, Path], Sequence[str]],
+    environment: Mapping[str, str],
+    build: Build,
+    config: ServerConfig,
+    template: Path,
+    placement: Placement,
+) -> InnoDBServer:
+    """Start the server called ``name`` on a copy of ``template`` and wait until it answers.
+
+    ``command`` gives its command for a data directory and a configuration file. Data, socket
+    and log go to the placement's folder.
+    """
+    folder = placement.folder
+    path = folder / SOCKET
+    data = prepare(build, template, path, placement)
+    file = folder / "my.cnf"
+    file.write_text(config.text, encoding="utf-8")
+    file.chmod(0o644)  # The server's account must read it, whatever our umask is.
+    connection = Connection(
+        driver="mysql",
+        socket_dir=str(folder),
+        port=placement.port,
+        user=USER,
+        database=DATABASE,
+    )
+    arguments = [
+        *command(data, file),
+        # What is given here belongs to the run and not to the configuration.
+        f"--socket={path}",
+        f"--bind-address={LOOPBACK}",
+        f"--port={placement.port}",
+        f"--pid-file={folder}/pid",
+        f"--tmpdir={folder}",
+    ]
+    process = start_process(arguments, placement, environment)
+    await_ready(process, name, placement, lambda: path.exists() and lets_in(connection), complaint)
+    return InnoDBServer(process, connection, folder)
+
+
+def _analyze(session: Cursor, table: str) -> None:
+    """Count the table's keys anew. A failure comes as a row of the result."""
+    session.execute(f"ANALYZE TABLE {quoted(table)}")
+    for _, _, kind, said in session.fetchall():
+        if str(kind).lower() == "error":
+            raise ServerError(str(said))
+
+
+def _owed(session: Cursor, debt: Debt) -> int:
+    session.execute(debt.owed)
+    row = session.fetchone()
+    if row is None:
+        raise ServerError(f"the server does not tell the number of {debt.name}")
+    return int(row[-1])
+
+
+def _await_payment(session: Cursor, debt: Debt) -> int:
+    """Wait until a debt is paid, or no more of it is. Return what is left."""
+    least = _owed(session, debt)
+    progress = time.monotonic()
+    while least and time.monotonic() - progress < DEBT_PATIENCE:
+        time.sleep(DEBT_POLL)
+        left = _owed(session, debt)
+        if left < least:
+            least, progress = left, time.monotonic()
+    return least
+
+
+@contextmanager
+def _set_globals(session: Cursor, values: Mapping[str, str]) -> Iterator[None]:
+    """Set those global variables that the release has, for a while."""
+    before: dict[str, str] = {}
+    for name, value in values.items():
+        session.execute("SHOW GLOBAL VARIABLES LIKE %s", (name,))
+        for _, present in session.fetchall():
+            before[name] = str(present)
+            session.execute(f"SET GLOBAL {name} = {value}")
+    try:
+        yield
+    finally:
+        for name, value in reversed(tuple(before.items())):
+            session.execute(f"SET GLOBAL {name} = {value}")
