@@ -12,10 +12,10 @@ export NIGHTSHIFT_VENV := $(VENV)
 export NIGHTSHIFT_PYTHON := $(PYTHON)
 
 .DEFAULT_GOAL := help
-.PHONY: help nightly test check fmt lock setup clean
+.PHONY: help nightly test test-slow check fmt lock setup clean
 
 help: ## list these targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
 
 nightly: ## set up, then measure, detect and report (the main job; ARGS=--quick for a short one)
 	@bash tools/setup run
@@ -24,6 +24,10 @@ nightly: ## set up, then measure, detect and report (the main job; ARGS=--quick 
 test: ## set up, then run every test; what was skipped is listed with its reason at the end
 	@bash tools/setup run test
 	@"$(VENV)/bin/python" -m pytest $(ARGS)
+
+test-slow: ## set up, then run the tests that compile whole DBMSs (half an hour and more)
+	@bash tools/setup run test slow
+	@"$(VENV)/bin/python" -m pytest -m slow $(ARGS)
 
 check: ## set up, then run every formatter, linter, type and rule check
 	@bash tools/setup check

@@ -111,6 +111,8 @@ def _one(context: Context, offer: Offer, version: str, options: str, again: bool
     options = options or (OFFICIAL if prebuilt else next(iter(SHIPPED_OPTIONS)))
     if again:
         context.builder.forget(revision, options)
+    if context.builder.find(revision, options) is None:
+        make_watcher(screen()).note(f"obtaining {offer.target} {revision.version} ({options})")
     try:
         return context.builder.obtain(revision, options)
     except NotBuiltError as error:

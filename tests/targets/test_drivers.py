@@ -8,8 +8,9 @@ import sys
 WITHOUT = """
 import sys
 sys.modules["pymysql"] = None
-from pipeline.cli import app
-app.app(["targets"])
+from pipeline.cli.app import app
+import pipeline.cli
+app(["targets"])
 """
 
 

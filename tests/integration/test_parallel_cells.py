@@ -1,0 +1,102 @@
+"""Two cells measured at the same time on disjoint processors share nothing."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import psutil
+import pytest
+
+from tests.conftest import Release
+from tests.integration.nights import Night, make_night
+
+pytestmark = pytest.mark.integration
+
+
+class Seen(NamedTuple):
+    """What all processes of a night were seen with, over its whole length."""
+
+    pids: set[int]
+    groups: set[int]
+    ports: set[int]
+    sockets: set[str]
+    folders: set[str]
+    processors: set[int]
+
+
+@pytest.fixture
+def two(
+    server_folder: Path, cache: Path, releases: Callable[[str], Release]
+) -> tuple[Night, Night]:
+    """Two nights with caches of their own; archives are downloaded once."""
+    version = releases("17").revision.version
+    nights = []
+    for name in ("one", "other"):
+        own = server_folder / f"cache-{name}"
+        own.mkdir()
+        for shared in ("downloads", "versions"):
+            (own / shared).symlink_to(cache / shared)
+        night = make_night(server_folder / name, revisions=[version], steps=["point-query"])
+        config = night.folder / "nightshift.toml"
+        config.write_text(f'[paths]\ncache = "{own}"\n' + config.read_text())
+        night.run("discover")
+        night.run("build")
+        nights.append(night)
+    return nights[0], nights[1]
+
+
+def watch(root: psutil.Process, seen: Seen) -> None:
+    """Note what a night's processes, and their servers above all, have right now."""
+    for process in [root, *root.children(recursive=True)]:
+        try:
+            sockets = process.net_connections("all")
+            seen.pids.add(process.pid)
+            if process.pid != root.pid:
+                seen.groups.add(os.getpgid(process.pid))
+            seen.folders.add(process.cwd())
+            seen.processors.update(process.cpu_affinity() or ())
+        except (psutil.Error, ProcessLookupError, FileNotFoundError):
+            continue
+        for socket in sockets:
+            if socket.status == psutil.CONN_LISTEN:
+                seen.ports.add(socket.laddr.port)
+            elif isinstance(socket.laddr, str) and socket.laddr.startswith("/"):
+                seen.sockets.add(socket.laddr)
+
+
+def test_two_cells_at_once_do_not_meet(two: tuple[Night, Night]) -> None:
+    processors = sorted(os.sched_getaffinity(0))
+    if len(processors) < 2:
+        pytest.skip("this machine has one processor")
+    running = [start(night, processor) for night, processor in zip(two, processors, strict=False)]
+    seen = [Seen(set(), set(), set(), set(), set(), set()) for _ in running]
+    while any(process.poll() is None for process in running):
+        for process, its in zip(running, seen, strict=True):
+            if process.poll() is None:
+                watch(psutil.Process(process.pid), its)
+        time.sleep(0.02)
+    assert [process.returncode for process in running] == [0, 0]
+    assert [len(night.bundles()) for night in two] == [1, 1]
+    one, other = seen
+    assert one.ports
+    assert one.sockets
+    assert len(one.groups) >= 2, "the server is of a group of its own"
+    assert [its.processors for its in seen] == [{processors[0]}, {processors[1]}]
+    for field in Seen._fields:
+        assert not getattr(one, field) & getattr(other, field), field
+
+
+def start(night: Night, processor: int) -> subprocess.Popen[bytes]:
+    """Start a run that may use one processor, as a job of its own would be."""
+    return subprocess.Popen(
+        ["taskset", "-c", str(processor), *night.command("run")],
+        cwd=night.folder,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
