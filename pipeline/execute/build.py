@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import hashlib
 import os
@@ -25,6 +26,7 @@ from pipeline.targets.base.compile import (
     compiler_of,
     flags_of,
     linked_libraries,
+    no_room,
     run_recipe,
     toolchain,
 )
@@ -125,8 +127,13 @@ class Builder:
         request = self._request(revision, options)
         record = self.builds.record(revision.target, request)
         if record is None:
-            record = self._made(revision, options, request)
-            self.builds.keep(revision.target, request, record)
+            try:
+                record = self._made(revision, options, request)
+                self.builds.keep(revision.target, request, record)
+            except OSError as error:
+                if error.errno in (errno.ENOSPC, errno.EDQUOT):
+                    raise UserError(no_room(self._cache)) from error
+                raise
             self.builds.expire()
         if record.build is None:
             raise NotBuiltError(f"{record.failure}; the log is {record.log}")

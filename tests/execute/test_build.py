@@ -360,6 +360,32 @@ def test_a_full_disk_is_no_fact_of_the_revision(
     assert builder.obtain(revision, O2).provenance.reported_version == "small 1"
 
 
+@pytest.mark.parametrize("size", ["300k", "1m", "3m", "5m"])
+def test_a_really_full_disk_leaves_nothing_behind(
+    server_folder: Path, account: Account, target: Small, repository: Repository, size: str
+) -> None:
+    """The object has 2 MB and the program as well: the disk is full in one place or another."""
+    disk = server_folder / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(disk)]
+    if subprocess.run(mount, check=False, capture_output=True).returncode:
+        pytest.skip("mounting is not permitted here")
+    try:
+        disk.chmod(0o755)
+        code = "char large[2000000] = {1};\n" + PROGRAM.replace("VERSION", "large[0]")
+        revision = repository.revision(repository.commit(small_c=code), server_folder)
+        builder = Builder(disk, account)
+        for _ in range(2):
+            with pytest.raises(UserError, match=r"no space left|No space left") as error:
+                builder.obtain(revision, O2)
+            assert "\n" not in str(error.value)
+            assert not list(disk.glob("compile/*/*"))
+        subprocess.run(["mount", "-o", "remount,size=64m", str(disk)], check=True)
+        assert builder.obtain(revision, O2).provenance.reported_version == "small 1"
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
+
+
 def test_a_killed_compiler_leaves_nothing(
     builder: Builder, target: Small, repository: Repository, cache: Path
 ) -> None:

@@ -22,6 +22,9 @@ EPOCH = "1000000000"
 FULL = "No space left on device"
 """What the kernel says of a full disk, passed on by every program."""
 
+LEAST_ROOM = 64 << 20
+"""Bytes that are free when a command fails, below which that says nothing of the revision."""
+
 _ERROR = re.compile(r"\b(?:fatal )?error\b[: ]|undefined reference|: No such file|not found", re.I)
 _COMPANIONS = {"gcc": "g++", "clang": "clang++"}
 
@@ -156,14 +159,20 @@ def _failure(command: Iterable[str], code: int, log: Path) -> Exception:
         file.seek(max(log.stat().st_size - (1 << 18), 0))
         text = file.read().decode(errors="replace")
     said = text[text.rfind("\n$ ") + 1 :].splitlines()[1:]
-    if FULL in text:
-        return UserError(
-            f"no space left for building in {log.parent}; free some, or set paths.cache in "
-            "nightshift.toml to a folder with room"
-        )
+    # Where not even the log could be written, nothing says so.
+    if FULL in text or shutil.disk_usage(log.parent).free < LEAST_ROOM:
+        return UserError(no_room(log.parent))
     how = f"exit code {code}" if code >= 0 else f"ended by {signal.Signals(-code).name}"
     reason = next((line for line in said if _ERROR.search(line)), said[-1] if said else how)
     return CompileError(f"{next(iter(command))}: {reason.strip()}")
+
+
+def no_room(folder: Path) -> str:
+    """Return the line for a disk that is too full to build on."""
+    return (
+        f"no space left for building in {folder}; free some, or set paths.cache in nightshift.toml "
+        "to a folder with room"
+    )
 
 
 def linked_libraries(program: Path) -> tuple[str, ...]:
