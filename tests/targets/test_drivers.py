@@ -8,9 +8,9 @@ import sys
 WITHOUT = """
 import sys
 sys.modules["pymysql"] = None
-from pipeline.cli.app import app
-import pipeline.cli
-app(["targets"])
+sys.argv = ["nightshift", "targets"]
+from pipeline.cli import main
+main()
 """
 
 
