@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from pipeline.errors import meant
 from pipeline.targets.base import Target
 from pipeline.targets.mariadb import MariaDB
+from pipeline.targets.mysql import MySQL
 from pipeline.targets.postgres import Postgres
 
-_ALL: Sequence[Target] = (Postgres(), MariaDB())
+_ALL: Sequence[Target] = (Postgres(), MySQL(), MariaDB())
 
 TARGETS: Mapping[str, Target] = {target.name: target for target in _ALL}
 """The targets; a new one is added here and nowhere else."""

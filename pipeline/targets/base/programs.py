@@ -68,11 +68,13 @@ def run_program(
     *,
     stdin: str = "",
     environment: Mapping[str, str] = ENVIRONMENT,
+    program: Path | None = None,
 ) -> None:
     """Run a program of a build to its end in ``folder``.
 
-    ``complaint`` finds in what it said the reason why it failed. Raises UserError for a full
-    disk, and StartError for a program that fails or does not run.
+    It is the first word of the command unless ``program`` says which. ``complaint`` finds in
+    what it said the reason why it failed. Raises UserError for a full disk, and StartError for
+    a program that fails or does not run.
     """
     answer = subprocess.run(
         account.command(*command),
@@ -87,7 +89,7 @@ def run_program(
     # A server that reads statements reports one that failed and may still end with 0.
     if answer.returncode == 0 and "ERROR: " not in answer.stderr:
         return
-    program = Path(command[0])
+    program = program or Path(command[0])
     if "No space left on device" in answer.stderr:
         raise UserError(
             f"no space left in {folder} for a database; free some, or set paths.cache in "
