@@ -9,7 +9,7 @@ from typing import NamedTuple
 from pipeline.model import Supply
 from pipeline.targets import find_target
 
-_PACKAGES = {"gcc": "gcc", "g++": "g++", "make": "make", "dpkg-deb": "dpkg", "apt-get": "apt"}
+_PACKAGES = {"dpkg-deb": "dpkg", "apt-get": "apt", "tclsh": "tcl"}
 """The Debian package of a tool that is not in one of its own name."""
 
 _BY_KIND = {

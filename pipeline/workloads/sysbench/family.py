@@ -114,7 +114,9 @@ class Sysbench:
         )
         script = str(SCRIPTS / "nightshift.lua")
         if isinstance(action, Load):
-            return (*base, f"--threads={min(scale.tables, scale.clients)}", script, "prepare")
+            # SQLite has one writer at a time, and others that wait do so to no purpose.
+            loaders = 1 if connection.driver == "sqlite" else min(scale.tables, scale.clients)
+            return (*base, f"--threads={loaders}", script, "prepare")
         spec = catalogue.step_named(action.step.name)
         # One scan reads all there is; more of them would warm nothing further.
         whole_tables = isinstance(action, Warm) and spec.unit is catalogue.Unit.ROWS
@@ -187,15 +189,19 @@ def _step(spec: catalogue.StepSpec) -> Step:
 
 
 def _connection_options(connection: Connection) -> tuple[str, ...]:
-    driver = connection.driver
-    place = (
-        f"--{driver}-host={connection.socket_dir}"
-        if driver == "pgsql"
-        else f"--{driver}-socket={connection.socket_dir}/socket"
-    )
+    """Return the options by which sysbench, or for SQLite our scripts, reach the database."""
+    driver, place = connection.driver, connection.socket_dir
+    named = f"--db-driver={driver}"
+    if driver == "sqlite":
+        return (
+            named,
+            f"--sqlite-library={connection.program}",
+            f"--sqlite-database={place}/{connection.database}",
+            f"--sqlite-configuration={Path(place).parent}/connection.sql",
+        )
     return (
-        f"--db-driver={driver}",
-        place,
+        named,
+        f"--pgsql-host={place}" if driver == "pgsql" else f"--{driver}-socket={place}/socket",
         f"--{driver}-port={connection.port}",
         f"--{driver}-user={connection.user}",
         f"--{driver}-db={connection.database}",

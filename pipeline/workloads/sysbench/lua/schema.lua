@@ -5,8 +5,8 @@ local rows = require("rows")
 
 local schema = {}
 
-local ID = { pgsql = "SERIAL", mysql = "INTEGER NOT NULL AUTO_INCREMENT" }
-local SUFFIX = { pgsql = "", mysql = " ENGINE = %s" }
+local ID = { pgsql = "SERIAL", mysql = "INTEGER NOT NULL AUTO_INCREMENT", sqlite = "INTEGER" }
+local SUFFIX = { pgsql = "", mysql = " ENGINE = %s", sqlite = "" }
 
 function schema.drop(connection, number)
    connection:query(("DROP TABLE IF EXISTS sbtest%d"):format(number))

@@ -1,7 +1,8 @@
--- The only module that knows how SQL reaches the server: sysbench's drivers.
+-- How SQL reaches the DBMS: by sysbench's drivers, or by sqlite.lua where --db-driver is sqlite,
+-- which sysbench itself does not know.
 --
--- A connection of another kind (for example an embedded library by FFI) provides
---   connection.dialect                 "pgsql" or "mysql": whose SQL to write
+-- A connection of either kind provides
+--   connection.dialect                 "pgsql", "mysql" or "sqlite": whose SQL to write
 --   connection:query(text)             one statement, result thrown away
 --   connection:prepare(text, kinds)    -> statement; ? is the placeholder, and kinds
 --                                      holds, for each one, "int" or a text's length
@@ -75,10 +76,13 @@ end
 
 -- A new connection by the driver that --db-driver names.
 function sql.connect()
+   if sysbench.opt.db_driver == "sqlite" then
+      return require("sqlite").connect()
+   end
    local driver = sysbench.sql.driver()
    local dialect = driver:name()
    if not DIALECTS[dialect] then
-      error("nightshift speaks to the drivers pgsql and mysql, not to " .. dialect, 0)
+      error("nightshift speaks to the drivers pgsql, mysql and sqlite, not to " .. dialect, 0)
    end
    local connection = { dialect = dialect, driver = driver, statements = {} }
    connection.handle = driver:connect()

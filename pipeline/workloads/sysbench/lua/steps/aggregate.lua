@@ -6,7 +6,7 @@ local queries = require("steps.queries")
 -- BEGIN, ten point queries, the given range queries, COMMIT.
 local function read_only(names)
    return function(owner)
-      local begin, commit = parts.transaction(owner)
+      local begin, commit = parts.transaction(owner, false)
       local reads = queries.reads(owner, names)
       return function()
          begin()

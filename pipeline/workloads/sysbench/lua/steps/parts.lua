@@ -6,10 +6,16 @@ local rows = require("rows")
 
 local parts = {}
 
--- BEGIN and COMMIT, prepared.
-function parts.transaction(owner)
-   local begin = owner.connection:prepare("BEGIN", {})
-   local commit = owner.connection:prepare("COMMIT", {})
+-- A transaction of SQLite that begins by reading is refused its first write, however long
+-- it would wait, when another has written meanwhile; one that says that it will write waits
+-- for its turn.
+local BEGIN_WRITING = { pgsql = "BEGIN", mysql = "BEGIN", sqlite = "BEGIN IMMEDIATE" }
+
+-- BEGIN and COMMIT, prepared; of a transaction that writes, or one that only reads.
+function parts.transaction(owner, writes)
+   local connection = owner.connection
+   local begin = connection:prepare(writes and BEGIN_WRITING[connection.dialect] or "BEGIN", {})
+   local commit = connection:prepare("COMMIT", {})
    return function()
       begin:execute()
    end, function()

@@ -39,7 +39,7 @@ local function writes(owner)
 end
 
 local function write_only(owner)
-   local begin, commit = parts.transaction(owner)
+   local begin, commit = parts.transaction(owner, true)
    local write = writes(owner)
    return function()
       begin()
@@ -49,7 +49,7 @@ local function write_only(owner)
 end
 
 local function read_write(owner)
-   local begin, commit = parts.transaction(owner)
+   local begin, commit = parts.transaction(owner, true)
    local read, write = queries.reads(owner, queries.ALL), writes(owner)
    return function()
       begin()

@@ -1,0 +1,70 @@
+"""How SQLite is built from source code: its one large file becomes a shared library.
+
+A source tree holds that file, the amalgamation, or what it is made of.
+"""
+
+from __future__ import annotations
+
+import shlex
+
+from pipeline.targets.base import Compilation, Recipe
+from pipeline.targets.base.compile import CompileError
+
+OPTIONS = (
+    # Every client is a thread with a connection of its own: none needs a lock around it.
+    "-DSQLITE_THREADSAFE=2",
+    # Counting what is allocated takes one lock for all clients, and would be most of what many
+    # of them measure.
+    "-DSQLITE_DEFAULT_MEMSTATUS=0",
+    # Default since 3.32. Before it was 999, and a step has a list of 1000 numbers.
+    "-DSQLITE_MAX_VARIABLE_NUMBER=32766",
+    # 1 TB instead of 2 GB: a database of any size is mapped.
+    "-DSQLITE_MAX_MMAP_SIZE=1099511627776",
+    # No code of others.
+    "-DSQLITE_OMIT_LOAD_EXTENSION",
+    # What configure finds on every Linux. Without these a client that waits for another sleeps
+    # whole seconds, every page takes two system calls, and memory is asked for with a header.
+    "-DHAVE_USLEEP=1",
+    "-DHAVE_PREAD=1",
+    "-DHAVE_PWRITE=1",
+    "-DHAVE_FDATASYNC=1",
+    "-DHAVE_MALLOC_H=1",
+    "-DHAVE_MALLOC_USABLE_SIZE=1",
+    "-DHAVE_GMTIME_R=1",
+    "-DHAVE_LOCALTIME_R=1",
+)
+"""What is chosen when SQLite is compiled; the build options' own choices come after these."""
+
+SAME_CODE = ("-P", "-w", "-D__LINE__=0")
+"""What makes equal code equal for compiler and ccache: no comments, no empty lines and no numbers
+of lines. Some errors tell the line that found them, by which a comment would make another binary.
+"""
+
+LIBRARY = "libsqlite3.so"
+
+
+def recipe(work: Compilation) -> Recipe:
+    """Return the commands. Raises CompileError for a tree that is none of SQLite's."""
+    commands: list[tuple[str, ...]] = []
+    if (work.tree / "sqlite3.c").exists():
+        folder = "."
+    elif (work.tree / "sqlite3/sqlite3.c").exists():  # as in the crate
+        folder = "sqlite3"
+    elif (work.tree / "src/sqlite.h.in").exists():
+        folder = "."
+        commands = [("./configure",), ("make", f"--jobs={work.jobs}", "sqlite3.c")]
+    else:
+        raise CompileError("it holds neither sqlite3.c nor src/sqlite.h.in: it is not SQLite")
+    compiler = shlex.split(work.compiler)
+    flags = (*shlex.split(work.flags), "-fPIC")
+    chosen = (*OPTIONS, *work.options.configure)
+    commands += [
+        (*compiler, *flags, *chosen, "-E", *SAME_CODE, "sqlite3.c", "-o", "sqlite3.i"),
+        (*compiler, *flags, "-c", "sqlite3.i", "-o", "sqlite3.o"),
+        (*compiler, *flags, "-shared", "sqlite3.o", "-o", LIBRARY, "-lpthread", "-lm"),
+    ]
+    return Recipe(
+        commands=tuple(commands),
+        folder=folder,
+        copies=((f"{folder}/{LIBRARY}", f"lib/{LIBRARY}"),),
+    )

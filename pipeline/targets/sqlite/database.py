@@ -1,0 +1,139 @@
+"""A database of SQLite that is ready for clients: a folder, without any process.
+
+The load generator is the DBMS. What is asked here is done with the same library.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from pipeline.machine.account import Account
+from pipeline.model import Build, Connection, ServerConfig
+from pipeline.targets.base import Placement, ServerError, StartError
+from pipeline.targets.base.templates import DATABASE, USER, copy_template
+from pipeline.targets.sqlite.library import Rows, execute, library
+
+CONFIGURATION = "connection.sql"
+"""The file beside the database that every connection executes; the workloads know it too."""
+
+SETTINGS = (
+    "analysis_limit",
+    "application_id",
+    "auto_vacuum",
+    "automatic_index",
+    "busy_timeout",
+    "cache_size",
+    "cache_spill",
+    "cell_size_check",
+    "checkpoint_fullfsync",
+    "encoding",
+    "foreign_keys",
+    "fullfsync",
+    "hard_heap_limit",
+    "journal_mode",
+    "journal_size_limit",
+    "legacy_alter_table",
+    "locking_mode",
+    "max_page_count",
+    "mmap_size",
+    "page_size",
+    "query_only",
+    "read_uncommitted",
+    "recursive_triggers",
+    "reverse_unordered_selects",
+    "secure_delete",
+    "soft_heap_limit",
+    "synchronous",
+    "temp_store",
+    "threads",
+    "trusted_schema",
+    "user_version",
+    "wal_autocheckpoint",
+    "writable_schema",
+)
+"""Every PRAGMA that is a setting; others do something. A release returns nothing for one that it
+does not know."""
+
+
+class SQLiteDatabase:
+    """One database. Made by :func:`start`."""
+
+    pid = None
+
+    def __init__(self, connection: Connection, configuration: str, folder: Path) -> None:
+        """Take over the database in ``folder``, which ``connection`` leads to."""
+        self.connection = connection
+        self._configuration = configuration
+        self._folder = folder
+
+    def settings(self) -> Mapping[str, str]:
+        """Return the settings of a connection, the release, and how it was compiled.
+
+        The names of the latter begin with ``compiled.``.
+        """
+        texts = [f"PRAGMA {name}" for name in SETTINGS]
+        *values, options, (release,) = self._execute(
+            *texts, "PRAGMA compile_options", "SELECT sqlite_version()"
+        )
+        found = {name: str(rows[0][0]) for name, rows in zip(SETTINGS, values, strict=True) if rows}
+        for (option,) in options:
+            name, _, value = str(option).partition("=")
+            found[f"compiled.{name}"] = value
+        return {**found, "version": str(release[0])}
+
+    def maintain(self, tables: Sequence[str]) -> None:
+        """Analyse every table, then bring all that the log holds into the database.
+
+        What the checkpoint says is kept in maintenance.log.
+        """
+        analyse = [f"ANALYZE {table}" for table in tables]
+        *_, ((busy, frames, moved),) = self._execute(*analyse, "PRAGMA wal_checkpoint(TRUNCATE)")
+        with (self._folder.parent / "maintenance.log").open("a") as log:
+            print(f"checkpoint: busy {busy}, {frames} pages left of which {moved} moved", file=log)
+
+    def database_bytes(self) -> int:
+        """Return the size of the database and of its log."""
+        return sum(path.stat().st_size for path in self._folder.iterdir())
+
+    def stop(self) -> None:
+        """Do nothing: no process is left when the load generator has ended."""
+
+    def _execute(self, *texts: str) -> list[Rows]:
+        path = Path(self.connection.socket_dir) / self.connection.database
+        _, *answers = execute(Path(self.connection.program), path, [self._configuration, *texts])
+        return answers
+
+
+def fill(account: Account, folder: Path) -> None:
+    """Make ``folder`` one with an empty database: an empty file is one."""
+    account.own(folder)
+    (folder / DATABASE).touch()
+    account.give(folder)
+
+
+def start(
+    build: Build, config: ServerConfig, template: Path, placement: Placement
+) -> SQLiteDatabase:
+    """Make a copy of ``template`` a database with this configuration.
+
+    Raises StartError for a library that does not work, or does not take the configuration.
+    """
+    placement.account.own(placement.folder)
+    folder = placement.folder / "data"
+    copy_template(template, folder, placement.account)
+    (placement.folder / CONFIGURATION).write_text(config.text, encoding="utf-8")
+    connection = Connection(
+        driver="sqlite",
+        socket_dir=str(folder),
+        port=placement.port,
+        user=USER,
+        database=DATABASE,
+        program=str(library(build.home)),
+    )
+    database = SQLiteDatabase(connection, config.text, folder)
+    try:
+        database.settings()
+    except ServerError as error:
+        raise StartError(f"SQLite {build.version} did not start ({error})") from error
+    return database

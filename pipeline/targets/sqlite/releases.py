@@ -1,0 +1,105 @@
+"""What sources call the versions of SQLite, turned into releases."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+
+from pipeline.model import Revision, Supply
+
+Numbers = tuple[int, ...]
+
+CRATES: tuple[tuple[Numbers, Numbers], ...] = (
+    ((0, 7, 1), (3, 17, 0)),
+    ((0, 9, 3), (3, 24, 0)),
+    ((0, 10, 0), (3, 25, 2)),
+    ((0, 11, 0), (3, 26, 0)),
+    ((0, 13, 0), (3, 27, 2)),
+    ((0, 15, 0), (3, 28, 0)),
+    ((0, 16, 0), (3, 29, 0)),
+    ((0, 17, 0), (3, 30, 1)),
+    ((0, 17, 2), (3, 31, 0)),
+    ((0, 18, 0), (3, 31, 1)),
+    ((0, 20, 0), (3, 33, 0)),
+    ((0, 22, 0), (3, 35, 4)),
+    ((0, 23, 0), (3, 36, 0)),
+    ((0, 23, 2), (3, 37, 0)),
+    ((0, 24, 0), (3, 38, 0)),
+    ((0, 24, 2), (3, 38, 2)),
+    ((0, 25, 0), (3, 39, 0)),
+    ((0, 25, 1), (3, 39, 2)),
+    ((0, 26, 0), (3, 41, 2)),
+    ((0, 27, 0), (3, 44, 0)),
+    ((0, 28, 0), (3, 45, 0)),
+    ((0, 29, 0), (3, 46, 0)),
+    ((0, 31, 0), (3, 48, 0)),
+    ((0, 32, 0), (3, 49, 1)),
+    ((0, 34, 0), (3, 49, 2)),
+    ((0, 35, 0), (3, 50, 2)),
+    ((0, 36, 0), (3, 51, 1)),
+    ((0, 37, 0), (3, 51, 3)),
+    ((0, 38, 0), (3, 53, 1)),
+    ((0, 38, 1), (3, 53, 2)),
+    ((0, 39, 0), (3, 54, 0)),
+    ((0, 39, 1), (3, 54, 1)),
+)
+"""The first crate with each release of SQLite; those up to the next one carry the same.
+
+The number of a crate does not tell what it carries, and looking would mean to download all of
+them. It does not change once published, so that it is written down here.
+"""
+
+_TAG = re.compile(r"version-(\d+(?:\.\d+)+)")
+_CRATE = re.compile(r"(\d+)\.(\d+)\.(\d+)")
+
+
+def revisions(supply: Supply, versions: Iterable[str]) -> tuple[Revision, ...]:
+    """Return one revision for each release, oldest first; the newest crate of each counts.
+
+    Crates newer than :data:`CRATES` may carry any release. They come last, each under its own
+    number, and the build tells what it is.
+    """
+    found = _tags(versions) if supply.kind == "tags" else _crates(versions)
+    by_order = {revision.order: revision for revision in found}
+    return tuple(by_order[order] for order in sorted(by_order))
+
+
+def _tags(versions: Iterable[str]) -> Iterator[Revision]:
+    """Read the tags of the repository, as version-3.46.0; others mark no release."""
+    for spelling in versions:
+        if found := _TAG.fullmatch(spelling):
+            yield _release(_numbers(found[1]), spelling)
+
+
+def _crates(versions: Iterable[str]) -> Iterator[Revision]:
+    """Read the versions of the crate, the oldest first. What is before the first is left out."""
+    numbered = sorted((_numbers(each), each) for each in versions if _CRATE.fullmatch(each))
+    first_crates = [crate for crate, _ in CRATES]
+    newest, release = CRATES[-1]
+    for crate, spelling in numbered:
+        at = bisect_right(first_crates, crate)
+        if crate > newest:
+            yield Revision(
+                target="sqlite",
+                version=f"crate-{spelling}",
+                order=(*release, *crate),
+                major="",
+                locator=spelling,
+            )
+        elif at:
+            yield _release(CRATES[at - 1][1], spelling)
+
+
+def _release(order: Numbers, locator: str) -> Revision:
+    return Revision(
+        target="sqlite",
+        version=".".join(map(str, order)),
+        order=order,
+        major=".".join(map(str, order[:2])),
+        locator=locator,
+    )
+
+
+def _numbers(version: str) -> Numbers:
+    return tuple(int(number) for number in version.split("."))
