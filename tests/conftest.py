@@ -6,6 +6,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -20,8 +21,8 @@ from pipeline.machine.ports import free_port
 from pipeline.model import Build, Machine, Provenance, Revision
 from pipeline.sources import source_for
 from pipeline.sources.base import Fetched
-from pipeline.targets.base import Placement, Target
-from pipeline.targets.mariadb import MariaDB
+from pipeline.targets import find_target
+from pipeline.targets.base import Placement
 from pipeline.targets.postgres import Postgres
 from pipeline.targets.postgres.server import PostgresServer
 
@@ -93,44 +94,51 @@ def server_folder(server_root: Path) -> Iterator[Path]:
     shutil.rmtree(folder)
 
 
-def _releases_of(target: Target, cache: Path, root: Path) -> Callable[[str], Release]:
-    """Get the newest release of a major, once; skip where it cannot be had."""
-    offer = Offer(target.name, target.supplies[0])
-    source = source_for(offer.supply, cache)
-    had: dict[str, Release] = {}
+@pytest.fixture(scope="session")
+def releases_of(cache: Path, server_root: Path) -> Callable[[str, str], Release]:
+    """Get the newest prebuilt release of a target's major, once; skip where it cannot be had.
 
-    def get(major: str) -> Release:
-        if major not in had:
-            try:
-                known = revisions_of(offer, source.versions())
-                revision = [each for each in known if each.major == major][-1]
-                archive = source.fetch(revision.locator, cache / "downloads")
-            except UserError as error:
-                pytest.skip(f"{target.name} {major} cannot be had: {error}")
-            home = root / "builds" / target.name / revision.version
-            provenance = Provenance(
-                source=source.name,
-                locator=archive.locator,
-                sha256=archive.sha256,
-                options=OFFICIAL,
-            )
-            build = install(revision, archive, home, provenance)
-            had[major] = Release(revision, archive, build)
-        return had[major]
+    The major may be its first number: ``9`` is the newest 9.x.
+    """
+    had: dict[tuple[str, str], Release] = {}
+
+    def get(target: str, major: str) -> Release:
+        if (target, major) not in had:
+            had[target, major] = _had(target, major, cache, server_root / "builds" / target)
+        return had[target, major]
 
     return get
 
 
+def _had(target: str, major: str, cache: Path, builds: Path) -> Release:
+    reasons = []
+    for supply in find_target(target).supplies:
+        if not supply.prebuilt:
+            continue
+        source = source_for(supply, cache)
+        try:
+            known = revisions_of(Offer(target, supply), source.versions())
+            fitting = [each for each in known if f"{each.major}.".startswith(f"{major}.")]
+            if fitting:
+                archive = source.fetch(fitting[-1].locator, cache / "downloads")
+                return _installed(fitting[-1], archive, source.name, builds)
+        except UserError as error:
+            reasons.append(str(error))
+    pytest.skip(f"{target} {major} cannot be had: {'; '.join(reasons) or 'nobody has it'}")
+
+
+def _installed(revision: Revision, archive: Fetched, source: str, builds: Path) -> Release:
+    provenance = Provenance(
+        source=source, locator=archive.locator, sha256=archive.sha256, options=OFFICIAL
+    )
+    build = install(revision, archive, builds / revision.version, provenance)
+    return Release(revision, archive, build)
+
+
 @pytest.fixture(scope="session")
-def releases(cache: Path, server_root: Path) -> Callable[[str], Release]:
+def releases(releases_of: Callable[[str, str], Release]) -> Callable[[str], Release]:
     """The newest release of a major of Postgres."""
-    return _releases_of(Postgres(), cache, server_root)
-
-
-@pytest.fixture(scope="session")
-def mariadb_releases(cache: Path, server_root: Path) -> Callable[[str], Release]:
-    """The newest release of a major of MariaDB."""
-    return _releases_of(MariaDB(), cache, server_root)
+    return partial(releases_of, "postgres")
 
 
 @pytest.fixture(scope="session")

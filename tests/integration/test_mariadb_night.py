@@ -16,9 +16,9 @@ pytestmark = pytest.mark.integration
 
 
 @pytest.fixture(scope="module")
-def versions(mariadb_releases: Callable[[str], Release]) -> tuple[str, str]:
+def versions(releases_of: Callable[[str, str], Release]) -> tuple[str, str]:
     """The newest 10.11 and the newest 11.4; skips where they cannot be had."""
-    old, new = (mariadb_releases(major).revision.version for major in ("10.11", "11.4"))
+    old, new = (releases_of("mariadb", major).revision.version for major in ("10.11", "11.4"))
     return old, new
 
 
