@@ -85,12 +85,12 @@ class SQLiteDatabase:
     def maintain(self, tables: Sequence[str]) -> None:
         """Analyse every table, then bring all that the log holds into the database.
 
-        What the checkpoint says is kept in maintenance.log.
+        How much that was is kept in maintenance.log.
         """
         analyse = [f"ANALYZE {table}" for table in tables]
-        *_, ((busy, frames, moved),) = self._execute(*analyse, "PRAGMA wal_checkpoint(TRUNCATE)")
+        *_, ((_, held, moved),) = self._execute(*analyse, "PRAGMA wal_checkpoint(FULL)")
         with (self._folder.parent / "maintenance.log").open("a") as log:
-            print(f"checkpoint: busy {busy}, {frames} pages left of which {moved} moved", file=log)
+            print(f"checkpoint: {moved} of the {held} pages in the log", file=log)
 
     def database_bytes(self) -> int:
         """Return the size of the database and of its log."""
