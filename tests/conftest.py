@@ -13,7 +13,7 @@ import pytest
 
 from pipeline.config import Paths
 from pipeline.errors import UserError
-from pipeline.execute.build import OFFICIAL, install
+from pipeline.execute.build import OFFICIAL, SHIPPED_OPTIONS, Builder, install
 from pipeline.execute.discover import Offer, revisions_of
 from pipeline.machine.account import Account, find_account
 from pipeline.machine.fingerprint import fingerprint
@@ -25,6 +25,8 @@ from pipeline.targets import find_target
 from pipeline.targets.base import Placement
 from pipeline.targets.postgres import Postgres
 from pipeline.targets.postgres.server import PostgresServer
+from pipeline.targets.sqlite import SQLite
+from pipeline.targets.sqlite.database import SQLiteDatabase
 
 
 @dataclass(frozen=True)
@@ -139,6 +141,39 @@ def _installed(revision: Revision, archive: Fetched, source: str, builds: Path) 
 def releases(releases_of: Callable[[str, str], Release]) -> Callable[[str], Release]:
     """The newest release of a major of Postgres."""
     return partial(releases_of, "postgres")
+
+
+@pytest.fixture(scope="session")
+def sqlite_builds(cache: Path, account: Account) -> Callable[[str], Build]:
+    """A release of SQLite, compiled; the program's own cache keeps it."""
+    builder = Builder(cache, account)
+    offer = Offer("sqlite", SQLite.supplies[0])
+
+    def get(version: str) -> Build:
+        try:
+            known = revisions_of(offer, source_for(offer.supply, cache).versions())
+            revision = next(each for each in known if each.version == version)
+            return builder.obtain(revision, next(iter(SHIPPED_OPTIONS)))
+        except UserError as error:
+            pytest.skip(f"SQLite {version} cannot be had: {error}")
+
+    return get
+
+
+@pytest.fixture
+def sqlite_database(
+    sqlite_builds: Callable[[str], Build], server_folder: Path, account: Account, machine: Machine
+) -> SQLiteDatabase:
+    """A real, empty database of SQLite 3.46.0, for one test."""
+    target, build = SQLite(), sqlite_builds("3.46.0")
+    target.template(build, server_folder / "template", account)
+    revision = Revision(target="sqlite", version="3.46.0", order=(3, 46, 0), major="3.46")
+    return target.start(
+        build,
+        target.config("wal", revision, machine.model_copy(update={"memory_bytes": 2**30})),
+        server_folder / "template",
+        Placement(folder=server_folder / "run", port=0, processors=(), account=account),
+    )
 
 
 @pytest.fixture(scope="session")

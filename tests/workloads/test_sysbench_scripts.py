@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from pipeline.workloads.sysbench import catalogue
-
-from .sysbench_runner import SCRIPTS, run_script
+from pipeline.workloads.sysbench.family import SCRIPTS
+from tests.workloads.sysbench_runner import run_script
 
 DRAWS = 200_000
 RANKS = 1000

@@ -107,7 +107,7 @@ class Sysbench:
         scale = workload.scale
         base = (
             "sysbench",
-            *_connection_options(connection),
+            *connection_options(connection),
             f"--tables={scale.tables}",
             f"--table-size={scale.rows}",
             f"--rand-seed={seed}",
@@ -188,7 +188,7 @@ def _step(spec: catalogue.StepSpec) -> Step:
     return Step(name=spec.name, group=spec.group, unit=spec.unit.value)
 
 
-def _connection_options(connection: Connection) -> tuple[str, ...]:
+def connection_options(connection: Connection) -> tuple[str, ...]:
     """Return the options by which sysbench, or for SQLite our scripts, reach the database."""
     driver, place = connection.driver, connection.socket_dir
     named = f"--db-driver={driver}"

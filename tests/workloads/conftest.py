@@ -1,0 +1,50 @@
+"""Databases with one loaded table, for the tests of the steps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+
+from pipeline.model import Connection
+from pipeline.targets.postgres.server import connect
+from pipeline.targets.sqlite.database import SQLiteDatabase
+from tests.conftest import RunningPostgres
+from tests.workloads.databases import Database, PostgresDatabase, SQLiteFile
+from tests.workloads.sysbench_runner import ROWS, Sysbench
+
+
+@pytest.fixture
+def postgres_session(postgres_server: RunningPostgres) -> Iterator[psycopg.Connection]:
+    with connect(postgres_server.server.connection) as session:
+        yield session
+
+
+@pytest.fixture
+def loaded_postgres(
+    postgres_server: RunningPostgres, postgres_session: psycopg.Connection
+) -> Iterator[PostgresDatabase]:
+    """No sbtest table is left behind: other tests use the server, too."""
+    connection = postgres_server.server.connection
+    load(connection)
+    yield PostgresDatabase(connection, postgres_session)
+    assert Sysbench(connection)("cleanup", "--tables=4").returncode == 0
+
+
+@pytest.fixture
+def loaded_sqlite(sqlite_database: SQLiteDatabase) -> SQLiteFile:
+    load(sqlite_database.connection)
+    return SQLiteFile(sqlite_database.connection)
+
+
+@pytest.fixture(params=["postgres", "sqlite"])
+def database(request: pytest.FixtureRequest) -> Database:
+    """Each DBMS that has a dialect or a way to it of its own."""
+    found: Database = request.getfixturevalue(f"loaded_{request.param}")
+    return found
+
+
+def load(connection: Connection) -> None:
+    done = Sysbench(connection)("prepare", f"--table-size={ROWS}")
+    assert done.returncode == 0, done.stdout
