@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pipeline.bundle import DamagedBundleError, NewerBundleError, set_aside
 from pipeline.cli.context import Context, warn
+from pipeline.execute.build import identical
 from pipeline.execute.plan import Plan
 from pipeline.execute.run import build_all, build_key, run_all
 from pipeline.execute.watch import Watcher
@@ -44,6 +45,9 @@ def run_stage(
         builds = build_all((cell for cell, _ in remaining), context.builder, watcher)
         for why in builds.failures.values():
             warn(f"{why}; the night goes on without it")
+        for group in identical(list(builds.made.values())):
+            names = ", ".join(build.version for build in group)
+            watcher.note(f"{group[0].target} {names} are the same binary: controls of each other")
         remaining = [run for run in remaining if build_key(run[0]) in builds.made]
         run_all(
             remaining,

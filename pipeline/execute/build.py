@@ -221,10 +221,15 @@ class Builder:
                     work, target.recipe(work), self._account, objects if ccache else None, said
                 )
             _take(made)
+            try:
+                identity = target.identify(made)
+            except UserError as error:
+                # What was compiled and does not run is a fact of the revision, too.
+                raise CompileError(str(error)) from error
             build = _described(
                 revision,
                 made,
-                target.identify(made),
+                identity,
                 provenance.model_copy(
                     update={
                         "compiler": toolchain(options),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import subprocess
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -336,3 +337,68 @@ def test_json_has_no_infinities(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_schema_is_the_schema(nightshift: Nightshift) -> None:
     assert json.loads(nightshift("schema").out)["title"] == "nightshift.toml"
+
+
+def test_targets_lists_every_source_and_what_is_missing(
+    nightshift: Nightshift, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = nightshift("targets", "--format", "json").json
+    by_name = {(row["target"], row["source"]): row for row in rows}
+    assert by_name["postgres", "maven"]["prebuilt"] is True
+    assert by_name["sqlite", "git"]["commits"] is True
+    assert {tool["tool"] for tool in by_name["sqlite", "git"]["tools"]} >= {"git", "gcc", "make"}
+    monkeypatch.setattr("shutil.which", lambda tool: None if tool == "ccache" else "/x")
+    ran = nightshift("targets")
+    assert ran.code == 0
+    assert "  maven          prebuilt, releases     ready\n" in ran.out
+    assert "missing ccache\n" in ran.out
+    assert "ccache: makes neighbouring commits build in seconds; apt-get install ccache" in ran.out
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (("postgrez", "17.5"), "there is no target 'postgrez'; did you mean postgres?"),
+        (("postgres",), "say which revision of postgres; `nightshift discover postgres` lists"),
+        (("postgres", "17.5", "--source", "gitt"), "not had from 'gitt'; did you mean git?"),
+        (("postgres", "1", "--branch", "x"), "the source maven has no branch"),
+        (("sqlite", "1", "--repository", "/no/where"), "/no/where cannot be read ("),
+    ],
+)
+def test_a_build_that_cannot_be_named_is_one_line(
+    nightshift: Nightshift, args: tuple[str, ...], said: str
+) -> None:
+    ran = nightshift("build", *args)
+    assert ran.code == 2
+    assert ran.out == ""
+    assert said in ran.err
+    assert ran.err.count("\n") == 1
+
+
+def test_a_commit_is_named_by_its_hash_even_if_it_is_younger_than_the_list(
+    nightshift: Nightshift, folder: Path
+) -> None:
+    repository = folder / "repository"
+    repository.mkdir()
+
+    def git(*arguments: str) -> str:
+        identity = ("-c", "user.name=x", "-c", "user.email=x")
+        done = subprocess.run(
+            ["git", *identity, *arguments], cwd=repository, capture_output=True, check=True
+        )
+        return done.stdout.decode().strip()
+
+    git("init", "-q")
+    for text in ("int x = y;\n", "int x;\n"):
+        (repository / "sqlite3.c").write_text(text)
+        git("add", "-A")
+        git("commit", "-qm", "x")
+        commit = git("rev-parse", "HEAD")
+        ran = nightshift("build", "sqlite", commit[:8], "--repository", str(repository))
+        assert ran.code == 2
+        reason = "error: " if "y" in text else "libsqlite3.so does not work here"
+        assert f"nightshift: sqlite {commit[:8]} does not build: " in ran.err
+        assert reason in ran.err
+        assert "; the log is /" in ran.err
+    ran = nightshift("build", "sqlite", "0" * 12, "--repository", str(repository))
+    assert f"git has no sqlite {'0' * 12}; `nightshift discover sqlite` lists" in ran.err

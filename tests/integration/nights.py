@@ -118,6 +118,16 @@ def make_night(
     return Night(folder)
 
 
+def give_own_cache(night: Night, folder: Path, cache: Path) -> None:
+    """Let a night build and run in ``folder``; archives are those of the shared ``cache``."""
+    folder.mkdir()
+    for shared in ("downloads", "versions"):
+        (cache / shared).mkdir(parents=True, exist_ok=True)
+        (folder / shared).symlink_to(cache / shared)
+    config = night.folder / "nightshift.toml"
+    config.write_text(f'[paths]\ncache = "{folder}"\n' + config.read_text())
+
+
 def leftovers(cache: Path, seconds: float = 15.0) -> list[str]:
     """Return the commands of processes that still run in the cache, once they had time to go."""
     mark = str(cache / "runs")

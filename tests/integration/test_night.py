@@ -18,7 +18,7 @@ import pytest
 
 from pipeline.bundle import read_bundle
 from tests.conftest import Release
-from tests.integration.nights import Night, leftovers, make_night
+from tests.integration.nights import Night, give_own_cache, leftovers, make_night
 
 KILLS = int(os.environ.get("NIGHTSHIFT_TEST_KILLS", "2"))
 """Moments at which a night is killed; docs/development.md has the figures for ten."""
@@ -202,6 +202,35 @@ def test_a_server_that_dies_is_a_result_and_the_night_goes_on(
     (table,) = night.tables()
     assert all(row["values"][0] is None for group in table["groups"] for row in group["rows"])
     assert leftovers(cache) == []
+
+
+@pytest.mark.parametrize("program", ["initdb", "postgres"])
+def test_a_revision_whose_programs_die_at_once_does_not_end_the_night(
+    server_folder: Path, releases: Callable[[str], Release], cache: Path, program: str
+) -> None:
+    versions = [releases(major).revision.version for major in ("16", "17")]
+    night = make_night(server_folder / "night", revisions=versions, steps=["point-query"])
+    give_own_cache(night, server_folder / "cache", cache)
+    night.run("discover")
+    (first, _) = night.json("build")
+    script = Path(first["home"]) / "bin" / program
+    real = script.rename(script.with_name(f"{program}.real"))
+    # initdb runs the server too; as a server it dies.
+    script.write_text(
+        f'#!/bin/sh\ncase {program}$1 in postgres-V | postgres--*) exec {real} "$@" ;; esac\n'
+        "echo 'FATAL:  this build cannot' >&2\nexit 1\n"
+    )
+    script.chmod(0o755)
+    done = night.run("nightly")
+    assert "Traceback" not in done.stderr
+    heads = sorted(
+        (read_bundle(path).manifest for path in night.folder.glob("results/bundles/*.zst")),
+        key=lambda head: head.revision.order,
+    )
+    assert [step.status for head in heads for step in head.steps] == ["failed", "ok"]
+    assert "this build cannot" in heads[0].steps[0].note
+    assert night.json("nightly")["runs"] == 0
+    assert leftovers(server_folder / "cache") == []
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a small disk")

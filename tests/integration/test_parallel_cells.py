@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from tests.conftest import Release
-from tests.integration.nights import Night, make_night
+from tests.integration.nights import Night, give_own_cache, make_night
 
 pytestmark = pytest.mark.integration
 
@@ -37,13 +37,8 @@ def two(
     version = releases("17").revision.version
     nights = []
     for name in ("one", "other"):
-        own = server_folder / f"cache-{name}"
-        own.mkdir()
-        for shared in ("downloads", "versions"):
-            (own / shared).symlink_to(cache / shared)
         night = make_night(server_folder / name, revisions=[version], steps=["point-query"])
-        config = night.folder / "nightshift.toml"
-        config.write_text(f'[paths]\ncache = "{own}"\n' + config.read_text())
+        give_own_cache(night, server_folder / f"cache-{name}", cache)
         night.run("discover")
         night.run("build")
         nights.append(night)
@@ -58,7 +53,8 @@ def watch(root: psutil.Process, seen: Seen) -> None:
             seen.pids.add(process.pid)
             if process.pid != root.pid:
                 seen.groups.add(os.getpgid(process.pid))
-            seen.folders.add(process.cwd())
+            # A process that is just ending has none.
+            seen.folders.update(filter(None, [process.cwd()]))
             seen.processors.update(process.cpu_affinity() or ())
         except (psutil.Error, ProcessLookupError, FileNotFoundError):
             continue

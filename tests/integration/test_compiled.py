@@ -1,0 +1,36 @@
+"""Whole DBMSs compiled from source code, then measured. They take minutes: `make test-slow`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pipeline.bundle import read_bundle
+from tests.integration.nights import leftovers, make_night
+
+pytestmark = [pytest.mark.integration, pytest.mark.slow]
+
+
+def test_postgres_from_a_debian_source_package(tmp_path: Path, cache: Path) -> None:
+    night = make_night(tmp_path / "night", revisions=[], steps=["point-query", "update-index"])
+    config = night.folder / "nightshift.toml"
+    chosen = (
+        'source = "debian-source"\nbuild = "rel_o2nofp"\nsince = "15"\nuntil = "15"\nnewest = 1'
+    )
+    config.write_text(config.read_text().replace("revisions = []", chosen))
+    found = night.json("discover")
+    if not found[0]["revisions"]:
+        pytest.skip("no suite has a source package of Postgres 15")
+    night.run("nightly")
+    (path,) = (night.folder / "results/bundles").glob("*.tar.zst")
+    head = read_bundle(path).manifest
+    known = head.build.provenance
+    assert known.reported_version == f"postgres (PostgreSQL) {head.revision.version}"
+    assert known.flags == "-O2 -fno-omit-frame-pointer"
+    assert known.options == "rel_o2nofp"
+    assert "gcc" in known.compiler.lower()
+    assert "libc.so.6" in known.libraries
+    assert [step.status for step in head.steps] == ["ok", "ok"]
+    assert all(value > 0 for *_, metric, value in night.rows() if metric == "qps")
+    assert leftovers(cache) == []
