@@ -6,6 +6,7 @@ is decided here once.
 
 from __future__ import annotations
 
+import gzip
 import lzma
 import os
 import posixpath
@@ -81,7 +82,7 @@ def unpacked(
             with closing(members(archive)) as found:
                 _write(found, folder)
         except (
-            *(zipfile.BadZipFile, tarfile.TarError, lzma.LZMAError, EOFError),
+            *(zipfile.BadZipFile, tarfile.TarError, lzma.LZMAError, gzip.BadGzipFile, EOFError),
             *(zlib.error, NotImplementedError, Refused),
             *(FileExistsError, NotADirectoryError, IsADirectoryError),
         ) as error:

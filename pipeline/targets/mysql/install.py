@@ -6,12 +6,13 @@ does, in ``usr``.
 
 from __future__ import annotations
 
+import gzip
 import tarfile
 from collections.abc import Generator, Mapping
 from pathlib import Path, PurePosixPath
 
 from pipeline.errors import UserError
-from pipeline.targets.base.archives import Member, deb_members, tar_members
+from pipeline.targets.base.archives import CHUNK, Member, deb_members, tar_members
 from pipeline.targets.base.loader import loaded
 from pipeline.targets.base.programs import ENVIRONMENT
 
@@ -29,13 +30,16 @@ _PACKED_SHARE = "package/server/share/"
 
 def packed_members(archive: Path) -> Generator[Member]:
     """Give the release in an npm package; the rest of it is a database and JavaScript."""
-    with tarfile.open(archive, mode="r|gz") as tar:
+    with gzip.open(archive) as plain, tarfile.open(fileobj=plain, mode="r|") as tar:
         for member in tar_members(tar):
             name = _PACKED.get(member.name)
             if member.name.startswith(_PACKED_SHARE):
                 name = f"share/{member.name.removeprefix(_PACKED_SHARE)}"
             if name:
                 yield member._replace(name=name, modified=None)
+        # The checksum is looked at where the file ends, not where its last member does.
+        while plain.read(CHUNK):
+            pass
 
 
 def debian_members(folder: Path) -> Generator[Member]:
