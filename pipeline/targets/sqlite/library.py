@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -55,8 +56,9 @@ def execute(path: Path, database: Path, texts: Sequence[str]) -> list[Rows]:
         errors="replace",
         check=False,
     )
+    if answer.returncode < 0:
+        raise ServerError(f"it was ended by {signal.Signals(-answer.returncode).name}")
     if answer.returncode:
-        said = answer.stderr.strip().splitlines()[-1:]
-        raise ServerError(said[0] if said else f"it ended with code {answer.returncode}")
+        raise ServerError(answer.stderr.strip().splitlines()[-1])
     rows: list[Rows] = json.loads(answer.stdout)
     return rows
