@@ -6,7 +6,7 @@ from pipeline.model import Revision, Supply
 from pipeline.targets.sqlite import SQLite
 from pipeline.targets.sqlite.releases import CRATES
 
-CRATE, TAGS, GIT = SQLite.supplies
+CRATE, PACKAGES, TAGS, GIT = SQLite.supplies
 
 
 def versions(supply: Supply, *spellings: str) -> list[str]:
@@ -31,6 +31,11 @@ def test_tags_that_mark_no_release_are_left_out() -> None:
         "3.9.2",
         "3.10.0",
     ]
+
+
+def test_a_source_package_is_a_release() -> None:
+    found = versions(PACKAGES, "bookworm/3.40.1-2+deb12u1", "bullseye/3.34.1-3", "sid/what")
+    assert found == ["3.34.1", "3.40.1"]
 
 
 @pytest.mark.parametrize(

@@ -51,6 +51,7 @@ them. It does not change once published, so that it is written down here.
 """
 
 _TAG = re.compile(r"version-(\d+(?:\.\d+)+)")
+_PACKAGE = re.compile(r"[^/]+/(\d+(?:\.\d+)+)[-+~].*")
 _CRATE = re.compile(r"(\d+)\.(\d+)\.(\d+)")
 
 
@@ -60,15 +61,15 @@ def revisions(supply: Supply, versions: Iterable[str]) -> tuple[Revision, ...]:
     Crates newer than :data:`CRATES` may carry any release. They come last, each under its own
     number, and the build tells what it is.
     """
-    found = _tags(versions) if supply.kind == "tags" else _crates(versions)
+    found = _crates(versions) if supply.kind == "crate" else _named(versions)
     by_order = {revision.order: revision for revision in found}
     return tuple(by_order[order] for order in sorted(by_order))
 
 
-def _tags(versions: Iterable[str]) -> Iterator[Revision]:
-    """Read the tags of the repository, as version-3.46.0; others mark no release."""
+def _named(versions: Iterable[str]) -> Iterator[Revision]:
+    """Read tags, as version-3.46.0, and source packages, as bookworm/3.40.1-2; no others."""
     for spelling in versions:
-        if found := _TAG.fullmatch(spelling):
+        if found := _TAG.fullmatch(spelling) or _PACKAGE.fullmatch(spelling):
             yield _release(_numbers(found[1]), spelling)
 
 

@@ -18,12 +18,18 @@ _REPOSITORY = "https://github.com/sqlite/sqlite.git"
 
 
 class SQLite:
-    """SQLite, from source code: that of a crate that carries it, or of a repository."""
+    """SQLite, from source code: what a crate carries, a source package or a repository."""
 
     name = "sqlite"
-    tools = (("tclsh", "makes sqlite3.c, where a repository does not hold it"),)
+    tools = (("tclsh", "makes sqlite3.c, which source packages and the repository do not hold"),)
     supplies = (
         Supply(name="crate", kind="crate", coordinates="libsqlite3-sys", prebuilt=False),
+        Supply(
+            name="debian-source",
+            kind="debian-source",
+            coordinates="sqlite3@bullseye bookworm trixie sid",
+            prebuilt=False,
+        ),
         Supply(name="tags", kind="tags", coordinates=_REPOSITORY, prebuilt=False),
         Supply(
             name="git",
