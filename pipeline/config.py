@@ -123,7 +123,7 @@ class LineSection(Section):
     """A sequence of revisions of one target."""
 
     name: Name = Field(description="how tables and issues call it")
-    target: str = Field(description="the DBMS: postgres or mariadb")
+    target: str = Field(description="the DBMS, as `nightshift targets` lists them")
     source: str = Field(
         default="",
         description="where its revisions are had; `nightshift targets` lists them, the first is "
@@ -160,7 +160,7 @@ class WorkloadSection(Section):
     """A workload and the configurations it is run with."""
 
     name: Name = Field(description="how tables and reports call it")
-    family: str = Field(default="sysbench", description="the workload family: sysbench")
+    family: str = Field(default="sysbench", description="the workload family: sysbench or db_bench")
     config: Name = Field(default="x10a", description="name of the DBMS configuration")
     configs: dict[str, Name] = Field(
         default_factory=dict,

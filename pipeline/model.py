@@ -190,8 +190,9 @@ class Connection(Frozen):
     """How a client reaches a started server: by its Unix socket, in ``socket_dir``.
 
     ``driver`` is sysbench's name for the protocol (pgsql, mysql). A DBMS without a server has
-    the name of its own as driver; its database is in ``socket_dir``, and ``program`` is what
-    the load generator loads (a library) or is (a program of the build).
+    the name of its own as driver; its database is in ``socket_dir``. The load generator loads
+    the library ``program``, or is what ``command`` runs: a program of the build, with the options
+    of the configuration.
     """
 
     driver: str
@@ -200,6 +201,7 @@ class Connection(Frozen):
     user: str
     database: str
     program: str = ""
+    command: tuple[str, ...] = ()
 
 
 # --- what is run ---------------------------------------------------------------------

@@ -249,16 +249,17 @@ class _Execution:
     def _execute(
         self, action: Command, server: Server, probes: Callable[[int], Sequence[Probe]]
     ) -> tuple[tuple[str, ...], Executed]:
-        scale = self._cell.workload.scale
-        command = self._family.command(action, self._cell.workload, server.connection, self._seed)
+        workload = self._cell.workload
+        command = self._family.command(action, workload, server.connection, self._seed)
+        timing = self._family.timing(action, workload)
         pinning = self._bench.pinning
         done = execute(
             command,
             pinning.client if server.pid else (*pinning.server, *pinning.client),
             probes,
-            self._family.started,
-            measure=scale.measure,
-            limit=scale.measure + scale.warmup,
+            lambda line: self._family.started(line, action, workload),
+            measure=timing.measured,
+            limit=timing.limit,
         )
         return command, done
 

@@ -31,6 +31,8 @@ _LABEL = re.compile(r"[^#]+(#([2-9]|[1-9]\d+))?")
 """A version, or a copy of one; the first of them is the version itself."""
 _SHORTEST_HASH = 7
 """Digits of a commit's hash that name it."""
+_ANY_SCALE = Scale(tables=1, rows=1, clients=1, measure=1.0, warmup=0.0)
+"""For asking a family of its steps, which are the same at every scale."""
 _MANY = 1000
 """Revisions beyond which a list of them helps nobody."""
 
@@ -94,7 +96,10 @@ class Plan(Frozen):
 
 
 def quicken(config: Config) -> Config:
-    """Return the configuration with the [quick] settings put in place of the usual ones."""
+    """Return the configuration with the [quick] settings put in place of the usual ones.
+
+    A workload has those of the steps that its family knows; where it knows none, its own.
+    """
     quick = config.quick
     lines = tuple(
         line.model_copy(update={} if line.revisions else {"newest": quick.newest})
@@ -104,7 +109,7 @@ def quicken(config: Config) -> Config:
         workload.model_copy(
             update={
                 "name": f"{workload.name}-quick",
-                "steps": quick.steps,
+                "steps": _known_steps(find_family(workload.family), quick.steps) or workload.steps,
                 "rows": quick.rows,
                 "measure": quick.measure,
                 "warmup": quick.warmup,
@@ -166,7 +171,10 @@ def build_options(line: LineSection, supply: Supply) -> str:
 
 
 def check_workloads(file: ConfigFile) -> None:
-    """Refuse unknown families, steps and build options, in the file and its [quick] table."""
+    """Refuse unknown families, steps and build options, in the file and its [quick] table.
+
+    And a workload on a line whose target it cannot run on.
+    """
     known = [OFFICIAL, *SHIPPED_OPTIONS, *(options.name for options in file.config.build)]
     for index, line in enumerate(file.config.line):
         supply = offer_of(file, index, line).supply
@@ -185,8 +193,30 @@ def check_workloads(file: ConfigFile) -> None:
             )
     for index, section in enumerate(file.config.workload):
         _workload(file, ("workload", index), section, clients=section.clients[0])
+        family = find_family(section.family)
+        for line in file.config.line:
+            if line.target not in family.targets and line.name in (section.lines or (line.name,)):
+                raise file.problem(
+                    ("workload", index, "family"),
+                    f"{family.name} does not run on {line.target}, the target of line {line.name}; "
+                    "tell the workload its lines, or choose another family",
+                )
     for section in quicken(file.config).workload:
         _workload(file, ("quick",), section, clients=section.clients[0])
+    _check_quick_steps(file)
+
+
+def _check_quick_steps(file: ConfigFile) -> None:
+    """Refuse a step of the [quick] table that no workload's family knows."""
+    quick = file.config.quick
+    families = [find_family(section.family) for section in file.config.workload]
+    known = {step for family in families for step in _known_steps(family, quick.steps)}
+    for at, step in enumerate(quick.steps):
+        if families and step not in known and "steps" in quick.model_fields_set:
+            try:
+                families[0].workload("", (step,), _ANY_SCALE)
+            except UnknownStepError as error:
+                raise file.problem(("quick", "steps", at), str(error)) from error
 
 
 def read_patches(file: ConfigFile) -> tuple[Patch, ...]:
@@ -333,18 +363,24 @@ def _workload(
     try:
         return family.workload(section.name, section.steps, scale)
     except UnknownStepError as error:
-        at = next(at for at, step in enumerate(section.steps) if not _known(family, step, scale))
+        known = _known_steps(family, section.steps)
+        at = next(at for at, step in enumerate(section.steps) if step not in known)
         raise file.problem((*table, "steps", at), str(error)) from error
     except ValueError as error:
         raise file.problem((*table, "measure"), str(error)) from error
 
 
-def _known(family: Family, step: str, scale: Scale) -> bool:
-    try:
-        family.workload("", (step,), scale)
-    except UnknownStepError:
-        return False
-    return True
+def _known_steps(family: Family, steps: Sequence[str]) -> tuple[str, ...]:
+    """Return those of the names that are steps or groups of a family."""
+
+    def known(step: str) -> bool:
+        try:
+            family.workload("", (step,), _ANY_SCALE)
+        except UnknownStepError:
+            return False
+        return True
+
+    return tuple(filter(known, steps))
 
 
 def _bound(version: str, revisions: Sequence[Revision]) -> tuple[int, ...]:

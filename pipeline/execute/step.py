@@ -53,8 +53,8 @@ def execute(
     """Run a command to its end, sampling from the line at which ``started`` says it measures.
 
     ``probes`` gives the probes for the process of the command. ``measure`` is the length of the
-    measured part, ``limit`` of the whole, in seconds. A command that takes ``patience`` longer
-    than that is killed.
+    measured part, ``limit`` of the whole, in seconds, at most. A command that takes ``patience``
+    longer than that is killed.
     """
     hung = threading.Event()
     lines: list[str] = []

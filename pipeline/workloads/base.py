@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from pipeline.model import Connection, Frozen, Scale, Step, StepOutput, Workload
 
@@ -37,10 +37,21 @@ Action = Command | Maintain
 """One thing to do. Only :class:`Measure` is measured; the rest is timed."""
 
 
+class Timing(NamedTuple):
+    """How long a command takes: ``measured`` is the part that is sampled, ``limit`` the whole.
+
+    Both in seconds, and at most: what ends earlier is sampled to its end.
+    """
+
+    measured: float
+    limit: float
+
+
 class Family(Protocol):
-    """One workload family."""
+    """One workload family. ``targets`` are the names of those that it can run on."""
 
     name: str
+    targets: tuple[str, ...]
 
     def workload(self, name: str, steps: Sequence[str], scale: Scale) -> Workload:
         """Return the workload of the named steps or groups, in the published order.
@@ -63,8 +74,12 @@ class Family(Protocol):
         """Return the command that performs a load, warm-up or step."""
         ...
 
-    def started(self, line: str) -> bool:
-        """Say whether this line of output means that measuring begins now."""
+    def timing(self, action: Command, workload: Workload) -> Timing:
+        """Return how long the command of an action may take."""
+        ...
+
+    def started(self, line: str, action: Command, workload: Workload) -> bool:
+        """Say whether this line of output means that measuring begins now, at the latest."""
         ...
 
     def parse(self, step: Step, workload: Workload, text: str) -> StepOutput:

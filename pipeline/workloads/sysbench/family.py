@@ -16,6 +16,7 @@ from pipeline.workloads.base import (
     Load,
     Maintain,
     Measure,
+    Timing,
     UnknownStepError,
     Warm,
 )
@@ -26,6 +27,9 @@ SCRIPTS = Path(__file__).parent / "lua"
 
 MEASURING = "Threads started!"
 """What sysbench prints when all threads are warm and the clock starts."""
+
+SLOWEST_LOAD = 1000.0
+"""Rows per second that even a slow machine loads."""
 
 _PERCENTILES = {"p50": 0.50, "p95": 0.95, "p99": 0.99}
 
@@ -47,6 +51,7 @@ class Sysbench:
     """The 32 microbenchmarks, run by the real sysbench with the scripts in ``lua/``."""
 
     name = "sysbench"
+    targets: tuple[str, ...] = ("postgres", "mysql", "mariadb", "sqlite")
 
     def workload(self, name: str, steps: Sequence[str], scale: Scale) -> Workload:
         """Return the workload of the named steps or groups, in the published order.
@@ -140,8 +145,17 @@ class Sysbench:
             "run",
         )
 
-    def started(self, line: str) -> bool:
+    def timing(self, action: Command, workload: Workload) -> Timing:
+        """Return the times of the scale; a load is given what the slowest machine would need."""
+        scale = workload.scale
+        limit = scale.measure + scale.warmup
+        if isinstance(action, Load):
+            limit += scale.tables * scale.rows / SLOWEST_LOAD
+        return Timing(measured=scale.measure, limit=limit)
+
+    def started(self, line: str, action: Command, workload: Workload) -> bool:
         """Say whether sysbench's clock starts with this line."""
+        del action, workload
         return line.startswith(MEASURING)
 
     def parse(self, step: Step, workload: Workload, text: str) -> StepOutput:
