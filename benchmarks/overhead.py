@@ -22,7 +22,8 @@ from pathlib import Path
 
 from pipeline.bundle import read_bundle
 from pipeline.config import LineSection, Paths
-from pipeline.execute.build import obtain_build
+from pipeline.execute.build import OFFICIAL, Builder
+from pipeline.execute.discover import Offer, discover
 from pipeline.execute.measure import Bench, measure_cell
 from pipeline.execute.plan import select
 from pipeline.execute.run import step_seconds
@@ -35,7 +36,6 @@ from pipeline.machine.pinning import available, choose
 from pipeline.machine.ports import free_port
 from pipeline.model import Cell, Scale
 from pipeline.probes import all_probes
-from pipeline.sources import source_for
 from pipeline.targets import find_target
 from pipeline.targets.base import Placement
 from pipeline.workloads import find_family
@@ -65,12 +65,13 @@ def main() -> None:
 
     cache = Paths().cache_folder
     target = find_target("postgres")
-    known = target.revisions(source_for(target.coordinates, cache).versions())
+    offer = Offer("postgres", target.supplies[0])
+    known = discover([offer], cache, None)[offer]
     chosen = LineSection(
         name="x", target="postgres", since=options.major, until=options.major, newest=1
     )
     (revision,) = select(known, chosen)
-    build = obtain_build(cache, revision, "official")
+    build = Builder(cache, find_account()).obtain(revision, OFFICIAL)
     machine = fingerprint(None, cache)
     family = find_family("sysbench")
     scale = Scale(tables=1, rows=ROWS, clients=1, measure=options.seconds, warmup=0.5)
@@ -81,7 +82,7 @@ def main() -> None:
     def cell_of(steps: tuple[str, ...], of: Scale) -> Cell:
         return Cell(
             revision=revision,
-            build_options="official",
+            build_options=OFFICIAL,
             config=target.config("x10a", revision, machine),
             machine_class=machine.machine_class,
             workload=family.workload("overhead", steps, of),
@@ -150,8 +151,8 @@ def compare(options, cell, family, step, server, pinning) -> list[float]:  # typ
         done = execute(
             command,
             pinning.client,
-            all_probes(server.pid),
-            family.started,
+            lambda client: all_probes(server.pid or client),
+            lambda line: family.started(line, Measure(step=step), workload),
             measure=options.seconds,
             limit=options.seconds + 1,
         )

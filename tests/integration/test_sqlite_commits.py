@@ -24,7 +24,8 @@ pytestmark = pytest.mark.integration
 
 OPTIONS = "rel_o2nofp"
 RELEASES = ("3.45.0", "3.46.0")
-CRATE, _, GIT = SQLite().supplies
+SUPPLIES = {supply.name: supply for supply in SQLite().supplies}
+CRATE, GIT = SUPPLIES["crate"], SUPPLIES["git"]
 
 
 def git(folder: Path, *arguments: str) -> str:
