@@ -24,8 +24,8 @@ from pipeline.bundle import read_bundle
 from pipeline.config import LineSection, Paths
 from pipeline.execute.build import OFFICIAL, Builder
 from pipeline.execute.discover import Offer, discover
+from pipeline.execute.lines import select
 from pipeline.execute.measure import Bench, measure_cell
-from pipeline.execute.plan import select
 from pipeline.execute.run import step_seconds
 from pipeline.execute.step import execute
 from pipeline.execute.watch import Silent

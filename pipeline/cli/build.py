@@ -23,7 +23,7 @@ from pipeline.config import DEFAULT_FILE
 from pipeline.errors import UserError, meant
 from pipeline.execute.build import OFFICIAL, SHIPPED_OPTIONS, NotBuiltError, identical
 from pipeline.execute.discover import Offer, discover
-from pipeline.execute.plan import find_revision, supply_at
+from pipeline.execute.lines import find_revision, supply_at
 from pipeline.execute.run import build_all
 from pipeline.model import Build
 from pipeline.targets import find_target

@@ -16,13 +16,15 @@ from sqlalchemy import Engine
 from pipeline.bundle import list_bundles
 from pipeline.config import DEFAULT_FILE, Config, ConfigFile, StoreSection, load_config
 from pipeline.errors import UserError
-from pipeline.execute.build import SHIPPED_OPTIONS, Builder
+from pipeline.execute.build import Builder
 from pipeline.execute.discover import Discovered, Offer, discovered
-from pipeline.execute.plan import Plan, check_workloads, make_plan, offers_of, read_patches
+from pipeline.execute.lines import offers_of
+from pipeline.execute.options import known_options, read_patches
+from pipeline.execute.plan import Plan, check_workloads, make_plan
 from pipeline.execute.workspace import Workspace
 from pipeline.machine.account import find_account
 from pipeline.machine.fingerprint import fingerprint
-from pipeline.model import BuildOptions, Machine
+from pipeline.model import Machine
 from pipeline.store.database import open_store
 from pipeline.store.ingest import IngestReport, ingest
 
@@ -113,11 +115,10 @@ class Context:
     def builder(self) -> Builder:
         """Where builds come from. Raises UserError for a patch that is not there."""
         machine = self.config.machine
-        own = {each.name: BuildOptions(**each.model_dump()) for each in self.config.build}
         return Builder(
             self.cache,
             find_account(),
-            options={**SHIPPED_OPTIONS, **own},
+            options=known_options(self.file),
             patches=read_patches(self.file),
             at_once=machine.builds,
             jobs=machine.jobs,

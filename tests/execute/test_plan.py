@@ -6,14 +6,13 @@ import pytest
 
 from pipeline.config import LineSection
 from pipeline.errors import UserError
+from pipeline.execute.lines import offers_of, select
 from pipeline.execute.plan import (
     Line,
     Plan,
     check_workloads,
     make_plan,
-    offers_of,
     quicken,
-    select,
 )
 from pipeline.model import Cell
 from tests.execute.samples import MACHINE, OFFER, VERSIONS, cell, config_file, known

@@ -12,7 +12,7 @@ import pytest
 from pipeline.errors import UserError
 from pipeline.execute.build import Builder, NotBuiltError, identical
 from pipeline.execute.discover import Offer, revisions_of
-from pipeline.execute.plan import supply_at
+from pipeline.execute.lines import supply_at
 from pipeline.machine.account import Account
 from pipeline.model import Revision, Supply
 from pipeline.sources import source_for
