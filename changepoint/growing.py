@@ -117,22 +117,29 @@ def searched(
     sizes = (share, floor * floor, TAIL)
     places, strengths = search(values, y, sums, scale, limit, sizes, least, memo, inner)
     edges = np.concatenate((np.zeros(1, np.int64), places, np.array([len(y)])))
-    modes = two_modes(y, sums, _with_next(y, sums, edges, least, memo))
+    finer, rest = _with_next(y, sums, edges, least, memo)
+    modes = two_modes(y, sums, finer, rest)
     if modes[2] > 0.0:
         return search_modes(y, sums, modes, limit, sizes, least, inner)
     return places, strengths
 
 
 @compiled
-def _with_next(y: Floats, sums: Sums, edges: Ints, least: int, memo: Memo) -> Ints:
-    """The edges, and the best split that did not pass: if it is one, noise around it is plainer."""
+def _with_next(y: Floats, sums: Sums, edges: Ints, least: int, memo: Memo) -> tuple[Ints, float]:
+    """The edges and the best split that did not pass, and the squared error that is then left.
+
+    If that split is a change, noise around it is plainer.
+    """
     best = 0.0
     at = -1
     segment = -1
+    left = 0.0
     for s in range(len(edges) - 1):
-        gain, place, _, _, _ = stretch(y, sums, edges[s], edges[s + 1], least, memo)
+        gain, place, rest, _, _ = stretch(y, sums, edges[s], edges[s + 1], least, memo)
+        left += rest
         if gain > best:
             best, at, segment = gain, place, s
     if at < 0:
-        return edges
-    return np.concatenate((edges[: segment + 1], np.array([at]), edges[segment + 1 :]))
+        return edges, left
+    finer = np.concatenate((edges[: segment + 1], np.array([at]), edges[segment + 1 :]))
+    return finer, max(left - best, 0.0)

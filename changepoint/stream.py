@@ -43,7 +43,7 @@ class Stream:
         self._options = checked(options)
         self._search: Resumed | None = None
         self._room = np.empty(ROOM)
-        self._count = 0
+        self._count = self._missing = 0
         self._positions: list[Position] | None = None
         self._detection: Detection | None = None
         self._indices: tuple[int, ...] | None = None
@@ -62,7 +62,7 @@ class Stream:
         """
         if type(value) is float and abs(value) <= LARGEST and type(position) in PLAIN:
             # Nothing to check but where it goes: the common case, ten times as fast.
-            self._take([value], None if position is None else [position])
+            self._take([value], None if position is None else [position], 0)
         else:
             self.extend((value,), None if position is None else (position,))
 
@@ -82,7 +82,8 @@ class Stream:
         if block.length:
             numbers = np.full(block.length, math.nan)
             numbers[block.indices] = block.measured
-            self._take(numbers, None if positions is None else [own(p) for p in positions])
+            labels = None if positions is None else [own(p) for p in positions]
+            self._take(numbers, labels, block.length - len(block.indices))
 
     def detection(self) -> Detection:
         """What ``detect`` finds in all values so far."""
@@ -105,8 +106,7 @@ class Stream:
         """
         if self._indices is None:
             if self._resumes and self._detection is None:
-                missing = np.isnan(self._values)
-                kept = np.flatnonzero(~missing) if np.any(missing) else None
+                kept = np.flatnonzero(~np.isnan(self._values)) if self._missing else None
                 places, _ = self._resumed().found(
                     self._values if kept is None else self._values[kept]
                 )
@@ -144,8 +144,13 @@ class Stream:
     def _values(self) -> Floats:
         return self._room[: self._count]
 
-    def _take(self, values: Sequence[float] | Floats, labels: list[Position] | None) -> None:
-        """Append values and labels that were checked, if they continue those of the stream."""
+    def _take(
+        self, values: Sequence[float] | Floats, labels: list[Position] | None, missing: int
+    ) -> None:
+        """Append values and labels that were checked, if they continue those of the stream.
+
+        missing: how many of the values are.
+        """
         if self._count:
             _check_junction(self._positions, labels)
         stop = self._count + len(values)
@@ -159,6 +164,7 @@ class Stream:
         elif labels is not None:
             self._positions += labels
         self._count = stop
+        self._missing += missing
         self._detection = None
         self._indices = None
 
