@@ -177,6 +177,12 @@ def sqlite_database(
 
 
 @pytest.fixture(scope="session")
+def rocksdb_releases(releases_of: Callable[[str, str], Release]) -> Callable[[str], Release]:
+    """The newest release of a major of RocksDB that a suite of Debian has."""
+    return partial(releases_of, "rocksdb")
+
+
+@pytest.fixture(scope="session")
 def postgres_server(
     releases: Callable[[str], Release], server_root: Path, account: Account, machine: Machine
 ) -> Iterator[RunningPostgres]:

@@ -9,9 +9,10 @@ from pipeline.targets.base import Target
 from pipeline.targets.mariadb import MariaDB
 from pipeline.targets.mysql import MySQL
 from pipeline.targets.postgres import Postgres
+from pipeline.targets.rocksdb import RocksDB
 from pipeline.targets.sqlite import SQLite
 
-_ALL: Sequence[Target] = (Postgres(), MySQL(), MariaDB(), SQLite())
+_ALL: Sequence[Target] = (Postgres(), MySQL(), MariaDB(), RocksDB(), SQLite())
 
 TARGETS: Mapping[str, Target] = {target.name: target for target in _ALL}
 """The targets; a new one is added here and nowhere else."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pipeline.errors import meant
 from pipeline.workloads.base import Family
+from pipeline.workloads.db_bench.family import DbBench
 from pipeline.workloads.sysbench.family import Sysbench
 
-_FAMILIES: dict[str, Family] = {family.name: family for family in (Sysbench(),)}
+_FAMILIES: dict[str, Family] = {family.name: family for family in (Sysbench(), DbBench())}
 
 
 def find_family(name: str) -> Family:

@@ -167,6 +167,18 @@ def test_quick_puts_its_settings_in_place_of_the_usual() -> None:
     assert not {c.key for c in usual.cells} & {c.key for c in quick.cells}
 
 
+def test_quick_steps_are_for_the_families_that_know_them() -> None:
+    text = '[[workload]]\nname = "a"\n[[workload]]\nname = "b"\nfamily = "db_bench"\n'
+    usual, chosen = "[quick]\nrows = 1000\n", '[quick]\nsteps = ["overwrite", "scan"]\n'
+    for more, expected in (
+        (usual, [("point-query", "scan", "update-index"), ("all",)]),
+        (chosen, [("scan",), ("overwrite",)]),
+    ):
+        file = config_file(text + more)
+        check_workloads(file)
+        assert [section.steps for section in quicken(file.config).workload] == expected
+
+
 def test_quick_leaves_the_rest_alone() -> None:
     config = config_file(line() + workload() + "[detect]\nalarms_per_1000 = 2").config
     quick = quicken(config)
@@ -231,6 +243,11 @@ def test_what_the_lines_ask_for_is_asked_once() -> None:
             line() + workload() + '[quick]\nsteps = ["scan", "pint-query"]',
             "10: quick.steps",
             "there is no step 'pint-query'; did you mean point-query",
+        ),
+        (
+            line() + workload('family = "db_bench"').replace('"scan"', '"overwrite"'),
+            "8: workload.family",
+            "db_bench does not run on postgres, the target of line all; tell the workload its",
         ),
         (line() + workload() + '[quick]\nmeasure = "0s"', "10: quick.measure", "whole seconds"),
     ],

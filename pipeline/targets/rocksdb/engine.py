@@ -1,0 +1,127 @@
+"""RocksDB made ready: a library has no server, its benchmark is given a folder and options."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from pipeline.model import Build, Connection, ServerConfig
+from pipeline.targets.base import Placement, ServerError
+from pipeline.targets.base.programs import run_program
+from pipeline.targets.base.templates import USER, copy_template
+from pipeline.targets.rocksdb import configuration
+
+DEBTS = ("flush", "waitforcompaction", "compact0", "waitforcompaction")
+"""The maintenance, as benchmarks of db_bench: write what is in memory, let compaction end, and
+merge what is left in level 0, which every read has to look at."""
+
+
+class RocksDBEngine:
+    """RocksDB in a folder of its own. Made by :func:`start`.
+
+    The load generator is the DBMS: it opens the database in every step, and nothing of it runs
+    between two.
+    """
+
+    pid = None
+
+    def __init__(
+        self, command: Sequence[str], connection: Connection, placement: Placement
+    ) -> None:
+        """Take over a folder; ``command`` runs db_bench with the options of a configuration."""
+        self.connection = connection
+        self._command = tuple(command)
+        self._placement = placement
+        self._data = Path(connection.socket_dir)
+
+    def settings(self) -> Mapping[str, str]:
+        """Return every option of the database as it is open now, by section and name."""
+        newest = max(self._data.glob("OPTIONS-*"), key=lambda path: path.name)
+        # The folder is another one in each run and is no setting.
+        text = newest.read_text(encoding="utf-8").replace(str(self._data), "")
+        settings: dict[str, str] = {}
+        section = ""
+        for line in text.splitlines():
+            if header := re.fullmatch(r'\[(\S+?)(?: "(\w+)")?\]', line.strip()):
+                section = header[1]
+            elif "=" in line and not line.startswith("#"):
+                name, _, value = line.strip().partition("=")
+                settings[f"{section}.{name}"] = value
+        return settings
+
+    def maintain(self, tables: Sequence[str]) -> None:
+        """Flush, let compaction end, and compact level 0.
+
+        A release before 6.20 cannot be asked to, and goes on with the tree that it has. What was
+        done is kept in maintenance.log.
+        """
+        del tables
+        log = self._placement.folder / "maintenance.log"
+        try:
+            self.bench(f"--benchmarks={','.join((*DEBTS, 'levelstats'))}", "--use_existing_db=1")
+        except ServerError as error:
+            if "unknown benchmark" not in str(error):
+                raise
+            log.write_text(f"nothing was done: {error}\n")
+        else:
+            log.write_text(f"{', '.join(DEBTS)}\n")
+
+    def bench(self, *arguments: str) -> None:
+        """Run db_bench to its end on the database. Raises ServerError when it fails."""
+        run_program(
+            self._placement.account,
+            [*self._command, f"--db={self._data}", *arguments],
+            self._placement.folder,
+            complaint,
+            program=Path("db_bench"),
+        )
+
+    def database_bytes(self) -> int:
+        """Return the size of the database."""
+        return sum(path.stat().st_size for path in self._data.iterdir() if path.is_file())
+
+    def stop(self) -> None:
+        """Do nothing: no process outlives a step."""
+
+
+def start(
+    build: Build,
+    command: Sequence[str],
+    config: ServerConfig,
+    template: Path,
+    placement: Placement,
+) -> RocksDBEngine:
+    """Make an empty database with the options of ``config``.
+
+    ``command`` is what runs the build's db_bench. Raises StartError for a release that does not
+    open a database with them.
+    """
+    folder = placement.folder
+    placement.account.check_reach(build.home)
+    placement.account.own(folder)
+    placement.account.check_reach(folder.parent)
+    data = folder / "data"
+    copy_template(template, data, placement.account)
+    with_options = (*command, *configuration.arguments(config.text))
+    connection = Connection(
+        driver="rocksdb",
+        socket_dir=str(data),
+        port=placement.port,
+        user=USER,
+        database="",
+        # The load generator is run by whoever we are; as the DBMS it runs as the account.
+        command=tuple(placement.account.command(*with_options)),
+    )
+    engine = RocksDBEngine(with_options, connection, placement)
+    engine.bench("--benchmarks=", "--use_existing_db=0")
+    return engine
+
+
+def complaint(text: str) -> str:
+    """Return the line that tells why db_bench gave up: the last but for its greeting."""
+    greeting = re.compile(r"(RocksDB|Date|CPU|CPUCache|Keys|Set seed)\b.*")
+    lines = [line.strip() for line in text.splitlines()]
+    said = [line for line in lines if line and not greeting.match(line)]
+    marked = [line for line in said if re.search(r"ERROR|rror:|unknown|not supported", line)]
+    return (marked or said or [""])[-1]

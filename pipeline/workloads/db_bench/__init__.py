@@ -1,0 +1,1 @@
+"""RocksDB's own benchmark, db_bench."""

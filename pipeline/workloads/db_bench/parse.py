@@ -1,0 +1,142 @@
+"""What db_bench prints, read exactly: the result, the histogram, the reports in between."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+_RESULT = re.compile(
+    r"^(?P<name>\w+) *: +[\d.]+ micros/op (?P<rate>\d+) ops/sec"
+    # Since 7.0.
+    r"(?: (?P<seconds>[\d.]+) seconds (?P<operations>\d+) operations)?;",
+    re.MULTILINE,
+)
+_HISTOGRAM = re.compile(
+    r"^Microseconds per (?P<what>\w+):\n"
+    r"Count: (?P<count>\d+) +Average: (?P<average>[\d.]+) .*\n"
+    r"Min: (?P<min>\d+) +Median: [\d.]+ +Max: (?P<max>\d+)\n",
+    re.MULTILINE,
+)
+_BUCKET = re.compile(r"^[\[(] *(\d+), +(\d+) \] +(\d+) +[\d.]+% +[\d.]+% ?#*$")
+_REPORT = re.compile(
+    r"^\S+ +\.\.\. thread (\d+): \((\d+),(\d+)\) ops and \(([\d.]+),[\d.]+\) ops/second "
+    r"in \([\d.]+,([\d.]+)\) seconds"
+)
+
+_MS = 1e-3
+"""Milliseconds in a microsecond."""
+
+
+class Report(NamedTuple):
+    """What one thread said of itself while it ran.
+
+    ``rate`` is of the time since its report before; ``operations`` and ``seconds`` count from its
+    start.
+    """
+
+    thread: int
+    operations: int
+    rate: float
+    seconds: float
+
+
+class Bucket(NamedTuple):
+    """A part of the histogram: response times above ``low`` up to ``high``, in microseconds."""
+
+    low: int
+    high: int
+    events: int
+
+
+class Histogram(NamedTuple):
+    """The response times of a step, in microseconds."""
+
+    events: int
+    average: float
+    least: int
+    most: int
+    buckets: tuple[Bucket, ...]
+
+    def percentile(self, q: float) -> float:
+        """Return the response time that ``q`` (0..1) do not exceed, as RocksDB computes it.
+
+        Within a bucket the times count as evenly spread. No answer is beyond the least and the
+        longest time.
+        """
+        wanted, before = q * self.events, 0
+        for low, high, events in self.buckets:
+            if before + events >= wanted:
+                value = low + (high - low) * (wanted - before) / events
+                return min(max(value, float(self.least)), float(self.most))
+            before += events
+        return float(self.most)
+
+    def in_ms(self) -> tuple[tuple[float, int], ...]:
+        """Return the upper bounds of the buckets in milliseconds, with their counts."""
+        return tuple((min(high, self.most) * _MS, events) for _, high, events in self.buckets)
+
+
+class Result(NamedTuple):
+    """What db_bench said of a benchmark when it was over."""
+
+    operations: int
+    seconds: float
+    histogram: Histogram
+    reports: tuple[Report, ...]
+
+
+def read_report(line: str) -> Report | None:
+    """Return the report that a line holds, if it is one."""
+    if not (found := _REPORT.match(line)):
+        return None
+    thread, _, operations, rate, seconds = found.groups()
+    return Report(int(thread), int(operations), float(rate), float(seconds))
+
+
+def read_result(text: str, benchmark: str) -> Result:
+    """Read the output of one benchmark. Raises ValueError, in a sentence, if it is not whole."""
+    results = [match for match in _RESULT.finditer(text) if match["name"] == benchmark]
+    if len(results) != 1:
+        raise ValueError(f"db_bench printed {len(results) or 'no'} results of {benchmark}")
+    result = results[0]
+    histogram = _histogram(text[result.end() :])
+    # Before 7.0 it printed the rate only; the histogram has every operation.
+    operations = int(result["operations"] or histogram.events)
+    rate = int(result["rate"])
+    if rate == 0 or operations == 0:
+        raise ValueError(f"db_bench did no {benchmark} at all")
+    return Result(
+        operations=operations,
+        seconds=float(result["seconds"] or operations / rate),
+        histogram=histogram,
+        reports=tuple(filter(None, map(read_report, text.splitlines()))),
+    )
+
+
+def _histogram(text: str) -> Histogram:
+    head = _HISTOGRAM.search(text)
+    if head is None:
+        raise ValueError("db_bench printed no histogram")
+    buckets = tuple(_buckets(text[head.end() :].splitlines()))
+    events = int(head["count"])
+    if sum(bucket.events for bucket in buckets) != events:
+        raise ValueError("db_bench's histogram is not whole")
+    return Histogram(
+        events=events,
+        average=float(head["average"]),
+        least=int(head["min"]),
+        most=int(head["max"]),
+        buckets=buckets,
+    )
+
+
+def _buckets(lines: Iterable[str]) -> Sequence[Bucket]:
+    """Return the buckets up to the first blank line; others begin the next histogram."""
+    buckets: list[Bucket] = []
+    for line in lines:
+        if found := _BUCKET.match(line.rstrip()):
+            buckets.append(Bucket(*map(int, found.groups())))
+        elif buckets:
+            break
+    return buckets

@@ -1,0 +1,198 @@
+"""A night of two releases of RocksDB that two suites of Debian have, by their own db_bench."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import pytest
+
+from pipeline.bundle import read_bundle
+from pipeline.machine.account import SYSTEM_USER
+from tests.conftest import Release
+from tests.integration.nights import Night, leftovers, make_night
+
+pytestmark = pytest.mark.integration
+STEPS = [
+    "fillseq",
+    "revrangewhilewriting",
+    "fwdrangewhilewriting",
+    "readwhilewriting",
+    "overwrite",
+]
+WRAPPERS = ("setpriv", "taskset")
+"""The commands that run db_bench as the account, and where it is to run."""
+
+
+@pytest.fixture(scope="module")
+def versions(rocksdb_releases: Callable[[str], Release]) -> tuple[str, str]:
+    """The newest 6.11 and the newest 9.10; skips where they cannot be had."""
+    old, new = (rocksdb_releases(major).revision.version for major in ("6.11", "9.10"))
+    return old, new
+
+
+def rocksdb_night(folder: Path, versions: tuple[str, ...], more: str = "", **changed: int) -> Night:
+    return make_night(
+        folder,
+        revisions=versions,
+        steps=["all"],
+        target="rocksdb",
+        config="byrx",
+        more=f'family = "db_bench"\n{more}',
+        **changed,
+    )
+
+
+@pytest.fixture(scope="module")
+def night(tmp_path_factory: pytest.TempPathFactory, versions: tuple[str, str]) -> Night:
+    made = rocksdb_night(tmp_path_factory.mktemp("night"), versions, "clients = [1, 2]")
+    config = made.folder / "nightshift.toml"
+    config.write_text(config.read_text().replace("rows = 5000", "rows = 1000000"))
+    made.run("nightly")
+    return made
+
+
+def test_two_releases_are_measured_and_compared(
+    night: Night, versions: tuple[str, str], cache: Path
+) -> None:
+    assert len(night.bundles()) == 4
+    tables = night.tables()
+    assert len(tables) == 2
+    for table in tables:
+        names = [column["name"].split("_")[0] for column in table["columns"]]
+        assert names == ["rdb" + version.replace(".", "") for version in versions]
+        rows = [row for group in table["groups"] for row in group["rows"]]
+        assert sorted(row["step"] for row in rows) == sorted(STEPS)
+        assert all(value is not None and value > 0 for row in rows for value in row["values"])
+    assert leftovers(cache) == []
+    assert night.json("nightly")["runs"] == 0
+
+
+def test_a_bundle_tells_everything_about_its_run(night: Night, versions: tuple[str, str]) -> None:
+    for path in (night.folder / "results/bundles").glob("*.tar.zst"):
+        bundle = read_bundle(path)
+        head = bundle.manifest
+        assert head.config.family == "byrx"
+        assert head.revision.supply is not None
+        assert head.revision.supply.kind == "debian"
+        assert head.build.provenance.source == "Debian"
+        assert len(head.build.provenance.sha256) == 64
+        settings = json.loads(bundle.files["settings.json"])
+        assert settings["Version.rocksdb_version"].startswith(head.revision.version)
+        assert {phase.name for phase in head.phases} >= {"start", "maintenance", "stop"}
+        assert "maintenance.log" in bundle.files
+        assert [record.step.name for record in head.steps] == STEPS
+        for record in head.steps:
+            assert "--block_size=8192" in record.command
+            assert b" micros/op " in bundle.files[f"{record.folder}/stdout.txt"]
+
+
+def test_the_load_generator_is_measured_as_the_server(night: Night) -> None:
+    values = {(run, step, metric): value for run, step, metric, value in night.rows()}
+    reads = [run for run, step, metric in values if (step, metric) == ("readwhilewriting", "qps")]
+    assert len(reads) == 4
+    for run in reads:
+        # A cached read is a matter of microseconds, in one process with its client.
+        assert 0.1 < values[run, "readwhilewriting", "cpu_us/o"] < 1000
+        assert values[run, "readwhilewriting", "rss"] > 10_000_000
+        assert 0 < values[run, "readwhilewriting", "latency_p50"] < 10
+        # 420 bytes a row.
+        assert values[run, "fillseq", "dbsize"] > 400_000_000
+        assert values[run, "fillseq", "qps"] > values[run, "revrangewhilewriting", "qps"]
+
+
+def test_the_settings_of_two_runs_differ_in_nothing_of_the_folder(night: Night) -> None:
+    page = (night.folder / "results/report.html").read_text()
+    assert "/runs/rocksdb-" not in page, "a folder of a run is shown as a changed setting"
+
+
+def reading(night: subprocess.Popen[bytes]) -> psutil.Process:
+    """Wait until a night runs readwhilewriting, and return the db_bench that does."""
+    while True:
+        assert night.poll() is None, "the night ended before it measured"
+        for child in psutil.Process(night.pid).children(recursive=True):
+            # What runs it becomes it, by and by; and it may end at any moment.
+            with contextlib.suppress(psutil.NoSuchProcess):
+                words = child.cmdline()
+                if "--benchmarks=readwhilewriting" in words and words[0] not in WRAPPERS:
+                    return child
+        time.sleep(0.02)
+
+
+def test_it_runs_as_the_account_and_is_stopped_with_the_night(
+    tmp_path: Path, versions: tuple[str, str], cache: Path
+) -> None:
+    night = rocksdb_night(tmp_path / "n", versions[1:], repetitions=20)
+    process = night.start("nightly")
+    bench = reading(process)
+    if os.geteuid() == 0:
+        assert bench.username() == SYSTEM_USER
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=30) == 130
+    assert leftovers(cache, seconds=2) == []
+
+
+def test_a_db_bench_that_dies_is_a_failed_step_and_the_night_goes_on(
+    tmp_path: Path, versions: tuple[str, str], cache: Path
+) -> None:
+    night = rocksdb_night(tmp_path / "n", versions[1:])
+    process = night.start("nightly")
+    reading(process).kill()
+    assert process.wait(timeout=120) == 0
+    (path,) = (night.folder / "results/bundles").glob("*.tar.zst")
+    records = {record.step.name: record for record in read_bundle(path).manifest.steps}
+    assert records.pop("readwhilewriting").status == "failed"
+    assert {record.status for record in records.values()} == {"ok"}
+    assert leftovers(cache) == []
+
+
+def test_a_workload_of_servers_is_refused_with_its_line(
+    tmp_path: Path, versions: tuple[str, str]
+) -> None:
+    night = make_night(tmp_path / "n", revisions=versions, target="rocksdb", config="byrx")
+    config = night.folder / "nightshift.toml"
+    config.write_text(config.read_text() + 'family = "sysbench"\n')
+    refused = night.run("nightly", code=2)
+    assert refused.stderr.count("\n") == 1
+    assert "workload.family: sysbench does not run on rocksdb" in refused.stderr
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a small disk")
+def test_a_disk_that_fills_up_is_one_line_and_no_result(
+    tmp_path: Path, server_folder: Path, versions: tuple[str, str], cache: Path
+) -> None:
+    night = rocksdb_night(tmp_path / "n", versions[1:])
+    config = night.folder / "nightshift.toml"
+    config.write_text(config.read_text().replace("rows = 5000", "rows = 500000"))
+    small = server_folder / "small"
+    small.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=160m,mode=755", "tmpfs", str(small)]
+    if subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("mounting is not permitted here")
+    try:
+        shutil.copytree(cache / "versions", small / "versions")
+        (small / "downloads").mkdir()
+        for found in (cache / "downloads").glob(f"deb-rocksdb-tools-*-{versions[1]}-*"):
+            if found.is_dir():
+                shutil.copytree(found, small / "downloads" / found.name)
+        refused = subprocess.run(
+            night.command("nightly"),
+            cwd=night.folder,
+            env={**os.environ, "NIGHTSHIFT_CACHE": str(small)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    finally:
+        subprocess.run(["umount", str(small)], check=True)
+    assert refused.returncode == 2, refused.stderr
+    assert f"the disk that holds {small} is full" in refused.stderr.splitlines()[-1]
+    assert night.bundles() == {}
