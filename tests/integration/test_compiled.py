@@ -34,3 +34,36 @@ def test_postgres_from_a_debian_source_package(tmp_path: Path, cache: Path) -> N
     assert [step.status for step in head.steps] == ["ok", "ok"]
     assert all(value > 0 for *_, metric, value in night.rows() if metric == "qps")
     assert leftovers(cache) == []
+
+
+def test_rocksdb_from_its_crate(tmp_path: Path, cache: Path) -> None:
+    """The longest of all: 370 files of C++, a quarter of an hour on two processors."""
+    night = make_night(
+        tmp_path / "night",
+        revisions=["9.9.3"],
+        steps=["all"],
+        target="rocksdb",
+        config="byrx",
+        more='family = "db_bench"\n',
+    )
+    config = night.folder / "nightshift.toml"
+    config.write_text(
+        config.read_text()
+        .replace('target = "rocksdb"', 'target = "rocksdb"\nsource = "crate"')
+        .replace("rows = 5000", "rows = 1000000")
+    )
+    if not night.json("discover")[0]["revisions"]:
+        pytest.skip("the registry has no crate of RocksDB 9.9.3")
+    night.run("nightly")
+    (path,) = (night.folder / "results/bundles").glob("*.tar.zst")
+    bundle = read_bundle(path)
+    head = bundle.manifest
+    assert head.build.provenance.reported_version == "db_bench version 9.9.3"
+    assert head.build.provenance.options == "rel_o2nofp"
+    assert head.build.provenance.locator == "librocksdb-sys 0.17.1+9.9.3"
+    assert "librocksdb" not in " ".join(head.build.provenance.libraries), "it is linked in"
+    for step in head.steps:
+        assert step.status == "ok", step.note
+        assert b"Assertions are enabled" not in bundle.files[f"{step.folder}/stdout.txt"]
+    assert all(value > 0 for *_, metric, value in night.rows() if metric == "qps")
+    assert leftovers(cache) == []

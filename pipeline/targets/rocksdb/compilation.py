@@ -11,6 +11,14 @@ PROGRAM = "bin/db_bench"
 """Where the benchmark is in the home of a build that was compiled here."""
 
 
+_NEVER = "2001-09-09 01:46:40"
+"""The time of every build, for equal binaries: what SOURCE_DATE_EPOCH says too."""
+
+_VERSION = ("FORCE_GIT_SHA=unknown", f"build_date={_NEVER}", f"date={_NEVER.split(maxsplit=1)[0]}")
+"""What the Makefile writes into the program would be the time, and the commit of whatever
+repository is around the source tree. The names are those of new and of old releases."""
+
+
 def recipe(work: Compilation) -> Recipe:
     """Return the commands: compile and link, then drop what only a debugger wants.
 
@@ -30,6 +38,7 @@ def recipe(work: Compilation) -> Recipe:
                 "DISABLE_WARNING_AS_ERROR=1",
                 # In the place of the Makefile's own level of optimisation, which came last.
                 f"OPT=-DNDEBUG {work.flags}",
+                *_VERSION,
                 *work.options.configure,
                 "db_bench",
             ),
