@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.errors import UserError
+from pipeline.machine.ports import free_port
 from pipeline.sources.debian import DebianPackages, DebianTarballs
 from pipeline.sources.debian.apt import archives
 from pipeline.sources.debian.suites import SUMS
@@ -339,6 +340,13 @@ def test_all_out_of_reach_is_an_error(make: Make) -> None:
     with pytest.raises(UserError) as error:
         make("thing@ancient lost").versions()
     assert one_line(error) == "ancient of Debian cannot be had (it is not there)"
+
+
+def test_nobody_listening_is_one_line(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    with pytest.raises(UserError) as error:
+        make("thing@old", addresses=[f"http://127.0.0.1:{free_port()}/debian"]).versions()
+    assert one_line(error) == "old of Debian cannot be had (no connection)"
 
 
 def test_old_lists_serve_where_a_suite_cannot_be_asked(
