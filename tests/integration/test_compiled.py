@@ -12,21 +12,38 @@ from tests.integration.nights import leftovers, make_night
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
 
-def test_postgres_from_a_debian_source_package(tmp_path: Path, cache: Path) -> None:
-    night = make_night(tmp_path / "night", revisions=[], steps=["point-query", "update-index"])
-    config = night.folder / "nightshift.toml"
-    chosen = (
-        'source = "debian-source"\nbuild = "rel_o2nofp"\nsince = "15"\nuntil = "15"\nnewest = 1'
+@pytest.mark.parametrize(
+    ("target", "config", "major", "reported"),
+    [
+        ("postgres", "x10a", "15", "postgres (PostgreSQL) {}"),
+        # Its tree makes the amalgamation first, which the crates bring.
+        ("sqlite", "wal", "3.40", "{} 20"),
+    ],
+)
+def test_a_debian_source_package(
+    tmp_path: Path, cache: Path, target: str, config: str, major: str, reported: str
+) -> None:
+    night = make_night(
+        tmp_path / "night",
+        revisions=[],
+        steps=["point-query", "update-index"],
+        target=target,
+        config=config,
     )
-    config.write_text(config.read_text().replace("revisions = []", chosen))
+    file = night.folder / "nightshift.toml"
+    chosen = (
+        'source = "debian-source"\nbuild = "rel_o2nofp"\n'
+        f'since = "{major}"\nuntil = "{major}"\nnewest = 1'
+    )
+    file.write_text(file.read_text().replace("revisions = []", chosen))
     found = night.json("discover")
     if not found[0]["revisions"]:
-        pytest.skip("no suite has a source package of Postgres 15")
+        pytest.skip(f"no suite has a source package of {target} {major}")
     night.run("nightly")
     (path,) = (night.folder / "results/bundles").glob("*.tar.zst")
     head = read_bundle(path).manifest
     known = head.build.provenance
-    assert known.reported_version == f"postgres (PostgreSQL) {head.revision.version}"
+    assert known.reported_version.startswith(reported.format(head.revision.version))
     assert known.flags == "-O2 -fno-omit-frame-pointer"
     assert known.options == "rel_o2nofp"
     assert "gcc" in known.compiler.lower()
