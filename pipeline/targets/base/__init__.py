@@ -138,7 +138,8 @@ class Target(Protocol):
     def recipe(self, work: Compilation) -> Recipe:
         """Say how a revision is built from source code.
 
-        Raises UserError for one that cannot be.
+        Raises UserError for a target that never is, and
+        :class:`pipeline.targets.base.compile.CompileError` for a tree that cannot be.
         """
         ...
 
