@@ -28,7 +28,7 @@ STEPS = [
     "readwhilewriting",
     "overwrite",
 ]
-WRAPPERS = ("setpriv", "taskset")
+WRAPPERS = ("setpriv", "taskset", "env")
 """The commands that run db_bench as the account, and where it is to run."""
 
 

@@ -15,7 +15,7 @@ from pipeline.machine.account import Account
 from pipeline.machine.ports import free_port
 from pipeline.model import Build, Machine, ServerConfig
 from pipeline.targets.base import Placement, ServerError, StartError
-from pipeline.targets.base.programs import program_hash
+from pipeline.targets.base.programs import ENVIRONMENT, program_hash
 from pipeline.targets.rocksdb import RocksDB
 from pipeline.targets.rocksdb.configuration import FILES, arguments
 from pipeline.targets.rocksdb.engine import DEBTS, RocksDBEngine
@@ -115,6 +115,14 @@ def test_the_database_belongs_to_the_account_that_servers_run_as(
     bench(engine, "--benchmarks=fillseq", "--num=1000", "--use_existing_db=false")
     files = list(Path(engine.connection.socket_dir).iterdir())
     assert {path.stat().st_uid for path in files} == {account.uid}
+
+
+def test_it_sees_nothing_of_our_environment(stage: Staged, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TEST_TMPDIR", "/elsewhere")
+    words = stage().start().connection.command
+    loader = next(at for at, word in enumerate(words) if "/ld-linux" in word)
+    shown = subprocess.run([*words[:loader], "env"], capture_output=True, text=True, check=True)
+    assert dict(line.split("=") for line in shown.stdout.splitlines()) == dict(ENVIRONMENT)
 
 
 def test_a_database_is_new_in_each_start(stage: Staged) -> None:

@@ -8,13 +8,15 @@ from pathlib import Path
 
 from pipeline.model import Build, Connection, ServerConfig
 from pipeline.targets.base import Placement, ServerError
-from pipeline.targets.base.programs import run_program
+from pipeline.targets.base.programs import ENVIRONMENT, run_program
 from pipeline.targets.base.templates import USER, copy_template
 from pipeline.targets.rocksdb import configuration
 
 DEBTS = ("flush", "waitforcompaction", "compact0", "waitforcompaction")
 """The maintenance, as benchmarks of db_bench: write what is in memory, let compaction end, and
 merge what is left in level 0, which every read has to look at."""
+
+_CLEAN = ("env", "--ignore-environment", *(f"{key}={ENVIRONMENT[key]}" for key in ENVIRONMENT))
 
 
 class RocksDBEngine:
@@ -110,8 +112,9 @@ def start(
         port=placement.port,
         user=USER,
         database="",
-        # The load generator is run by whoever we are; as the DBMS it runs as the account.
-        command=tuple(placement.account.command(*with_options)),
+        # A load generator is run by whoever we are, and sees our environment. As the DBMS it runs
+        # as the account, and sees nothing that differs by user.
+        command=tuple(placement.account.command(*_CLEAN, *with_options)),
     )
     engine = RocksDBEngine(with_options, connection, placement)
     engine.bench("--benchmarks=", "--use_existing_db=0")
