@@ -22,7 +22,8 @@ from pipeline.model import Build, Machine, Provenance, Revision
 from pipeline.sources import source_for
 from pipeline.sources.base import Fetched
 from pipeline.targets import find_target
-from pipeline.targets.base import Placement
+from pipeline.targets.base import Placement, Server
+from pipeline.targets.mysql import MySQL
 from pipeline.targets.postgres import Postgres
 from pipeline.targets.postgres.server import PostgresServer
 from pipeline.targets.sqlite import SQLite
@@ -200,5 +201,28 @@ def postgres_server(
     )
     try:
         yield RunningPostgres(server=server, build=release.build)
+    finally:
+        server.stop()
+
+
+@pytest.fixture(scope="session")
+def mysql_server(
+    releases_of: Callable[[str, str], Release],
+    server_root: Path,
+    account: Account,
+    machine: Machine,
+) -> Iterator[Server]:
+    """A real, empty MySQL 9 for the whole session; use tables of your own."""
+    target, release = MySQL(), releases_of("mysql", "9")
+    template = server_root / "templates" / "mysql" / release.revision.version
+    target.template(release.build, template, account)
+    small = machine.model_copy(update={"memory_bytes": 2**30})
+    placement = Placement(
+        folder=server_root / "shared-9", port=free_port(), processors=(), account=account
+    )
+    config = target.config("z12a", release.revision, small)
+    server = target.start(release.build, config, template, placement)
+    try:
+        yield server
     finally:
         server.stop()

@@ -151,6 +151,9 @@ def test_a_server_runs_is_maintained_and_leaves_nothing(stage: Stage) -> None:
             "UPDATE plain SET k = k + 1",
         )
         assert running.database_bytes() > 1_000_000
+        # Not the character set that releases make databases with by themselves.
+        made = "SELECT table_collation FROM information_schema.tables WHERE table_name = 'plain'"
+        assert ask(running, made) == (("latin1_swedish_ci",),)
         before = _dirty_limits(running)
         running.maintain(["odd ` name", "plain"])
         assert _dirty_limits(running) == before
@@ -276,7 +279,7 @@ def test_an_interrupted_start_leaves_nothing(stage: Stage, monkeypatch: pytest.M
     def interrupt(connection: Connection) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(innodb, "lets_in", interrupt)
+    monkeypatch.setattr(innodb, "make_database", interrupt)
     with pytest.raises(KeyboardInterrupt):
         stage.start()
     assert stage.processes() == []

@@ -8,10 +8,12 @@ import psycopg
 import pytest
 
 from pipeline.model import Connection
+from pipeline.targets.base import Server
+from pipeline.targets.base.mysql_protocol import asking
 from pipeline.targets.postgres.server import connect
 from pipeline.targets.sqlite.database import SQLiteDatabase
 from tests.conftest import RunningPostgres
-from tests.workloads.databases import Database, PostgresDatabase, SQLiteFile
+from tests.workloads.databases import Database, MySQLDatabase, PostgresDatabase, SQLiteFile
 from tests.workloads.sysbench_runner import ROWS, Sysbench
 
 
@@ -33,12 +35,21 @@ def loaded_postgres(
 
 
 @pytest.fixture
+def loaded_mysql(mysql_server: Server) -> Iterator[MySQLDatabase]:
+    """The same of MySQL."""
+    load(mysql_server.connection)
+    with asking(mysql_server.connection) as session:
+        yield MySQLDatabase(mysql_server.connection, session)
+    assert Sysbench(mysql_server.connection)("cleanup", "--tables=4").returncode == 0
+
+
+@pytest.fixture
 def loaded_sqlite(sqlite_database: SQLiteDatabase) -> SQLiteFile:
     load(sqlite_database.connection)
     return SQLiteFile(sqlite_database.connection)
 
 
-@pytest.fixture(params=["postgres", "sqlite"])
+@pytest.fixture(params=["postgres", "mysql", "sqlite"])
 def database(request: pytest.FixtureRequest) -> Database:
     """Each DBMS that has a dialect or a way to it of its own."""
     found: Database = request.getfixturevalue(f"loaded_{request.param}")

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import psycopg
+from pymysql.cursors import Cursor
 
 from pipeline.model import Connection
 from pipeline.targets.sqlite.library import execute
@@ -41,6 +42,27 @@ class PostgresDatabase:
         closed = f"ALTER TABLE sbtest1 ADD CONSTRAINT closed CHECK (id <= {largest})"
         self._session.execute(closed.encode())
         return 'violates check constraint "closed"'
+
+
+class MySQLDatabase:
+    """A database of MySQL."""
+
+    def __init__(self, connection: Connection, session: Cursor) -> None:
+        self.connection = connection
+        self._session = session
+
+    def rows(self, query: str) -> list[Row]:
+        self._session.execute(query)
+        return list(self._session.fetchall())
+
+    def close_to_new_ids(self, largest: int) -> str:
+        # It has no constraint on ids that it makes; any row without one would be above.
+        assert self.rows("SELECT max(id) FROM sbtest1") == [(largest,)]
+        self.rows(
+            "CREATE TRIGGER closed BEFORE INSERT ON sbtest1 FOR EACH ROW"
+            " SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'it is closed'"
+        )
+        return r"1644 \(it is closed\)"
 
 
 class SQLiteFile:

@@ -16,7 +16,7 @@ from pipeline.machine.ports import LOOPBACK
 from pipeline.model import Build, Connection, ServerConfig
 from pipeline.targets.base import Placement, ServerError
 from pipeline.targets.base.mysql_log import complaint
-from pipeline.targets.base.mysql_protocol import SOCKET, asking, lets_in, quoted
+from pipeline.targets.base.mysql_protocol import SOCKET, asking, make_database, quoted
 from pipeline.targets.base.processes import await_ready, prepare, start_process, stop_tree
 from pipeline.targets.base.templates import DATABASE, USER
 
@@ -141,7 +141,11 @@ def start(
         f"--tmpdir={folder}",
     ]
     process = start_process(arguments, placement, environment)
-    await_ready(process, name, placement, lambda: path.exists() and lets_in(connection), complaint)
+
+    def answers() -> bool:
+        return path.exists() and make_database(connection)
+
+    await_ready(process, name, placement, answers, complaint)
     return InnoDBServer(process, connection, folder)
 
 

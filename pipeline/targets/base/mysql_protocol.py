@@ -14,7 +14,7 @@ import pymysql
 from pymysql.cursors import Cursor
 
 from pipeline.model import Connection
-from pipeline.targets.base import ServerError
+from pipeline.targets.base import ServerError, StartError
 
 SOCKET = "socket"
 """The name of the socket in the server's folder; the workloads know it too."""
@@ -43,12 +43,21 @@ def connect(connection: Connection) -> pymysql.Connection[Cursor]:
     return session
 
 
-def lets_in(connection: Connection) -> bool:
-    """Say whether the server lets a client in: it listens a moment before it does."""
+def make_database(connection: Connection) -> bool:
+    """Make the connection's database, and say whether the server lets a client in to do so.
+
+    A server listens a moment before it does. The database is made by a started server, so that
+    its character set is what the configuration says. Raises StartError if it cannot be made.
+    """
     try:
-        connect(connection).close()
+        session = connect(connection.model_copy(update={"database": ""}))
     except pymysql.err.OperationalError:
         return False
+    try:
+        with session, session.cursor() as cursor:
+            cursor.execute(f"CREATE DATABASE IF NOT EXISTS {quoted(connection.database)}")
+    except pymysql.MySQLError as error:
+        raise StartError(f"its database cannot be made ({_sentence(error)})") from error
     return True
 
 

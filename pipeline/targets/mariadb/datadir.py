@@ -8,14 +8,14 @@ from pipeline.machine.account import Account
 from pipeline.model import Build
 from pipeline.targets.base.mysql_log import complaint
 from pipeline.targets.base.programs import run_program
-from pipeline.targets.base.templates import DATABASE, USER
+from pipeline.targets.base.templates import USER
 from pipeline.targets.mariadb.install import environment, server_program, system_tables
 
 _ENOUGH_FOR_STATEMENTS = "8M"  # of memory: nothing but small tables is made
 
 
 def fill(build: Build, account: Account, folder: Path) -> None:
-    """Make ``folder`` a data directory with the empty database.
+    """Make ``folder`` a data directory.
 
     The release's own script for this wants more programs than the archive holds; what it
     does is to give these statements to a server without network that ends after the last.
@@ -46,7 +46,7 @@ def server_command(build: Build, data: Path, config: Path | None = None) -> list
 
 
 def statements(home: Path) -> str:
-    """Return the statements that make system tables, user and database.
+    """Return the statements that make system tables and user.
 
     The script that would add users (some releases' without password, open to loopback) is
     left out. There is one user, and it comes by the socket, which lies in a folder that
@@ -61,7 +61,6 @@ def statements(home: Path) -> str:
             "FLUSH PRIVILEGES;",
             f"CREATE USER {USER}@localhost;",
             f"GRANT ALL ON *.* TO {USER}@localhost WITH GRANT OPTION;",
-            f"CREATE DATABASE {DATABASE};",
             "",
         ]
     )

@@ -11,7 +11,7 @@ from pipeline.machine.account import Account
 from pipeline.model import Build
 from pipeline.targets.base.mysql_log import complaint
 from pipeline.targets.base.programs import run_program
-from pipeline.targets.base.templates import DATABASE, USER
+from pipeline.targets.base.templates import USER
 from pipeline.targets.mysql import install
 
 INITIALIZES_SINCE = (5, 7)
@@ -24,7 +24,7 @@ _VERSION = re.compile(r"\bVer (\d+)\.(\d+)\.")
 
 
 def fill(build: Build, account: Account, folder: Path) -> None:
-    """Make ``folder`` a data directory with the empty database.
+    """Make ``folder`` a data directory.
 
     There is one user that can log in. It has no password and comes by the socket, which lies
     in a folder that nobody else may enter.
@@ -75,11 +75,10 @@ def _run(
 
 
 def _users() -> list[str]:
-    """Return the statements, each in a line, that make the user and its database."""
+    """Return the statements, each in a line, that make the user."""
     return [
         f"CREATE USER {USER}@localhost;",
         f"GRANT ALL ON *.* TO {USER}@localhost WITH GRANT OPTION;",
-        f"CREATE DATABASE {DATABASE};",
     ]
 
 
