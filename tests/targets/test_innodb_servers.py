@@ -48,8 +48,13 @@ class Stage:
         self.template = template
         self.folder = folder
         self.account = account
-        small = machine.model_copy(update={"memory_bytes": 2**30})
-        self.config = self.target.config(FAMILIES[self.target.name], release.revision, small)
+        self._revision = release.revision
+        self._machine = machine.model_copy(update={"memory_bytes": 2**30})
+        self.config = self.configured(FAMILIES[self.target.name])
+
+    def configured(self, family: str) -> ServerConfig:
+        """A family's configuration, for a small machine."""
+        return self.target.config(family, self._revision, self._machine)
 
     def start(
         self,
@@ -209,6 +214,17 @@ def test_it_listens_on_loopback_only(shared: InnoDBServer) -> None:
         if each.status == psutil.CONN_LISTEN
     }
     assert listening == {LOOPBACK}
+
+
+@on([("mysql", "9")])
+@pytest.mark.parametrize(("family", "mode"), [("z12a_gtid", "ON"), ("z12a_nogtid", "OFF")])
+def test_a_family_decides_on_global_identifiers(stage: Stage, family: str, mode: str) -> None:
+    running = stage.start(config=stage.configured(family))
+    try:
+        settings = running.settings()
+    finally:
+        running.stop()
+    assert settings["gtid_mode"] == settings["enforce_gtid_consistency"] == mode
 
 
 @on(NEWEST)

@@ -75,7 +75,11 @@ def _run(
 
 
 def _users() -> list[str]:
-    """Return the statements, each in a line, that make the user."""
+    """Return the statements, each in a line, that make the user.
+
+    It logs in by whatever the release has for that. With an empty password even
+    caching_sha2_password asks for no encryption, and every client library knows it.
+    """
     return [
         f"CREATE USER {USER}@localhost;",
         f"GRANT ALL ON *.* TO {USER}@localhost WITH GRANT OPTION;",
