@@ -195,7 +195,10 @@ def test_debians_packages_become_a_build_with_their_own_libraries(
     libraries = {f"usr/lib/x86_64-linux-gnu/{name}": here / name for name in sorted(names)}
     path = debs(
         server_folder,
-        {"server": server_package, "libraries": {**libraries, "usr/lib/thing.py": b"no library"}},
+        {
+            "server": server_package,
+            "libraries": {**libraries, "usr/lib/x.py": b"x", "usr/lib/a/b/x.so": b"x"},
+        },
     )
     build = install_from("debian", path, server_folder)
     assert files_of(build.home) == {

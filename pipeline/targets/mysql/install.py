@@ -43,11 +43,14 @@ def packed_members(archive: Path) -> Generator[Member]:
 
 
 def debian_members(folder: Path) -> Generator[Member]:
-    """Give the server of Debian's packages, its messages, and the libraries of all packages."""
+    """Give the server of Debian's packages, its messages, and the libraries of all packages.
+
+    Libraries lie in the one folder of the machine's kind; those below it are others' plugins.
+    """
     for member in deb_members(folder, ("usr/sbin/mysqld", "usr/share/mysql", "usr/lib")):
-        if member.name.startswith("usr/lib/") and ".so" not in PurePosixPath(member.name).name:
-            continue
-        yield member
+        path = PurePosixPath(member.name)
+        if path.match("usr/lib/*/*.so*") or not path.is_relative_to("usr/lib"):
+            yield member
 
 
 def server_program(home: Path) -> Path:
