@@ -297,6 +297,23 @@ def test_a_port_in_use_is_one_line_and_loses_nothing(tmp_path: Path, version: st
     assert night.json("nightly")["runs"] == 1
 
 
+def test_three_majors_are_measured_and_compared(
+    tmp_path: Path, releases: Callable[[str], Release], cache: Path
+) -> None:
+    versions = [releases(major).revision.version for major in ("12", "15", "18")]
+    night = make_night(tmp_path / "n", revisions=versions, steps=["point-query", "update-index"])
+    night.run("discover")
+    assert len(night.run("run").stdout.splitlines()) == 3
+    (table,) = night.tables()
+    assert [column["label"] for column in table["columns"]] == versions
+    values = [
+        value for group in table["groups"] for row in group["rows"] for value in row["values"]
+    ]
+    assert len(values) == 6
+    assert all(value > 0 for value in values)
+    assert leftovers(cache) == []
+
+
 def test_two_majors_many_clients_and_every_step(
     tmp_path: Path, releases: Callable[[str], Release]
 ) -> None:
