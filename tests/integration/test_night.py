@@ -304,6 +304,7 @@ def test_three_majors_are_measured_and_compared(
     night = make_night(tmp_path / "n", revisions=versions, steps=["point-query", "update-index"])
     night.run("discover")
     assert len(night.run("run").stdout.splitlines()) == 3
+    night.run("ingest")
     (table,) = night.tables()
     assert [column["label"] for column in table["columns"]] == versions
     values = [
