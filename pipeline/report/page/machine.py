@@ -21,6 +21,7 @@ PER_RUN_SETTINGS: Mapping[str, str] = {
     "datadir": "the run's own folder",
     "external_pid_file": "a path of the run's own folder",
     "general_log_file": "a path of the run's own folder",
+    "gtid_executed": "what was done since the server was made, not a setting",
     "hba_file": "a path of the run's own folder",
     "ident_file": "a path of the run's own folder",
     "lc_messages_dir": "where the build is installed",
