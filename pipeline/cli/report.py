@@ -18,6 +18,7 @@ from pipeline.cli.context import (
 )
 from pipeline.config import DEFAULT_FILE
 from pipeline.execute.plan import Plan
+from pipeline.execute.run import unbuilt
 from pipeline.report.page import write_page
 from pipeline.report.relative import compared
 from pipeline.report.render import FORMATS
@@ -72,6 +73,7 @@ def write_report(context: Context, plan: Plan) -> list[Path]:
             plan,
             load_detected(context.results, plan),
             settings,
+            unbuilt(context.results, plan.cells),
             datetime.now(UTC),
         )
     )

@@ -9,7 +9,7 @@ from pipeline.bundle import DamagedBundleError, NewerBundleError, set_aside
 from pipeline.cli.context import Context, warn
 from pipeline.execute.build import identical
 from pipeline.execute.plan import Plan
-from pipeline.execute.run import build_all, build_key, run_all
+from pipeline.execute.run import build_all, build_key, run_all, save_builds
 from pipeline.execute.watch import Watcher
 from pipeline.model import Cell
 from pipeline.store.ingest import IngestReport
@@ -43,6 +43,7 @@ def run_stage(
         if not remaining:
             return 0
         builds = build_all((cell for cell, _ in remaining), context.builder, watcher)
+        save_builds(builds, context.results)
         for why in builds.failures.values():
             warn(f"{why}; the night goes on without it")
         for group in identical(list(builds.made.values())):

@@ -8,6 +8,8 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import NamedTuple
 
+from pydantic import TypeAdapter, ValidationError
+
 from pipeline.errors import UserError
 from pipeline.execute.build import Builder, NotBuiltError
 from pipeline.execute.measure import Bench, measure_cell
@@ -15,7 +17,7 @@ from pipeline.execute.watch import Watcher
 from pipeline.execute.workspace import Workspace
 from pipeline.machine.pinning import available, choose
 from pipeline.machine.ports import free_port
-from pipeline.model import Build, Cell, Machine, Pinning
+from pipeline.model import Build, Cell, Frozen, Machine, Pinning
 from pipeline.workloads import find_family
 
 BuildKey = tuple[str, str, str, str]
@@ -72,6 +74,53 @@ def _obtain(missing: Sequence[Cell], builder: Builder, builds: Builds, watcher: 
         finally:
             # Nothing new is begun once this has been interrupted.
             workers.shutdown(wait=False, cancel_futures=True)
+
+
+class BuildState(Frozen):
+    """What became of one build, as ``results/builds.json`` keeps it: its hash, or the failure."""
+
+    target: str
+    source: str
+    version: str
+    options: str
+    hash: str = ""
+    failure: str = ""
+
+
+_BUILDS_FILE = "builds.json"
+_BUILDS = TypeAdapter(list[BuildState])
+
+
+def save_builds(builds: Builds, results: Path) -> None:
+    """Add what became of builds to what is known of them in ``results``."""
+    known = {_key(state): state for state in load_builds(results)}
+    named = ("target", "source", "version", "options")
+    for key, build in builds.made.items():
+        known[key] = BuildState(**dict(zip(named, key, strict=True)), hash=build.hash)
+    for key, why in builds.failures.items():
+        known[key] = BuildState(**dict(zip(named, key, strict=True)), failure=why)
+    results.mkdir(parents=True, exist_ok=True)
+    partial = results / f"{_BUILDS_FILE}.partial"
+    partial.write_bytes(_BUILDS.dump_json(list(known.values()), indent=1))
+    partial.rename(results / _BUILDS_FILE)
+
+
+def load_builds(results: Path) -> list[BuildState]:
+    """Return what became of the builds of earlier nights; what cannot be read is forgotten."""
+    try:
+        return _BUILDS.validate_json((results / _BUILDS_FILE).read_bytes())
+    except (FileNotFoundError, ValidationError):
+        return []
+
+
+def unbuilt(results: Path, cells: Iterable[Cell]) -> dict[str, str]:
+    """Return why revisions have no build, in a line each, by the keys of their cells."""
+    failures = {_key(state): state.failure for state in load_builds(results) if state.failure}
+    return {cell.key: failures[build_key(cell)] for cell in cells if build_key(cell) in failures}
+
+
+def _key(state: BuildState) -> BuildKey:
+    return state.target, state.source, state.version, state.options
 
 
 def run_all(

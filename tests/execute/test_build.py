@@ -16,7 +16,7 @@ import pytest
 from pipeline.errors import UserError
 from pipeline.execute.build import Builder, NotBuiltError, Patch, identical
 from pipeline.execute.discover import Offer, revisions_of
-from pipeline.execute.run import build_all
+from pipeline.execute.run import Builds, build_all, build_key, save_builds, unbuilt
 from pipeline.execute.watch import Silent
 from pipeline.machine.account import Account
 from pipeline.model import BuildOptions, Cell, Revision, Supply
@@ -466,6 +466,14 @@ def test_one_that_cannot_be_had_does_not_hold_up_the_others(
     assert [build.version for build in builds.made.values()] == [good.version]
     (why,) = builds.failures.values()
     assert why.startswith(f"postgres {bad.version} has no build: ")
+    cells = [planned(bad, O2), planned(good, O2)]
+    save_builds(builds, cache / "results")
+    assert unbuilt(cache / "results", cells) == {cells[0].key: why}
+    mended = Builds({build_key(cells[0]): next(iter(builds.made.values()))}, {})
+    save_builds(mended, cache / "results")
+    assert unbuilt(cache / "results", cells) == {}
+    (cache / "results/builds.json").write_text("{")
+    assert unbuilt(cache / "results", cells) == {}
 
 
 def test_a_night_without_any_build_ends(builder: Builder, shelf: Shelf) -> None:

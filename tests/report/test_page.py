@@ -58,7 +58,7 @@ def night(tmp_path_factory: pytest.TempPathFactory) -> tuple[Engine, Plan, Detec
 @pytest.fixture(scope="module")
 def page(night: tuple[Engine, Plan, Detected], tmp_path_factory: pytest.TempPathFactory) -> str:
     path = tmp_path_factory.mktemp("page") / "new folder" / "report.html"
-    written = write_page(path, *night, ReportSection(), NOW)
+    written = write_page(path, *night, ReportSection(), {}, NOW)
     assert written == path
     assert [each.name for each in path.parent.iterdir()] == ["report.html"]
     return path.read_text(encoding="utf-8")
@@ -232,11 +232,14 @@ def test_without_measurements_there_is_still_a_page(tmp_path: Path) -> None:
         plan,
         Detected(plan="", series=0, regressions=()),
         ReportSection(),
+        {cell.key: "postgres 17.5 has no build: <x.c>:1: error" for cell in plan.cells},
         NOW,
     )
     text = path.read_text(encoding="utf-8")
     assert "Nothing was searched for changes yet." in text
     assert "Nothing of this line was measured yet." in text
+    assert "17.5: postgres 17.5 has no build: &lt;x.c&gt;:1: error" in text
+    assert "Not measured yet" not in text
 
 
 def test_a_changepoint_of_a_line_that_is_gone_is_still_told(
@@ -244,7 +247,9 @@ def test_a_changepoint_of_a_line_that_is_gone_is_still_told(
 ) -> None:
     store, plan, detected = night
     gone = plan.model_copy(update={"lines": plan.lines[2:]})
-    text = write_page(tmp_path / "r.html", store, gone, detected, ReportSection(), NOW).read_text()
+    text = write_page(
+        tmp_path / "r.html", store, gone, detected, ReportSection(), {}, NOW
+    ).read_text()
     assert "17.7 → 17.8" in text
     parsed = Elements(text)
     assert "minors--scan_range-100" not in parsed.ids()
@@ -267,6 +272,7 @@ def test_asks_the_store_no_more_for_more_runs(tmp_path: Path) -> None:
             plan,
             Detected(plan="", series=0, regressions=()),
             ReportSection(),
+            {},
             NOW,
         )
         asked[repetitions] = len(statements)
@@ -278,7 +284,7 @@ def test_a_page_that_cannot_be_written_is_one_line(
 ) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(UserError, match="cannot be written") as raised:
-        write_page(tmp_path / "file" / "r.html", *night, ReportSection(), NOW)
+        write_page(tmp_path / "file" / "r.html", *night, ReportSection(), {}, NOW)
     assert "\n" not in str(raised.value)
 
 
@@ -293,7 +299,7 @@ def test_an_old_page_stays_when_the_new_one_cannot_be_made(
 
     monkeypatch.setattr(Path, "write_text", full)
     with pytest.raises(UserError, match="No space left"):
-        write_page(path, *night, ReportSection(), NOW)
+        write_page(path, *night, ReportSection(), {}, NOW)
     monkeypatch.undo()
     assert path.read_text() == "the old one"
     assert [each.name for each in tmp_path.iterdir()] == ["report.html"]

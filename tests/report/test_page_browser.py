@@ -36,7 +36,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
         seconds=1,
     )
     detected = detect_all(store, plan, DetectSection())
-    return write_page(folder / "report.html", store, plan, detected, ReportSection(), NOW)
+    return write_page(folder / "report.html", store, plan, detected, ReportSection(), {}, NOW)
 
 
 @pytest.fixture(scope="module")

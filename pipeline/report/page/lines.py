@@ -58,6 +58,8 @@ class LineView:
     target: str
     revisions: tuple[str, ...]
     unmeasured: tuple[str, ...]
+    unbuilt: tuple[tuple[str, str], ...]
+    """Those of them without a build, and why."""
     setups: tuple[SetupView, ...]
 
 
@@ -78,8 +80,12 @@ def view_lines(
     anchors: Anchors,
     settings: ReportSection,
     charts: Charts,
+    unbuilt: Mapping[str, str],
 ) -> list[LineView]:
-    """Return what the page shows of the lines, and add a chart for every step."""
+    """Return what the page shows of the lines, and add a chart for every step.
+
+    ``unbuilt`` says by the keys of cells why revisions have no build.
+    """
     shifts: dict[tuple[str, Setup, str], list[Shift]] = {}
     for regression in regressions:
         for shift in regression.shifts:
@@ -113,13 +119,25 @@ def view_lines(
                     steps=tuple(steps),
                 )
             )
+        reasons = {
+            cell.revision.label: unbuilt[cell.key]
+            for cell in line.line.cells
+            if cell.key in unbuilt
+        }
         views.append(
             LineView(
                 anchor=anchors.new("line", line.line.name),
                 name=line.line.name,
                 target=line.line.target,
                 revisions=tuple(line.labels),
-                unmeasured=tuple(label for label in line.labels if label not in met),
+                unmeasured=tuple(
+                    label for label in line.labels if label not in met and label not in reasons
+                ),
+                unbuilt=tuple(
+                    (label, reasons[label])
+                    for label in line.labels
+                    if label not in met and label in reasons
+                ),
                 setups=tuple(setups),
             )
         )

@@ -42,14 +42,16 @@ def write_page(
     plan: Plan,
     detected: Detected,
     settings: ReportSection,
+    unbuilt: Mapping[str, str],
     now: datetime,
 ) -> Path:
     """Write the report of a plan's lines to ``path``, whole or not at all, and return it.
 
-    ``detected`` is what the last detection found, ``now`` the time the page is written, with
+    ``detected`` is what the last detection found, ``unbuilt`` says by the keys of cells why
+    revisions have no build, ``now`` is the time the page is written, with
     its zone. Raises UserError when the file cannot be written.
     """
-    text = render_page(store, plan, detected, settings, now)
+    text = render_page(store, plan, detected, settings, unbuilt, now)
     partial = path.with_name(f"{path.name}.partial")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -66,14 +68,19 @@ def write_page(
 
 
 def render_page(
-    store: Engine, plan: Plan, detected: Detected, settings: ReportSection, now: datetime
+    store: Engine,
+    plan: Plan,
+    detected: Detected,
+    settings: ReportSection,
+    unbuilt: Mapping[str, str],
+    now: datetime,
 ) -> str:
     """Return the page as text."""
     lines = gather(store, plan)
     anchors = Anchors()
     places = name_places(lines, anchors)
     charts = Charts(lines)
-    views = view_lines(lines, detected.regressions, places, anchors, settings, charts)
+    views = view_lines(lines, detected.regressions, places, anchors, settings, charts, unbuilt)
     runs = runs_of(lines)
     return _render(
         {
