@@ -125,6 +125,8 @@ def _planned(context: Context, again: bool) -> list[Build]:
         for cell in cells:
             context.builder.forget(cell.revision, cell.build_options)
     builds = build_all(cells, context.builder, make_watcher(screen()))
+    if builds.failures and not builds.made:
+        raise UserError(next(iter(builds.failures.values())))
     for why in builds.failures.values():
         warn(why)
     return list(builds.made.values())

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pipeline.bundle import DamagedBundleError, NewerBundleError, set_aside
 from pipeline.cli.context import Context, warn
+from pipeline.errors import UserError
 from pipeline.execute.build import identical
 from pipeline.execute.plan import Plan
 from pipeline.execute.run import build_all, build_key, run_all, save_builds
@@ -44,6 +45,9 @@ def run_stage(
             return 0
         builds = build_all((cell for cell, _ in remaining), context.builder, watcher)
         save_builds(builds, context.results)
+        if not builds.made and len(remaining) == len(plan.cells) * plan.repetitions:
+            # Not one was ever measured: there is nothing to go on with.
+            raise UserError(next(iter(builds.failures.values())))
         for why in builds.failures.values():
             warn(f"{why}; the night goes on without it")
         for group in identical(list(builds.made.values())):

@@ -37,7 +37,7 @@ class Builds(NamedTuple):
 def build_all(cells: Iterable[Cell], builder: Builder, watcher: Watcher) -> Builds:
     """Obtain every build that the cells need. What is here already takes no time.
 
-    One that cannot be had is told and the others go on. Raises UserError when none can.
+    One that cannot be had does not hold up the others.
     """
     wanted = {build_key(cell): cell for cell in cells}
     found = {key: builder.find(cell.revision, cell.build_options) for key, cell in wanted.items()}
@@ -49,8 +49,6 @@ def build_all(cells: Iterable[Cell], builder: Builder, watcher: Watcher) -> Buil
             _obtain(missing, builder, builds, watcher)
         finally:
             watcher.end()
-    if builds.failures and not builds.made:
-        raise UserError(next(iter(builds.failures.values())))
     return builds
 
 
@@ -69,7 +67,6 @@ def _obtain(missing: Sequence[Cell], builder: Builder, builds: Builds, watcher: 
                 except (NotBuiltError, UserError) as error:
                     why = f"{cell.revision.target} {cell.revision.version} has no build: {error}"
                     builds.failures[build_key(cell)] = why
-                    watcher.note(why)
                 watcher.advance(1)
         finally:
             # Nothing new is begun once this has been interrupted.

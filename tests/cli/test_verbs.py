@@ -402,3 +402,44 @@ def test_a_commit_is_named_by_its_hash_even_if_it_is_younger_than_the_list(
         assert "; the log is /" in ran.err
     ran = nightshift("build", "sqlite", "0" * 12, "--repository", str(repository))
     assert f"git has no sqlite {'0' * 12}; `nightshift discover sqlite` lists" in ran.err
+
+
+def test_a_revision_without_a_build_is_told_each_night_and_ends_none(
+    nightshift: Nightshift,
+    folder: Path,
+    night: list[tuple[str, int]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    usual = stages.build_all
+
+    def but_one(cells: Iterable[Cell], *_: Any) -> Builds:
+        builds = usual(cells, *_)
+        for key in [key for key in builds.made if key[2] == "17.10"]:
+            del builds.made[key]
+            builds.failures[key] = "postgres 17.10 has no build: x.c:1: error"
+        return builds
+
+    monkeypatch.setattr(stages, "build_all", but_one)
+    for runs in (6, 6):
+        ran = nightshift("nightly")
+        assert ran.code == 0
+        assert len(night) == runs
+        told = "nightshift: postgres 17.10 has no build: x.c:1: error; the night goes on without it"
+        assert told in ran.err
+        page = (folder / "results/report.html").read_text()
+        assert "17.10: postgres 17.10 has no build: x.c:1: error" in page
+    assert "nothing was left to measure" in ran.out
+
+
+def test_a_night_that_can_have_no_build_at_all_ends(
+    nightshift: Nightshift,
+    folder: Path,
+    night: list[tuple[str, int]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    why = "postgres 17.9 has no build: Maven Central cannot be reached"
+    none = Builds({}, {("postgres", "maven", "17.9", "official"): why})
+    monkeypatch.setattr(stages, "build_all", lambda *_: none)
+    ran = nightshift("nightly")
+    assert (ran.code, ran.err) == (2, f"nightshift: {why}\n")
+    assert night == []
