@@ -25,7 +25,11 @@ FULL = "No space left on device"
 LEAST_ROOM = 64 << 20
 """Bytes that are free when a command fails, below which that says nothing of the revision."""
 
-_ERROR = re.compile(r"\b(?:fatal )?error\b[: ]|undefined reference|: No such file|not found", re.I)
+_ERROR = re.compile(
+    # What cmake looks for and does not find is no error: it says so behind dashes.
+    r"^(?!-- ).*(?:\b(?:fatal )?error\b[: ]|undefined reference|: No such file|not found)",
+    re.I,
+)
 _COMPANIONS = {"gcc": "g++", "clang": "clang++"}
 
 
@@ -53,6 +57,17 @@ def compiler_of(options: BuildOptions) -> tuple[str, str]:
 def flags_of(options: BuildOptions) -> str:
     """Return the flags of compiler and linker."""
     return f"{options.flags} -flto" if options.lto else options.flags
+
+
+def archivers(options: BuildOptions) -> Mapping[str, str]:
+    """Return the programs that make archives, by the names of make; empty for the usual ones.
+
+    Archives of what is optimised when it is linked need an index that the usual ones cannot make.
+    """
+    if not options.lto:
+        return {}
+    tools = "llvm-" if Path(options.compiler).name.startswith("clang") else "gcc-"
+    return {"AR": f"{tools}ar", "RANLIB": f"{tools}ranlib"}
 
 
 def toolchain(options: BuildOptions) -> str:
@@ -83,9 +98,7 @@ def environment_of(work: Compilation, cache: Path | None) -> Mapping[str, str]:
         "CXXFLAGS": work.flags,
     }
     if work.options.lto:
-        # Archives of such objects need an index that the usual programs cannot make.
-        tools = "llvm-" if Path(work.options.compiler).name.startswith("clang") else "gcc-"
-        seen |= {"LDFLAGS": work.flags, "AR": f"{tools}ar", "RANLIB": f"{tools}ranlib"}
+        seen |= {"LDFLAGS": work.flags, **archivers(work.options)}
     if cache is not None:
         seen |= {
             "CCACHE_DIR": str(cache),
@@ -163,8 +176,11 @@ def _failure(command: Iterable[str], code: int, log: Path) -> Exception:
     if FULL in text or shutil.disk_usage(log.parent).free < LEAST_ROOM:
         return UserError(no_room(log.parent))
     how = f"exit code {code}" if code >= 0 else f"ended by {signal.Signals(-code).name}"
-    reason = next((line for line in said if _ERROR.search(line)), said[-1] if said else how)
-    return CompileError(f"{next(iter(command))}: {reason.strip()}")
+    at = next((at for at, line in enumerate(said) if _ERROR.search(line)), len(said) - 1)
+    reason = said[at].strip() if said else how
+    if reason.endswith(":"):  # cmake says where, and below it what.
+        reason = " ".join([reason, *(line.strip() for line in said[at + 1 :] if line.strip())][:2])
+    return CompileError(f"{next(iter(command))}: {reason}")
 
 
 def no_room(folder: Path) -> str:
