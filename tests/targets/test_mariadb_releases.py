@@ -39,3 +39,20 @@ def test_other_spellings_are_no_releases(spelling: str) -> None:
 
 def test_a_target_is_found_by_name() -> None:
     assert find_target("mariadb") is TARGETS["mariadb"]
+
+
+def test_a_source_package_has_the_release_between_an_epoch_and_debian() -> None:
+    target = MariaDB()
+    spellings = [
+        "bullseye/1:10.5.23-0+deb11u1",
+        "bookworm/1:10.11.18-0+deb12u1",
+        "trixie/11.8.6-1",
+        "sid/1:11.8.9+ds-4",
+        "sid/1:12.2.1~rc1-1",
+        "sid/1:12.2-1",
+    ]
+    (supply,) = [supply for supply in target.supplies if supply.kind == "debian-source"]
+    found = target.revisions(supply, spellings)
+    assert [revision.version for revision in found] == ["10.5.23", "10.11.18", "11.8.6", "11.8.9"]
+    assert [revision.major for revision in found] == ["10.5", "10.11", "11.8", "11.8"]
+    assert [revision.locator for revision in found] == spellings[:4]

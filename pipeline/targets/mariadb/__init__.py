@@ -1,4 +1,4 @@
-"""MariaDB with InnoDB: official releases, packed for tests and published on Maven Central."""
+"""MariaDB with InnoDB: official releases of Maven Central, and Debian's source packages."""
 
 from pipeline.targets.mariadb.target import MariaDB
 

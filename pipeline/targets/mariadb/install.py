@@ -55,10 +55,15 @@ def server_program(home: Path) -> Path:
 
 def system_tables(home: Path, kind: str) -> str:
     """Return the script that makes the tables of a ``kind``: system or performance."""
-    for name in _TABLES:
-        if (script := home / "share" / name.format(kind)).is_file():
-            return script.read_text(encoding="utf-8")
-    raise UserError(f"{home} has no script for the {kind} tables; delete it and run again")
+    if (script := tables_script(home / "share", kind)) is None:
+        raise UserError(f"{home} has no script for the {kind} tables; delete it and run again")
+    return script.read_text(encoding="utf-8")
+
+
+def tables_script(folder: Path, kind: str) -> Path | None:
+    """Return the file with that script, whatever it was called then; None if there is none."""
+    scripts = (folder / name.format(kind) for name in _TABLES)
+    return next((script for script in scripts if script.is_file()), None)
 
 
 def environment(home: Path) -> Mapping[str, str]:

