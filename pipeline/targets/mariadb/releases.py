@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 
 from pipeline.model import Revision, Supply
+from pipeline.targets.base.releases import releases, spelt
 
 _SPELLINGS = {
     "maven": re.compile(r"(\d+)\.(\d+)\.(\d+)"),
@@ -20,19 +21,4 @@ def revisions(supply: Supply, versions: Iterable[str]) -> tuple[Revision, ...]:
     The first two of the three numbers are the major, 10.11 or 11.4: that is what MariaDB
     calls a release series. Versions of another form are left out.
     """
-    spelling = _SPELLINGS[supply.kind]
-    found = {
-        tuple(map(int, match.groups())): version
-        for version in versions
-        if (match := spelling.fullmatch(version))
-    }
-    return tuple(
-        Revision(
-            target="mariadb",
-            version=".".join(map(str, order)),
-            order=order,
-            major=".".join(map(str, order[:2])),
-            locator=found[order],
-        )
-        for order in sorted(found)
-    )
+    return releases("mariadb", spelt(_SPELLINGS[supply.kind], versions))

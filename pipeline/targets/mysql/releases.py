@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 
 from pipeline.model import Revision, Supply
+from pipeline.targets.base.releases import releases, spelt
 
 _SPELLINGS = {
     # 5.6.24001 packs 5.6.24 once more.
@@ -22,19 +23,4 @@ def revisions(supply: Supply, versions: Iterable[str]) -> tuple[Revision, ...]:
     release series. Of several packagings of a release the last one counts. Versions of another
     form are left out.
     """
-    spelling = _SPELLINGS[supply.kind]
-    found = {
-        tuple(int(number) for number in match.groups()[:3]): version
-        for version in versions
-        if (match := spelling.fullmatch(version))
-    }
-    return tuple(
-        Revision(
-            target="mysql",
-            version=".".join(map(str, order)),
-            order=order,
-            major=".".join(map(str, order[:2])),
-            locator=found[order],
-        )
-        for order in sorted(found)
-    )
+    return releases("mysql", spelt(_SPELLINGS[supply.kind], versions))

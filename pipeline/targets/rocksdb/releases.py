@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 
 from pipeline.model import Revision, Supply
+from pipeline.targets.base.releases import releases, spelt
 
 _SPELLINGS = {
     # bookworm/7.8.3-2: the suite, the release, the packaging.
@@ -25,19 +26,5 @@ def revisions(supply: Supply, versions: Iterable[str]) -> tuple[Revision, ...]:
     A release series is named by two numbers, as 9.10: behaviour changes from one to the next. Of
     several packagings of a release the last one listed counts.
     """
-    found = {
-        tuple(map(int, match.groups())): spelling
-        for spelling in versions
-        if (match := _SPELLINGS[supply.kind].fullmatch(spelling))
-    }
-    return tuple(
-        Revision(
-            target="rocksdb",
-            version=".".join(map(str, order)),
-            order=order,
-            major=".".join(map(str, order[:2])),
-            locator=found[order],
-        )
-        for order in sorted(found)
-        if order >= _OLDEST
-    )
+    found = spelt(_SPELLINGS[supply.kind], versions)
+    return releases("rocksdb", (each for each in found if each.numbers >= _OLDEST))
