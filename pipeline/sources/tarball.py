@@ -18,15 +18,16 @@ from pipeline.sources.base import Fetched
 from pipeline.sources.base.http import DamagedError, Site
 
 _LINK = re.compile(rb"""href=["']?([^"'\s>]+)""", re.IGNORECASE)
-_NUMBERS = re.compile(r"\d+(?:\.\d+)+")
-_VERSION = re.compile(r"\d+(?:\.\d+)+")
+_VERSION = r"\d+(?:\.\d+)+"
+_PLACE = "{version}"
 
 
 class TarballSource:
     """The releases of a site.
 
     ``coordinates`` are two addresses with a space between: of the page whose links name the
-    versions, and of a version's archive, with ``{version}`` where its version stands.
+    versions, and of a version's archive, with ``{version}`` where its version stands. A link
+    names a version by the part of the archive's address in which that stands first.
     """
 
     def __init__(
@@ -40,29 +41,35 @@ class TarballSource:
         del cache  # Archives are kept where they are fetched to; nothing else is.
         self._index, _, self._archive = coordinates.partition(" ")
         self.name = urlsplit(self._index).hostname or self._index
+        parts = PurePosixPath(urlsplit(self._archive).path).parts
+        self._named = next(part for part in parts if _PLACE in part)
         self._site = Site(self.name, session, sleep)
 
     def versions(self) -> tuple[str, ...]:
         """Return every version that a link of the page names, in the order of their numbers."""
-        return self._site.ask(self._index, "list of versions", linked_versions)
+        return self._site.ask(
+            self._index, "list of versions", lambda page: linked_versions(page, self._named)
+        )
 
     def fetch(self, version: str, cache: Path) -> Fetched:
         """Return the archive of a version. It must have a published checksum beside it."""
-        if not _VERSION.fullmatch(version):
+        if not re.fullmatch(_VERSION, version):
             raise UserError(f"{version!r} is not a version; discover lists those there are")
-        address = self._archive.replace("{version}", version)
+        address = self._archive.replace(_PLACE, version)
         path = cache / f"{self.name}-{PurePosixPath(urlsplit(address).path).name}"
         return Fetched(path=path, locator=address, sha256=self._site.download(address, path))
 
 
-def linked_versions(page: bytes) -> tuple[str, ...]:
-    """Return the versions that the links of a page name. Raises DamagedError for none."""
-    found = set()
-    for link in _LINK.findall(page):
-        # The last part of the path: v17.5/ or postgresql-17.5.tar.bz2.
-        name = PurePosixPath(link.decode("ascii", "replace").rstrip("/")).name
-        if numbers := _NUMBERS.search(name):
-            found.add(numbers[0])
+def linked_versions(page: bytes, named: str) -> tuple[str, ...]:
+    """Return the versions that the links of a page name, as ``v{version}``, ordered by number.
+
+    Raises DamagedError for none.
+    """
+    before, _, after = named.partition(_PLACE)
+    form = re.compile(f"{re.escape(before)}({_VERSION}){re.escape(after)}")
+    links = (urlsplit(link.decode("ascii", "replace")).path for link in _LINK.findall(page))
+    matches = (form.fullmatch(PurePosixPath(path).name) for path in links)
+    found = {match[1] for match in matches if match}
     if not found:
         raise DamagedError("its page names no version")
     return tuple(sorted(found, key=lambda version: [int(part) for part in version.split(".")]))

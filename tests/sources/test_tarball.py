@@ -40,7 +40,8 @@ def test_the_links_of_a_page_name_the_versions(source: TarballSource) -> None:
 
 def test_links_may_be_of_files() -> None:
     page = b'<a href="/x/thing-3.4.5.tar.bz2?a=1">x</a><a href="/9.9/about">y</a>'
-    assert linked_versions(page) == ("3.4.5",)
+    page += b'<a href="thing-doc-3.4.6.tar.bz2">z</a><a href="thing-3.4.7rc1.tar.bz2">z</a>'
+    assert linked_versions(page, "thing-{version}.tar.bz2") == ("3.4.5",)
 
 
 def test_an_archive_is_had_once_and_verified(

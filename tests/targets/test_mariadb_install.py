@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import io
+import tarfile
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,6 +12,7 @@ from pipeline.errors import UserError
 from pipeline.execute.build import install as install_release
 from pipeline.model import Build, Provenance, Revision
 from pipeline.sources.base import Fetched
+from pipeline.targets.mariadb import MariaDB
 from pipeline.targets.mariadb.install import server_program, system_tables
 
 REVISION = Revision(target="mariadb", version="11.4.1", order=(11, 4, 1), major="11.4")
@@ -120,3 +123,29 @@ def test_a_program_that_does_not_run_leaves_no_build(server_folder: Path) -> Non
 def test_a_release_without_its_scripts_is_one_line(server_folder: Path) -> None:
     with pytest.raises(UserError, match="no script for the system tables; delete it"):
         system_tables(install(server_folder, GOOD).home, "system")
+
+
+def test_of_the_makers_tarball_the_server_is_taken(server_folder: Path) -> None:
+    path = server_folder / "mariadb-11.4.1-linux-systemd-x86_64.tar.gz"
+    files = {
+        "bin/mariadbd": PROGRAM,
+        "bin/mariadb": b"a client",
+        "share/english/errmsg.sys": b"messages",
+        "mariadb-test/t/a.test": b"a test",
+        "lib/libmariadbd.a": b"an archive",
+    }
+    with tarfile.open(path, "w:gz") as tar:
+        for name, content in files.items():
+            info = tarfile.TarInfo(f"mariadb-11.4.1-linux-systemd-x86_64/{name}")
+            info.size, info.mode = len(content), 0o755
+            tar.addfile(info, io.BytesIO(content))
+        link = tarfile.TarInfo("mariadb-11.4.1-linux-systemd-x86_64/bin/mysqld")
+        link.type, link.linkname = tarfile.SYMTYPE, "mariadbd"
+        tar.addfile(link)
+    (supply,) = (supply for supply in MariaDB().supplies if supply.kind == "tarball")
+    revision = REVISION.model_copy(update={"supply": supply})
+    fetched = Fetched(path=path, locator="", sha256="ab" * 32)
+    build = install_release(revision, fetched, server_folder / "builds/11.4.1", PROVENANCE)
+    held = {str(file.relative_to(build.home)) for file in build.home.rglob("*") if file.is_file()}
+    assert held == {"bin/mariadbd", "bin/mysqld", "share/english/errmsg.sys"}
+    assert build.provenance.reported_version.startswith("mariadbd  Ver 11.4.1")

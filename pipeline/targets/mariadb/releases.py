@@ -10,6 +10,7 @@ from pipeline.targets.base.releases import releases, spelt
 
 _SPELLINGS = {
     "maven": re.compile(r"(\d+)\.(\d+)\.(\d+)"),
+    "tarball": re.compile(r"(\d+)\.(\d+)\.(\d+)"),
     "debian-source": re.compile(r"[^/]+/(?:\d+:)?(\d+)\.(\d+)\.(\d+)[-+].*"),
 }
 """How the kinds of source spell a release: its three numbers, and what is Debian's around them."""

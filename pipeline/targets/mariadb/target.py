@@ -15,6 +15,13 @@ from pipeline.targets.base.programs import reported_version
 from pipeline.targets.base.templates import make_template
 from pipeline.targets.mariadb import compilation, configuration, datadir, install, releases
 
+_TARBALLS = (
+    "https://archive.mariadb.org/ "
+    "https://archive.mariadb.org/mariadb-{version}/bintar-linux-systemd-x86_64/"
+    "mariadb-{version}-linux-systemd-x86_64.tar.gz"
+)
+"""The makers' own programs, of all releases since 10.6."""
+
 
 class MariaDB:
     """MariaDB, prebuilt (for x86-64 only: others are not published) or from source code."""
@@ -32,6 +39,7 @@ class MariaDB:
             coordinates="mariadb mariadb-10.5@bullseye bookworm trixie sid",
             prebuilt=False,
         ),
+        Supply(name="tarball", kind="tarball", coordinates=_TARBALLS),
     )
 
     def revisions(self, supply: Supply, versions: Sequence[str]) -> tuple[Revision, ...]:
@@ -40,7 +48,11 @@ class MariaDB:
 
     def members(self, supply: Supply, archive: Path) -> Generator[Member]:
         """Give the program files of a prebuilt release."""
-        return install.members(archive)
+        return (
+            install.tarball_members(archive)
+            if supply.kind == "tarball"
+            else install.members(archive)
+        )
 
     def recipe(self, work: Compilation) -> Recipe:
         """Say how a revision is built from source code."""
