@@ -133,6 +133,11 @@ class LineSection(Section):
         default="", description="for git and tags: another repository, an address or a folder"
     )
     branch: str = Field(default="", description="for git: another branch")
+    major: Version = Field(
+        default="",
+        description="for git: the release series that the branch is of, whose configuration its "
+        "commits get; the newest if not set",
+    )
     build: str = Field(
         default="",
         description="name of the build options; official for what is had prebuilt, rel_o2nofp "

@@ -43,6 +43,10 @@ def offer_of(file: ConfigFile, index: int, line: LineSection) -> Offer:
             ("line", index, "source"),
             f"{line.target} is not had from {name!r}; {meant(name, by_name)}",
         )
+    if line.major and not by_name[name].commits:
+        raise file.problem(
+            ("line", index, "major"), f"the releases of {name} have their own; leave it out"
+        )
     try:
         return Offer(line.target, supply_at(by_name[name], line.repository, line.branch))
     except ValueError as error:
@@ -92,6 +96,8 @@ def revisions_of_line(
     """
     if not known:
         raise UserError(f"no release of {section.target} is known; run `nightshift discover`")
+    if section.major:
+        known = [each.model_copy(update={"major": section.major}) for each in known]
     if not section.revisions:
         chosen = select(known, section)
         if not chosen:
@@ -136,11 +142,12 @@ def bound(version: str, revisions: Sequence[Revision]) -> tuple[int, ...]:
 
 
 def find_revision(version: str, revisions: Sequence[Revision]) -> Revision | None:
-    """Return the release of this version, or the commit whose hash begins so."""
+    """Return the release of this version, or the one commit whose hash begins so."""
     for revision in revisions:
         if revision.version == version:
             return revision
-        commit = revision.supply is not None and revision.supply.commits
-        if commit and len(version) >= _SHORTEST_HASH and revision.locator.startswith(version):
-            return revision
-    return None
+    if len(version) < _SHORTEST_HASH:
+        return None
+    commits = (each for each in revisions if each.supply is not None and each.supply.commits)
+    fitting = [each for each in commits if each.locator.startswith(version)]
+    return fitting[0] if len(fitting) == 1 else None

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 from pipeline.config import LineSection
 from pipeline.errors import UserError
-from pipeline.execute.lines import offers_of, select
+from pipeline.execute.discover import Offer, revisions_of
+from pipeline.execute.lines import find_revision, offers_of, select
 from pipeline.execute.plan import (
     Line,
     Plan,
@@ -15,6 +17,7 @@ from pipeline.execute.plan import (
     quicken,
 )
 from pipeline.model import Cell
+from pipeline.targets.postgres import Postgres
 from tests.execute.samples import MACHINE, OFFER, VERSIONS, cell, config_file, known
 
 LINE = '[[line]]\nname = "{name}"\ntarget = "postgres"\n{more}\n'
@@ -221,6 +224,7 @@ def test_what_the_lines_ask_for_is_asked_once() -> None:
             "5: line.build",
             "what git has is source code",
         ),
+        (line(more='major = "17"'), "4: line.major", "the releases of maven have their own"),
         (line(more='source = "gitt"'), "4: line.source", "not had from 'gitt'; did you mean git?"),
         (line(more='branch = "x"'), "4: line.branch", "the source maven has no branch"),
         (
@@ -266,6 +270,40 @@ def test_a_mistake_found_while_planning_is_answered_with_its_line(
 def test_workloads_are_checked_without_knowing_any_release() -> None:
     with pytest.raises(UserError, match="did you mean scan"):
         check_workloads(config_file('[[workload]]\nname = "w"\nsteps = ["scam"]'))
+
+
+COMMITS = [f"abcdef{number}{'0' * 33} {1_000_000_000 + number}" for number in range(8)]
+
+
+@pytest.mark.parametrize(
+    ("more", "chosen", "config"),
+    [
+        ("", range(8), "18"),
+        ("newest = 2", (6, 7), "18"),
+        ('major = "17"\nnewest = 1', (7,), "17"),
+        (f'since = "{COMMITS[5][:12]}"', (5, 6, 7), "18"),
+        (f'until = "{COMMITS[1][:38]}"', (0, 1), "18"),
+        (f'since = "{COMMITS[2][:40]}"\nuntil = "{COMMITS[3][:40]}"', (2, 3), "18"),
+        (f'revisions = ["{COMMITS[4][:40]}#2", "{COMMITS[4][:40]}"]', (4, 4), "18"),
+    ],
+)
+def test_a_line_chooses_from_commits(more: str, chosen: Sequence[int], config: str) -> None:
+    text = line(more=f'source = "git"\nrepository = "/somewhere"\n{more}') + workload()
+    (offer,) = offers_of(config_file(text))
+    assert offer.supply.coordinates == "/somewhere"
+    found = {offer: revisions_of(offer, COMMITS)}
+    planned = make_plan(config_file(text), found, MACHINE, False)
+    assert [each.order for each in planned.lines[0].revisions] == [(at,) for at in chosen]
+    assert {cell.build_options for cell in planned.cells} == {"rel_o2nofp"}
+    assert {("io_method" in cell.config.text) for cell in planned.cells} == {config == "18"}
+
+
+def test_a_hash_that_fits_several_commits_names_none() -> None:
+    offer = Offer("postgres", Postgres().supplies[-1])
+    twins = revisions_of(offer, [f"abcdef01{number}{'0' * 31} 1" for number in range(2)])
+    assert find_revision("abcdef01", twins) is None
+    assert find_revision("abcdef011", twins) == twins[1]
+    assert find_revision("abcdef", twins[:1]) is None, "too short"
 
 
 def test_an_unknown_target_is_answered_with_its_line() -> None:
