@@ -27,7 +27,7 @@ test: ## set up, then run every test; what was skipped is listed with its reason
 
 test-slow: ## set up, then run the tests that compile whole DBMSs (half an hour and more)
 	@bash tools/setup run test slow
-	@"$(VENV)/bin/python" -m pytest -m slow $(ARGS)
+	@"$(VENV)/bin/python" -m pytest -m slow -o faulthandler_timeout=7200 $(ARGS)
 
 check: ## set up, then run every formatter, linter, type and rule check
 	@bash tools/setup check
