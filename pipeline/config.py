@@ -15,8 +15,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from pipeline.errors import UserError, meant
+from pipeline.metrics import METRICS
 from pipeline.mistakes import NAME, VERSION, settings_at, toml_message, wording
-from pipeline.model import METRICS
 from pipeline.toml_lines import Location, find_line
 from pipeline.units import Duration, Percent, Size
 

@@ -5,10 +5,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from pipeline.metrics import METRICS, Direction
 from pipeline.model import (
-    METRICS,
     Cell,
-    Direction,
     Frozen,
     ServerConfig,
     Workload,

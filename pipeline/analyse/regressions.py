@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 from changepoint import ChangePoint, detect
 from pipeline.config import DetectSection
+from pipeline.metrics import METRICS, Direction
 from pipeline.model import (
-    METRICS,
-    Direction,
     Regression,
     RegressionState,
     Series,

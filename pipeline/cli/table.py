@@ -11,7 +11,7 @@ from pipeline.cli.app import app
 from pipeline.cli.context import ConfigOption, Context, QuickOption, out
 from pipeline.config import DEFAULT_FILE
 from pipeline.errors import UserError, meant
-from pipeline.model import METRICS
+from pipeline.metrics import METRICS
 from pipeline.report.relative import Table, compared
 from pipeline.report.render import FORMATS, as_text
 from pipeline.report.tables import imported_table, measured_table

@@ -365,6 +365,8 @@ def _take(home: Path) -> None:
 
 def _apply(patch: Patch, tree: Path) -> None:
     """Apply a patch to a source tree. Raises CompileError where it does not fit."""
+    if shutil.which("patch") is None:
+        raise UserError("patch is not installed; install the package patch")
     answer = subprocess.run(
         ["patch", "--strip=1", "--batch", "--fuzz=0", "--no-backup-if-mismatch", f"-d{tree}"],
         input=patch.text,

@@ -7,6 +7,7 @@ from pipeline.errors import first_line, meant
 from pipeline.execute.build import OFFICIAL, SHIPPED_OPTIONS, Patch
 from pipeline.execute.lines import bound, offer_of
 from pipeline.model import BuildOptions, Supply
+from pipeline.targets import find_target
 
 
 def known_options(file: ConfigFile) -> dict[str, BuildOptions]:
@@ -41,14 +42,22 @@ def check_options(file: ConfigFile) -> None:
 
 
 def read_patches(file: ConfigFile) -> tuple[Patch, ...]:
-    """Return the patches of the configuration. Raises UserError for one that cannot be read."""
+    """Return the patches of the configuration.
+
+    Raises UserError, with file and line, for an unknown target or a file that cannot be read.
+    """
     patches = []
     for index, section in enumerate(file.config.patch):
+        try:
+            find_target(section.target)
+        except KeyError as error:
+            raise file.problem(("patch", index, "target"), error.args[0]) from error
         try:
             text = (file.path.parent / section.file).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise file.problem(
-                ("patch", index, "file"), f"cannot be read: {first_line(error)}"
+                ("patch", index, "file"),
+                f"cannot be read ({first_line(error)}); name a file beside {file.path.name}",
             ) from error
         patches.append(
             Patch(

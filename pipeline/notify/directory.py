@@ -7,7 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pipeline.markdown import cell
-from pipeline.model import METRICS, Regression, Shift
+from pipeline.metrics import METRICS
+from pipeline.model import (
+    Regression,
+    Shift,
+)
 
 _HEADER = "<!-- nightshift regression {fingerprint} -->"
 """The marker by which the file of a regression is known again."""

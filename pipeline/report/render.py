@@ -10,7 +10,7 @@ from rich.text import Text
 
 from pipeline.config import ReportSection
 from pipeline.markdown import cell
-from pipeline.model import METRICS, Direction
+from pipeline.metrics import METRICS, Direction
 from pipeline.report.relative import Table
 
 MISSING = "-"

@@ -18,8 +18,8 @@ from pathlib import Path
 
 from pipeline.bundle import bundle_path, read_bundle, write_bundle
 from pipeline.errors import UserError, first_line
+from pipeline.metrics import METRICS
 from pipeline.model import (
-    METRICS,
     Build,
     Machine,
     Manifest,

@@ -9,6 +9,7 @@ from pipeline.config import LineSection
 from pipeline.errors import UserError
 from pipeline.execute.discover import Offer, revisions_of
 from pipeline.execute.lines import find_revision, offers_of, select
+from pipeline.execute.options import read_patches
 from pipeline.execute.plan import (
     Line,
     Plan,
@@ -314,3 +315,16 @@ def test_an_unknown_target_is_answered_with_its_line() -> None:
 def test_a_target_whose_releases_are_not_known_yet() -> None:
     with pytest.raises(UserError, match="no release of postgres is known; run `nightshift disc"):
         make_plan(config_file(line()), {}, MACHINE, quick=False)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('target = "postgrez"\nfile = "x"', "2: patch.target: there is no target 'postgrez'; did"),
+        ('target = "postgres"\nfile = "none"', "3: patch.file: cannot be read ("),
+    ],
+)
+def test_a_patch_that_cannot_be_used_is_answered_with_its_line(text: str, said: str) -> None:
+    with pytest.raises(UserError) as caught:
+        read_patches(config_file(f"[[patch]]\n{text}"))
+    assert str(caught.value).startswith(f"nightshift.toml:{said}")

@@ -9,7 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.model import METRICS, Sample, StepOutput, TimePoint
+from pipeline.metrics import METRICS
+from pipeline.model import (
+    Sample,
+    StepOutput,
+    TimePoint,
+)
 from pipeline.store.derive import measurements
 
 from .bundles import sample

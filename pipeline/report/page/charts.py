@@ -8,7 +8,8 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pipeline.model import METRICS, Direction, Shift
+from pipeline.metrics import METRICS, Direction
+from pipeline.model import Shift
 from pipeline.report.page.data import LineData, StepData, StepRun
 from pipeline.report.page.wording import percent
 

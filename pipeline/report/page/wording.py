@@ -6,7 +6,7 @@ import math
 import re
 from datetime import UTC, datetime
 
-from pipeline.model import METRICS
+from pipeline.metrics import METRICS
 
 MINUS = "\u2212"
 """As wide as a digit, so that columns of figures stay straight."""

@@ -41,7 +41,7 @@ def reported_version(
     environment: Mapping[str, str] | None = None,
     command: Sequence[str] = (),
 ) -> str:
-    """Return what a program calls itself, as ``postgres (PostgreSQL) 17.11``.
+    """Return what a program calls itself, as ``postgres (PostgreSQL) 17.11``, without its path.
 
     It sees our own environment unless another is given. ``command`` is what runs it, if it is not
     run as it is. Raises UserError when it does not run.
@@ -57,7 +57,8 @@ def reported_version(
     )
     if answer.returncode:
         raise UserError(why_not(program, answer.returncode, answer.stderr))
-    return answer.stdout.strip()
+    # Some give their whole path, which is not yet the one that they will have.
+    return re.sub(r"^\S*/", "", answer.stdout.strip())
 
 
 def run_program(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Generator, Sequence
 from functools import partial
 from pathlib import Path
@@ -49,14 +48,12 @@ class MySQL:
     def identify(self, home: Path) -> Identity:
         """Look at an installed build. Raises UserError for what is no MySQL."""
         program = install.server_program(home)
-        said = reported_version(
-            program, find_account(), install.environment(home), install.command(home)
-        )
-        # It gives its whole path, which is not the one that it will have.
         return Identity(
             program=program,
             folders=install.PROGRAM_FOLDERS,
-            version=re.sub(r"^\S*/", "", said),
+            version=reported_version(
+                program, find_account(), install.environment(home), install.command(home)
+            ),
         )
 
     def config(self, family: str, revision: Revision, machine: Machine) -> ServerConfig:
