@@ -1,10 +1,12 @@
 -- The scripts run in sysbench 1.0.20's LuaJIT.
 std = "luajit"
 max_line_length = 120
-files["pipeline/workloads/sysbench/lua"] = {
-   globals = { "sysbench" },
-}
+globals = { "sysbench" }
 -- sysbench calls these by name.
-files["pipeline/workloads/sysbench/lua/nightshift.lua"] = {
-   globals = { "sysbench", "init", "thread_init", "event", "thread_done" },
-}
+for _, script in ipairs({
+   "pipeline/workloads/sysbench/lua/nightshift.lua",
+   "pipeline/workloads/insert_benchmark/lua/insert_benchmark.lua",
+   "pipeline/workloads/tproc_c/lua/tproc_c.lua",
+}) do
+   files[script] = { globals = { "sysbench", "init", "thread_init", "event", "thread_done" } }
+end

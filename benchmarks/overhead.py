@@ -85,7 +85,7 @@ def main() -> None:
             build_options=OFFICIAL,
             config=target.config("x10a", revision, machine),
             machine_class=machine.machine_class,
-            workload=family.workload("overhead", steps, of),
+            workload=family.workload("overhead", steps, of, {}),
         )
 
     with workspace.held():

@@ -136,10 +136,10 @@ class _Night:
             Revision(target="postgres", version=f"17.{minor}", order=(17, minor), major="17")
             for minor in range(REVISIONS)
         )
-        self.steps: tuple[Step, ...] = family.workload("x", ["all"], self._scale(1)).steps
+        self.steps: tuple[Step, ...] = family.workload("x", ["all"], self._scale(1), {}).steps
         of_one = REVISIONS * REPETITIONS * len(self.steps) * METRICS_OF_A_STEP
         self.workloads: list[Workload] = [
-            family.workload("cached", ["all"], self._scale(clients))
+            family.workload("cached", ["all"], self._scale(clients), {})
             for clients in range(1, math.ceil(measurements / of_one) + 1)
         ]
         self._texts = {

@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from pipeline.errors import UserError, meant
 from pipeline.metrics import METRICS
 from pipeline.mistakes import NAME, VERSION, settings_at, toml_message, wording
+from pipeline.model import OptionValue
 from pipeline.toml_lines import Location, find_line
 from pipeline.units import Duration, Percent, Size
 
@@ -165,7 +166,7 @@ class WorkloadSection(Section):
     """A workload and the configurations it is run with."""
 
     name: Name = Field(description="how tables and reports call it")
-    family: str = Field(default="sysbench", description="the workload family: sysbench or db_bench")
+    family: str = Field(default="sysbench", description="the workload family, as sysbench")
     config: Name = Field(default="x10a", description="name of the DBMS configuration")
     configs: dict[str, Name] = Field(
         default_factory=dict,
@@ -188,6 +189,11 @@ class WorkloadSection(Section):
         default=0.25,
         description="time a step runs before it is measured",
         json_schema_extra={"default": "250ms"},
+    )
+    options: dict[str, OptionValue] = Field(
+        default_factory=dict,
+        description="settings that the family has of its own, as { rows_i1 = 100000 }",
+        json_schema_extra={"default": {}},
     )
 
 

@@ -55,7 +55,33 @@ METRICS: dict[str, Metric] = {
         ("steal", "%", _LESS, "CPU time the hypervisor gave to others, percent of all"),
         ("rss", "bytes", _LESS, "resident memory of the server"),
         ("dbsize", "bytes", _LESS, "size of the database after the step"),
+        # Work beside what a step measures.
+        ("inserts/s", "1/s", _MORE, "rows inserted per second beside the queries"),
+        ("deletes/s", "1/s", _MORE, "rows deleted per second beside the queries"),
+        ("sla", "ratio", _MORE, "least part of its target rate that work in the background had"),
+        ("w/i", "count", _LESS, "writes to storage per row inserted beside the queries"),
+        ("wKB/i", "KB", _LESS, "kilobytes written to storage per row inserted beside the queries"),
+        # tproc-c.
         ("nopm", "1/min", _MORE, "new orders per minute (tproc-c)"),
+        ("tpm", "1/min", _MORE, "transactions per minute (tproc-c)"),
+        # Over the time of a step.
+        ("warming_s", "s", _LESS, "seconds until the throughput was steady"),
+        ("drift", "ratio", _LESS, "relative change of the throughput through the step, unsigned"),
+        ("oscillation", "ratio", _LESS, "amplitude of periodic swings over the mean throughput"),
+        ("period_s", "s", _LESS, "period of the swings of the throughput"),
+        # What else the machine tells.
+        ("client_us/o", "us", _LESS, "CPU time of the load generator per operation"),
+        ("psi_cpu", "%", _LESS, "time in which something waited for a processor"),
+        ("psi_io", "%", _LESS, "time in which something waited for storage"),
+        ("psi_memory", "%", _LESS, "time in which something waited for memory"),
+        ("cycles/o", "count", _LESS, "processor cycles of the server per operation"),
+        ("instructions/o", "count", _LESS, "instructions of the server per operation"),
+        ("branches/o", "count", _LESS, "branches of the server per operation"),
+        ("branch_misses/o", "count", _LESS, "mispredicted branches of the server per operation"),
+        ("cache_misses/o", "count", _LESS, "last-level cache misses of the server per operation"),
+        ("dtlb_misses/o", "count", _LESS, "data TLB misses of the server per operation"),
+        ("itlb_misses/o", "count", _LESS, "instruction TLB misses of the server per operation"),
+        ("page_faults/o", "count", _LESS, "page faults of the server per operation"),
     )
 }
 """Every metric known, by name. Imported tables may bring others."""

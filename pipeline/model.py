@@ -176,6 +176,21 @@ class Pinning(Frozen):
     harness: tuple[int, ...] = ()
 
 
+class FieldKind(StrEnum):
+    """A counter only grows and is read as a rate; a gauge is read as it stands."""
+
+    COUNTER = "counter"
+    GAUGE = "gauge"
+
+
+class SampledField(NamedTuple):
+    """One figure of a sample."""
+
+    name: str
+    kind: FieldKind
+    unit: str
+
+
 class Sample(NamedTuple):
     """What the probes read at one moment, ``at`` seconds after the step's start.
 
@@ -228,11 +243,15 @@ class Scale(Frozen):
     warmup: float = Field(ge=0)
 
 
+OptionValue = bool | int | float | str
+"""The value of a setting that a workload family has of its own."""
+
+
 class Workload(Frozen):
     """A named, versioned sequence of steps at a scale.
 
     ``version`` changes when its scripts do, so that results of different scripts never
-    share a series.
+    share a series. ``options`` are the settings of its family that were given.
     """
 
     family: str
@@ -240,11 +259,12 @@ class Workload(Frozen):
     version: str
     scale: Scale
     steps: tuple[Step, ...]
+    options: dict[str, OptionValue] = Field(default_factory=dict)
 
     @property
     def hash(self) -> str:
         """Identity: equal hashes measure the same thing."""
-        return digest(self.model_dump(mode="json"))
+        return digest(self.model_dump(mode="json", exclude_defaults=True))
 
 
 class Cell(Frozen):
@@ -283,10 +303,15 @@ class Cell(Frozen):
 
 
 class StepStatus(StrEnum):
-    """How a step ended. A failed step is a value; it is never averaged away."""
+    """How a step ended. A failed step is a value; it is never averaged away.
+
+    One that failed its SLA has figures, but did not sustain the rate of the work beside what it
+    measures: they are no throughput of the step as it was meant.
+    """
 
     OK = "ok"
     FAILED = "failed"
+    SLA_FAILED = "sla failed"
 
 
 class StepRecord(Frozen):
@@ -369,12 +394,23 @@ class TimePoint(Frozen):
     latency_ms: float | None = None
 
 
+class Background(Frozen):
+    """Work beside what a step measures: how much of it was done per second, and was to be.
+
+    ``target`` is None where there is no rate to sustain.
+    """
+
+    achieved: float
+    target: float | None = None
+
+
 class StepOutput(Frozen):
     """What the load generator said of one step.
 
     ``operations`` counts queries, or rows for steps whose unit is rows. ``histogram`` is
     pairs (upper bound of the bucket in milliseconds, number of events); ``latency_ms`` holds
-    the mean, percentiles and maximum as avg, p50, p95, p99 and max.
+    the mean, percentiles and maximum as avg, p50, p95, p99 and max. ``background`` is by what
+    is done (inserts, deletes); ``figures`` are metrics of the family's own, by their name.
     """
 
     operations: float
@@ -383,6 +419,8 @@ class StepOutput(Frozen):
     histogram: tuple[tuple[float, int], ...] = ()
     latency_ms: dict[str, float] = Field(default_factory=dict)
     errors: int = 0
+    background: dict[str, Background] = Field(default_factory=dict)
+    figures: dict[str, float] = Field(default_factory=dict)
 
 
 class Measurement(Frozen):

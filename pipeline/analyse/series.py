@@ -4,21 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from pipeline.model import Point, Series, SeriesKey
+from pipeline.model import Point, Series, SeriesKey, StepStatus
 from pipeline.store.queries import Row
+
+SLA_METRICS = frozenset({"sla", "inserts/s", "deletes/s"})
+"""Metrics of the work beside what a step measures."""
 
 
 def series_along(line: str, revisions: Sequence[str], rows: Iterable[Row]) -> list[Series]:
     """Return the series of a line, in the order in which their steps were run.
 
     ``revisions`` are the labels of the line in order; rows of others are passed over. The
-    points of a series are ordered by position, then by repetition.
+    points of a series are ordered by position, then by repetition. A step that failed its SLA
+    has points only of what the SLA is about: its other figures are of another load.
     """
     position = {label: place for place, label in enumerate(revisions)}
     points: dict[SeriesKey, list[Point]] = {}
     for row in rows:
         place = position.get(row.revision)
-        if place is None:
+        if place is None or (row.status == StepStatus.SLA_FAILED and row.metric not in SLA_METRICS):
             continue
         key = SeriesKey(
             line=line,

@@ -23,6 +23,7 @@ from pipeline.model import (
 from pipeline.targets import find_target
 from pipeline.workloads import find_family
 from pipeline.workloads.base import Family, UnknownStepError
+from pipeline.workloads.base.options import OptionError
 
 _ANY_SCALE = Scale(tables=1, rows=1, clients=1, measure=1.0, warmup=0.0)
 """For asking a family of its steps, which are the same at every scale."""
@@ -141,7 +142,7 @@ def _check_quick_steps(file: ConfigFile) -> None:
     for at, step in enumerate(quick.steps):
         if families and step not in known and "steps" in quick.model_fields_set:
             try:
-                families[0].workload("", (step,), _ANY_SCALE)
+                families[0].workload("", (step,), _ANY_SCALE, {})
             except UnknownStepError as error:
                 raise file.problem(("quick", "steps", at), str(error)) from error
 
@@ -211,11 +212,13 @@ def _workload(
         warmup=section.warmup,
     )
     try:
-        return family.workload(section.name, section.steps, scale)
+        return family.workload(section.name, section.steps, scale, section.options)
     except UnknownStepError as error:
         known = _known_steps(family, section.steps)
         at = next(at for at, step in enumerate(section.steps) if step not in known)
         raise file.problem((*table, "steps", at), str(error)) from error
+    except OptionError as error:
+        raise file.problem((*table, "options", error.option), str(error)) from error
     except ValueError as error:
         raise file.problem((*table, "measure"), str(error)) from error
 
@@ -225,7 +228,7 @@ def _known_steps(family: Family, steps: Sequence[str]) -> tuple[str, ...]:
 
     def known(step: str) -> bool:
         try:
-            family.workload("", (step,), _ANY_SCALE)
+            family.workload("", (step,), _ANY_SCALE, {})
         except UnknownStepError:
             return False
         return True

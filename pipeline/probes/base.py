@@ -4,25 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from enum import StrEnum
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
-from pipeline.model import Sample
-
-
-class Kind(StrEnum):
-    """A counter only grows and is read as a rate; a gauge is read as it stands."""
-
-    COUNTER = "counter"
-    GAUGE = "gauge"
-
-
-class Field(NamedTuple):
-    """One figure that a probe reads."""
-
-    name: str
-    kind: Kind
-    unit: str
+from pipeline.model import Sample, SampledField
 
 
 class Probe(Protocol):
@@ -34,7 +18,7 @@ class Probe(Protocol):
 
     name: str
     help: str
-    fields: tuple[Field, ...]
+    fields: tuple[SampledField, ...]
 
     def read(self) -> dict[str, float]:
         """Return the present value of each field that is available."""

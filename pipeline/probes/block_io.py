@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import psutil
 
-from pipeline.probes.base import Field, Kind
+from pipeline.model import FieldKind, SampledField
 
 
 class BlockIO:
@@ -12,11 +12,11 @@ class BlockIO:
 
     name = "block-io"
     help = "reads and writes of the host's storage devices"
-    fields: tuple[Field, ...] = (
-        Field("disk.reads", Kind.COUNTER, "count"),
-        Field("disk.read_bytes", Kind.COUNTER, "bytes"),
-        Field("disk.writes", Kind.COUNTER, "count"),
-        Field("disk.write_bytes", Kind.COUNTER, "bytes"),
+    fields: tuple[SampledField, ...] = (
+        SampledField("disk.reads", FieldKind.COUNTER, "count"),
+        SampledField("disk.read_bytes", FieldKind.COUNTER, "bytes"),
+        SampledField("disk.writes", FieldKind.COUNTER, "count"),
+        SampledField("disk.write_bytes", FieldKind.COUNTER, "bytes"),
     )
 
     def read(self) -> dict[str, float]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import psutil
 
-from pipeline.probes.base import Field, Kind
+from pipeline.model import FieldKind, SampledField
 
 
 class HostCpu:
@@ -12,11 +12,11 @@ class HostCpu:
 
     name = "cpu"
     help = "host processor time: user, system, stolen by the hypervisor, and all"
-    fields: tuple[Field, ...] = (
-        Field("host.user", Kind.COUNTER, "s"),
-        Field("host.system", Kind.COUNTER, "s"),
-        Field("host.steal", Kind.COUNTER, "s"),
-        Field("host.total", Kind.COUNTER, "s"),
+    fields: tuple[SampledField, ...] = (
+        SampledField("host.user", FieldKind.COUNTER, "s"),
+        SampledField("host.system", FieldKind.COUNTER, "s"),
+        SampledField("host.steal", FieldKind.COUNTER, "s"),
+        SampledField("host.total", FieldKind.COUNTER, "s"),
     )
 
     def read(self) -> dict[str, float]:

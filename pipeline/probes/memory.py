@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import psutil
 
-from pipeline.probes.base import Field, Kind
+from pipeline.model import FieldKind, SampledField
 
 
 class HostMemory:
@@ -12,9 +12,9 @@ class HostMemory:
 
     name = "memory"
     help = "available memory and page cache of the host"
-    fields: tuple[Field, ...] = (
-        Field("host.available", Kind.GAUGE, "bytes"),
-        Field("host.cached", Kind.GAUGE, "bytes"),
+    fields: tuple[SampledField, ...] = (
+        SampledField("host.available", FieldKind.GAUGE, "bytes"),
+        SampledField("host.cached", FieldKind.GAUGE, "bytes"),
     )
 
     def read(self) -> dict[str, float]:

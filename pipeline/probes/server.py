@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import psutil
 
-from pipeline.probes.base import Field, Kind
+from pipeline.model import FieldKind, SampledField
 
 _SWITCHES = re.compile(r"^(?:non)?voluntary_ctxt_switches:\s*(\d+)$", re.MULTILINE)
 
@@ -30,10 +30,10 @@ class ServerProcesses:
 
     name = "server"
     help = "processor time, context switches and memory of the server's process tree"
-    fields: tuple[Field, ...] = (
-        Field("server.cpu_us", Kind.COUNTER, "us"),
-        Field("server.cs", Kind.COUNTER, "count"),
-        Field("server.rss", Kind.GAUGE, "bytes"),
+    fields: tuple[SampledField, ...] = (
+        SampledField("server.cpu_us", FieldKind.COUNTER, "us"),
+        SampledField("server.cs", FieldKind.COUNTER, "count"),
+        SampledField("server.rss", FieldKind.GAUGE, "bytes"),
     )
 
     def __init__(self, pid: int) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import psutil
 
-from pipeline.probes.base import Field, Kind
+from pipeline.model import FieldKind, SampledField
 
 
 class ContextSwitches:
@@ -12,7 +12,7 @@ class ContextSwitches:
 
     name = "switches"
     help = "context switches of the host"
-    fields: tuple[Field, ...] = (Field("host.cs", Kind.COUNTER, "count"),)
+    fields: tuple[SampledField, ...] = (SampledField("host.cs", FieldKind.COUNTER, "count"),)
 
     def read(self) -> dict[str, float]:
         """Return the counter."""

@@ -24,6 +24,8 @@ from pipeline.errors import UserError, first_line
 from pipeline.model import Origin, StepStatus
 from pipeline.probes.base import load_samples
 from pipeline.store.derive import measurements
+from pipeline.store.derive.activity import activity
+from pipeline.store.derive.background import missed_rates
 from pipeline.store.write import StepValues, Writer
 from pipeline.workloads import find_family
 from pipeline.workloads.base import Family, UnknownStepError
@@ -113,12 +115,12 @@ def _steps(bundle: Bundle) -> Iterator[StepValues]:
             values = dict(published[record.step.name])
             if not all(math.isfinite(value) for value in values.values()):
                 raise ValueError(f"a value of {record.step.name} is not a number")
-            yield StepValues(record.step, record.status, record.note, values, [])
+            yield StepValues(record.step, record.status, record.note, values)
         return
     family = _family(bundle)
     for record in manifest.steps:
         if record.status is not StepStatus.OK:
-            yield StepValues(record.step, record.status, record.note, {}, [])
+            yield StepValues(record.step, record.status, record.note, {})
             continue
         text = bundle.files[f"{record.folder}/stdout.txt"].decode(errors="replace")
         try:
@@ -126,15 +128,17 @@ def _steps(bundle: Bundle) -> Iterator[StepValues]:
         except UnknownStepError:
             raise
         except ValueError as error:
-            yield StepValues(record.step, StepStatus.FAILED, first_line(error), {}, [])
+            yield StepValues(record.step, StepStatus.FAILED, first_line(error), {})
             continue
         samples = list(load_samples(bundle.files.get(f"{record.folder}/samples.jsonl", b"")))
+        missed = missed_rates(output)
         yield StepValues(
             record.step,
-            StepStatus.OK,
-            record.note,
+            StepStatus.SLA_FAILED if missed else StepStatus.OK,
+            missed or record.note,
             measurements(output, samples, record.database_bytes),
             [(p.at, p.ops_per_second, p.latency_ms) for p in output.timeline],
+            activity=activity(samples),
         )
 
 

@@ -46,10 +46,15 @@ class Row(NamedTuple):
     repetition: int
     value: float
     run_id: str
+    status: str
 
 
 class StepOutcome(NamedTuple):
-    """How one step of one run ended, with its throughput over time."""
+    """How one step of one run ended, with its throughput and the DBMS's work over time.
+
+    ``timeline`` is [seconds, operations per second, milliseconds or None], ``activity`` is
+    [seconds, value] by name, ``marks`` are sentences that its figures must be read with.
+    """
 
     run_id: str
     revision: str
@@ -60,6 +65,8 @@ class StepOutcome(NamedTuple):
     status: str
     note: str
     timeline: list[list[float | None]]
+    marks: list[str]
+    activity: dict[str, list[list[float]]]
 
 
 class RunRow(NamedTuple):
@@ -127,6 +134,7 @@ def rows(
             run.c.repetition,
             measurement.c.value,
             run.c.run_id,
+            step_run.c.status,
         )
         # Not as JOINs: PostgreSQL looks for the best order of at most eight of those.
         .where(
@@ -162,6 +170,8 @@ def outcomes(engine: Engine, *, cells: Sequence[str] | None = None) -> list[Step
             step_run.c.status,
             step_run.c.note,
             step_run.c.timeline,
+            step_run.c.marks,
+            step_run.c.activity,
         )
         .select_from(run)
         .join(step_run, step_run.c.run == run.c.id)
@@ -171,7 +181,9 @@ def outcomes(engine: Engine, *, cells: Sequence[str] | None = None) -> list[Step
     )
     wanted = _of_runs(wanted, cells)
     with engine.connect() as connection:
-        return [StepOutcome(*found) for found in connection.execute(wanted)]
+        found = [StepOutcome(*row) for row in connection.execute(wanted)]
+    # Rows from before these columns have none.
+    return [row._replace(marks=row.marks or [], activity=row.activity or {}) for row in found]
 
 
 def runs(

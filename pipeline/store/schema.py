@@ -149,6 +149,8 @@ step_run = Table(
     Column("status", String, nullable=False),
     Column("note", Text, nullable=False),
     Column("timeline", JSON, nullable=False),
+    Column("marks", JSON),
+    Column("activity", JSON),
     UniqueConstraint("run", "step", "place"),
 )
 

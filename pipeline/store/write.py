@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 import psycopg
@@ -22,14 +22,18 @@ class StepValues:
     """A step of a run, ready to be written.
 
     ``values`` is by metric and empty for a failed step; ``timeline`` is (seconds since the
-    start, operations per second, latency in milliseconds).
+    start, operations per second, latency in milliseconds). ``marks`` are what is to be known of
+    a step before its figures are believed, a sentence each; ``activity`` is what the DBMS did
+    meanwhile: (seconds since the start, value) by name.
     """
 
     step: Step
     status: StepStatus
     note: str
     values: Mapping[str, float]
-    timeline: Sequence[tuple[float, float, float | None]]
+    timeline: Sequence[tuple[float, float, float | None]] = ()
+    marks: Sequence[str] = ()
+    activity: Mapping[str, Sequence[tuple[float, float]]] = field(default_factory=dict)
 
 
 class Writer:
@@ -64,6 +68,8 @@ class Writer:
                     "status": step.status.value,
                     "note": step.note,
                     "timeline": step.timeline,
+                    "marks": step.marks,
+                    "activity": step.activity,
                 }
                 for place, step in enumerate(steps)
             ],

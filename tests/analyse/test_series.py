@@ -22,6 +22,7 @@ _ROW = Row(
     repetition=1,
     value=1.0,
     run_id="r",
+    status="ok",
 )
 LINE = ["17.9", "17.10", "17.10#2", "17.11"]
 
@@ -74,3 +75,14 @@ def test_whatever_is_fixed_along_a_series_sets_series_apart() -> None:
 def test_series_come_in_the_order_in_which_they_were_met() -> None:
     rows = [row(step="b"), row(step="a"), row(step="b", repetition=2)]
     assert [one.key.step for one in series_along("minors", LINE, rows)] == ["b", "a"]
+
+
+def test_a_step_that_failed_its_sla_has_points_only_of_what_it_failed() -> None:
+    rows = [
+        row(status="sla failed", metric="qps", value=900.0),
+        row(status="sla failed", metric="sla", value=0.6),
+        row(revision="17.10", metric="qps", value=1.0),
+    ]
+    found = {one.key.metric: one.points for one in series_along("line", LINE, rows)}
+    assert [point.revision for point in found["qps"]] == ["17.10"]
+    assert [point.value for point in found["sla"]] == [0.6]

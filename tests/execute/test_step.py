@@ -15,7 +15,8 @@ import pytest
 
 from pipeline.execute.step import Executed, execute
 from pipeline.machine.pinning import available
-from pipeline.probes.base import Field, Kind, Probe
+from pipeline.model import FieldKind, SampledField
+from pipeline.probes.base import Probe
 
 
 class Counting:
@@ -23,7 +24,7 @@ class Counting:
 
     name = "counting"
     help = "for tests"
-    fields: tuple[Field, ...] = (Field("reads", Kind.COUNTER, "count"),)
+    fields: tuple[SampledField, ...] = (SampledField("reads", FieldKind.COUNTER, "count"),)
 
     def __init__(self, on_read: Callable[[], None] = lambda: None) -> None:
         self.reads = 0

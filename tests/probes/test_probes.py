@@ -9,9 +9,9 @@ import sys
 import psutil
 import pytest
 
-from pipeline.model import Sample
+from pipeline.model import FieldKind, Sample
 from pipeline.probes import all_probes
-from pipeline.probes.base import Kind, Probe, dump_samples, load_samples
+from pipeline.probes.base import Probe, dump_samples, load_samples
 from pipeline.probes.block_io import BlockIO
 from pipeline.probes.server import ServerProcesses
 
@@ -50,7 +50,7 @@ def test_no_two_probes_share_a_field() -> None:
 
 @pytest.mark.parametrize("probe", PROBES, ids=lambda probe: probe.name)
 def test_counters_never_go_back(probe: Probe) -> None:
-    counters = [field.name for field in probe.fields if field.kind is Kind.COUNTER]
+    counters = [field.name for field in probe.fields if field.kind is FieldKind.COUNTER]
     before = probe.read()
     for _ in range(5):
         sum(range(200_000))

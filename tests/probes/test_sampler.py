@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.probes.base import Field, Kind
+from pipeline.model import FieldKind, SampledField
 from pipeline.probes.sampler import EARLY, Sampler, SamplerThread, schedule
 
 
@@ -65,7 +65,7 @@ class Watch:
 
     name = "watch"
     help = "for tests"
-    fields: tuple[Field, ...] = (Field("now", Kind.COUNTER, "s"),)
+    fields: tuple[SampledField, ...] = (SampledField("now", FieldKind.COUNTER, "s"),)
 
     def __init__(self, clock: Clock, field: str = "now") -> None:
         self._clock, self._field = clock, field

@@ -29,6 +29,7 @@ def row(revision: str, value: float, step: str = "scan", **changed: Any) -> Row:
         repetition=1,
         value=value,
         run_id="r",
+        status="ok",
     )
     return fixed._replace(**changed)
 

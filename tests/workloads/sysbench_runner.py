@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pipeline.model import Connection
+from pipeline.workloads.base.sysbench import connection_options
 from pipeline.workloads.sysbench import catalogue
-from pipeline.workloads.sysbench.family import SCRIPTS, connection_options
+from pipeline.workloads.sysbench.family import SCRIPTS
 
 LONGEST_SECONDS = 120
 ROWS = 2000

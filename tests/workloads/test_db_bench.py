@@ -37,7 +37,7 @@ def output(release: str, step: str) -> str:
 
 
 def workload(*steps: str, scale: Scale = SCALE) -> Workload:
-    return FAMILY.workload("byrx", steps or ("all",), scale)
+    return FAMILY.workload("byrx", steps or ("all",), scale, {})
 
 
 def measure(step: str) -> Measure:

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.workloads.base.histogram import percentile
 from pipeline.workloads.sysbench import catalogue
-from pipeline.workloads.sysbench.parse import StepOutput, parse_output, percentile
+from pipeline.workloads.sysbench.parse import StepOutput, parse_output
 
 DATA = Path(__file__).parent / "data"
 POINT = catalogue.step_named("point-query_range=100")

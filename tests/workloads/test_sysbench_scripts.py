@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.workloads.base.sysbench import SHARED_SCRIPTS
 from pipeline.workloads.sysbench import catalogue
 from pipeline.workloads.sysbench.family import SCRIPTS
 from tests.workloads.sysbench_runner import run_script
@@ -51,7 +52,7 @@ function event() return true end
 
 def run_text(tmp_path: Path, text: str, **values: object) -> str:
     script = tmp_path / "script.lua"
-    script.write_text(text % {"scripts": SCRIPTS, **values})
+    script.write_text(text % {"scripts": SHARED_SCRIPTS, **values})
     done = run_script(script, "--rand-seed=7", "--events=1", "run")
     assert done.returncode == 0, done.stdout
     return done.stdout

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from pipeline.model import Connection
+from pipeline.workloads.base.sysbench import connection_options
 from pipeline.workloads.sysbench import catalogue
-from pipeline.workloads.sysbench.family import SCRIPTS, connection_options
+from pipeline.workloads.sysbench.family import SCRIPTS
 from pipeline.workloads.sysbench.parse import parse_output
 from tests.workloads.databases import SQLiteFile
 from tests.workloads.sysbench_runner import ROWS, Sysbench, events, run_script, totals

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from pydantic import Field
 
@@ -16,6 +17,7 @@ from pipeline.model import (
     Frozen,
     Machine,
     Revision,
+    SampledField,
     ServerConfig,
     Supply,
 )
@@ -35,10 +37,29 @@ class ServerError(Exception):
     """A server that no longer answers, or refuses what it is asked; the text is one line."""
 
 
+Ask = Callable[[], Mapping[str, float]]
+"""Asks once, and returns the present value of each field that is available."""
+
+
+class Activity(NamedTuple):
+    """What a DBMS tells of its work beside the statements: vacuum, purge, checkpoints, debt.
+
+    The names of the ``fields`` begin with ``dbms.``. ``session`` is held while it is asked, once
+    a second through a step, from a thread of its own; asking may raise :class:`ServerError`.
+    """
+
+    fields: tuple[SampledField, ...]
+    session: Callable[[], AbstractContextManager[Ask]]
+
+
 class Server(Protocol):
-    """A started server, ready for clients. What it is asked may raise :class:`ServerError`."""
+    """A started server, ready for clients. What it is asked may raise :class:`ServerError`.
+
+    ``activity`` is what it does beside the statements of its clients; None if it does not tell.
+    """
 
     connection: Connection
+    activity: Activity | None
 
     @property
     def pid(self) -> int | None:

@@ -14,7 +14,7 @@ from pymysql.cursors import Cursor
 
 from pipeline.machine.ports import LOOPBACK
 from pipeline.model import Build, Connection, ServerConfig
-from pipeline.targets.base import Placement, ServerError
+from pipeline.targets.base import Activity, Placement, ServerError
 from pipeline.targets.base.mysql_log import complaint
 from pipeline.targets.base.mysql_protocol import SOCKET, asking, make_database, quoted
 from pipeline.targets.base.processes import await_ready, prepare, start_process, stop_tree
@@ -63,6 +63,7 @@ class InnoDBServer:
     ) -> None:
         """Take over a started ``process`` whose files are in ``folder``."""
         self.connection = connection
+        self.activity: Activity | None = None
         self.pid = process.pid
         self._process = process
         self._folder = folder

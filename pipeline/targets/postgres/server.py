@@ -15,7 +15,7 @@ from psycopg import sql
 from pipeline.errors import UserError, first_line
 from pipeline.machine.ports import LOOPBACK
 from pipeline.model import Build, Connection, ServerConfig
-from pipeline.targets.base import Placement, ServerError
+from pipeline.targets.base import Activity, Placement, ServerError
 from pipeline.targets.base.processes import await_ready, prepare, start_process, stop_tree
 from pipeline.targets.base.templates import DATABASE, USER
 from pipeline.targets.postgres.cluster import last_complaint
@@ -33,6 +33,7 @@ class PostgresServer:
     ) -> None:
         """Take over a started ``process`` whose files are in ``folder``."""
         self.connection = connection
+        self.activity: Activity | None = None
         self.pid = process.pid
         self._process = process
         self._folder = folder

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pipeline.model import Build, Connection, ServerConfig
-from pipeline.targets.base import Placement, ServerError
+from pipeline.targets.base import Activity, Placement, ServerError
 from pipeline.targets.base.programs import ENVIRONMENT, run_program
 from pipeline.targets.base.templates import USER, copy_template
 from pipeline.targets.rocksdb import configuration
@@ -33,6 +33,7 @@ class RocksDBEngine:
     ) -> None:
         """Take over a folder; ``command`` runs db_bench with the options of a configuration."""
         self.connection = connection
+        self.activity: Activity | None = None
         self._command = tuple(command)
         self._placement = placement
         self._data = Path(connection.socket_dir)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pipeline.machine.account import Account
 from pipeline.model import Build, Connection, ServerConfig
-from pipeline.targets.base import Placement, ServerError, StartError
+from pipeline.targets.base import Activity, Placement, ServerError, StartError
 from pipeline.targets.base.templates import DATABASE, USER, copy_template
 from pipeline.targets.sqlite.library import Rows, execute, library
 
@@ -64,6 +64,7 @@ class SQLiteDatabase:
     def __init__(self, connection: Connection, configuration: str, folder: Path) -> None:
         """Take over the database in ``folder``, which ``connection`` leads to."""
         self.connection = connection
+        self.activity: Activity | None = None
         self._configuration = configuration
         self._folder = folder
 

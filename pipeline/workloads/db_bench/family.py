@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from pipeline.model import Connection, Scale, Step, StepOutput, TimePoint, Workload, digest
+from pipeline.model import (
+    Connection,
+    OptionValue,
+    Scale,
+    Step,
+    StepOutput,
+    TimePoint,
+    Workload,
+    digest,
+)
 from pipeline.workloads.base import (
     Action,
     Command,
@@ -15,6 +24,7 @@ from pipeline.workloads.base import (
     Timing,
     UnknownStepError,
 )
+from pipeline.workloads.base.options import Option, checked
 from pipeline.workloads.db_bench import catalogue
 from pipeline.workloads.db_bench.catalogue import StepSpec, step_named
 from pipeline.workloads.db_bench.parse import Report, read_report, read_result
@@ -50,12 +60,15 @@ class DbBench:
 
     name = "db_bench"
     targets: tuple[str, ...] = ("rocksdb",)
+    options: tuple[Option, ...] = ()
 
-    def workload(self, name: str, steps: Sequence[str], scale: Scale) -> Workload:
+    def workload(
+        self, name: str, steps: Sequence[str], scale: Scale, options: Mapping[str, OptionValue]
+    ) -> Workload:
         """Return the workload of the named steps or groups, in the published order.
 
-        Raises UnknownStepError for a name that is neither, and ValueError for a measured
-        time that db_bench cannot do.
+        Raises UnknownStepError for a name that is neither, OptionError for an option, and
+        ValueError for a measured time that db_bench cannot do.
         """
         if scale.measure != int(scale.measure) or scale.measure < 1:
             raise ValueError(f"db_bench measures whole seconds, not {scale.measure:g} s")
@@ -71,6 +84,7 @@ class DbBench:
             steps=tuple(
                 Step(name=spec.name, group=spec.group, unit="operations") for spec in chosen
             ),
+            options=checked(options, self.options),
         )
 
     def actions(self, workload: Workload) -> tuple[Action, ...]:

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
-import shutil
-import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from pipeline.errors import UserError
-from pipeline.model import Connection, Scale, Step, StepOutput, TimePoint, Workload
+from pipeline.model import Connection, OptionValue, Scale, Step, StepOutput, TimePoint, Workload
 from pipeline.workloads.base import (
     Action,
     Command,
@@ -20,18 +16,19 @@ from pipeline.workloads.base import (
     UnknownStepError,
     Warm,
 )
+from pipeline.workloads.base.histogram import latencies
+from pipeline.workloads.base.options import Option, checked
+from pipeline.workloads.base.sysbench import (
+    MEASURING,
+    SLOWEST_LOAD,
+    connection_options,
+    scripts_version,
+    sysbench_version,
+)
 from pipeline.workloads.sysbench import catalogue
-from pipeline.workloads.sysbench.parse import parse_output, percentile
+from pipeline.workloads.sysbench.parse import parse_output
 
 SCRIPTS = Path(__file__).parent / "lua"
-
-MEASURING = "Threads started!"
-"""What sysbench prints when all threads are warm and the clock starts."""
-
-SLOWEST_LOAD = 1000.0
-"""Rows per second that even a slow machine loads."""
-
-_PERCENTILES = {"p50": 0.50, "p95": 0.95, "p99": 0.99}
 
 _PUBLISHED_ROWS = 50_000_000
 """Rows in all tables of the smallest published scale."""
@@ -52,12 +49,15 @@ class Sysbench:
 
     name = "sysbench"
     targets: tuple[str, ...] = ("postgres", "mysql", "mariadb", "sqlite")
+    options: tuple[Option, ...] = ()
 
-    def workload(self, name: str, steps: Sequence[str], scale: Scale) -> Workload:
+    def workload(
+        self, name: str, steps: Sequence[str], scale: Scale, options: Mapping[str, OptionValue]
+    ) -> Workload:
         """Return the workload of the named steps or groups, in the published order.
 
-        Raises UnknownStepError for a name that is neither, and ValueError for a measured
-        time that sysbench cannot do.
+        Raises UnknownStepError for a name that is neither, OptionError for an option, and
+        ValueError for a measured time that sysbench cannot do.
         """
         if scale.measure != int(scale.measure) or scale.measure < 1:
             raise ValueError(f"sysbench measures whole seconds, not {scale.measure:g} s")
@@ -68,9 +68,10 @@ class Sysbench:
         return Workload(
             family=self.name,
             name=name,
-            version=_scripts_version(),
+            version=scripts_version(SCRIPTS),
             scale=scale,
             steps=tuple(_step(spec) for spec in chosen),
+            options=checked(options, self.options),
         )
 
     def actions(self, workload: Workload) -> tuple[Action, ...]:
@@ -165,10 +166,6 @@ class Sysbench:
         except ValueError as error:
             raise UnknownStepError(str(error)) from error
         found = parse_output(text, spec, workload.scale.rows)
-        percentiles = {
-            name: percentile(found.histogram, fraction, found.latency_max_ms)
-            for name, fraction in _PERCENTILES.items()
-        }
         return StepOutput(
             operations=found.operations,
             seconds=found.seconds,
@@ -176,56 +173,15 @@ class Sysbench:
                 TimePoint(at=at, ops_per_second=rate, latency_ms=latency)
                 for at, rate, latency in found.timeline
             ),
-            latency_ms={
-                "avg": found.latency_avg_ms,
-                **percentiles,
-                "max": found.latency_max_ms,
-            },
+            latency_ms=latencies(found.histogram, found.latency_avg_ms, found.latency_max_ms),
             histogram=found.histogram,
             errors=found.errors,
         )
 
     def tools(self) -> dict[str, str]:
         """Return the version of sysbench. Raises UserError when it is not installed."""
-        if shutil.which("sysbench") is None:
-            raise UserError(
-                "sysbench is not installed; `make setup` installs it, or install your system's "
-                "package named sysbench"
-            )
-        shown = subprocess.run(
-            ["sysbench", "--version"], capture_output=True, text=True, check=True
-        )
-        return {"sysbench": shown.stdout.strip()}
+        return sysbench_version()
 
 
 def _step(spec: catalogue.StepSpec) -> Step:
     return Step(name=spec.name, group=spec.group, unit=spec.unit.value)
-
-
-def connection_options(connection: Connection) -> tuple[str, ...]:
-    """Return the options by which sysbench, or for SQLite our scripts, reach the database."""
-    driver, place = connection.driver, connection.socket_dir
-    named = f"--db-driver={driver}"
-    if driver == "sqlite":
-        return (
-            named,
-            f"--sqlite-library={connection.program}",
-            f"--sqlite-database={place}/{connection.database}",
-            f"--sqlite-configuration={Path(place).parent}/connection.sql",
-        )
-    return (
-        named,
-        f"--pgsql-host={place}" if driver == "pgsql" else f"--{driver}-socket={place}/socket",
-        f"--{driver}-port={connection.port}",
-        f"--{driver}-user={connection.user}",
-        f"--{driver}-db={connection.database}",
-    )
-
-
-def _scripts_version() -> str:
-    """Return the identity of the scripts: other scripts measure something else."""
-    content = hashlib.sha256()
-    for path in sorted(SCRIPTS.rglob("*.lua")):
-        content.update(path.relative_to(SCRIPTS).as_posix().encode())
-        content.update(path.read_bytes())
-    return content.hexdigest()[:12]

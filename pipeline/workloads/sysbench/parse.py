@@ -7,24 +7,14 @@ the statements of an event: sysbench's query counters hold the warm-up, its even
 
 from __future__ import annotations
 
-import math
 import re
-from bisect import bisect_left
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import accumulate
 from typing import Final
 
+from pipeline.workloads.base.histogram import BUCKETS, Histogram, centre_ms, upper_ms
 from pipeline.workloads.sysbench.catalogue import StepSpec
-
-# sysbench 1.0.20, src/sb_logger.c: 1024 buckets, equally wide in the logarithm, whose
-# centres go from 0.001 to 100000 ms. src/sb_histogram.c prints those that hold events.
-_BUCKETS: Final = 1024
-_FIRST_MS: Final = 1e-3
-_LAST_MS: Final = 1e5
-_LOG_STEP: Final = math.log(_LAST_MS / _FIRST_MS) / (_BUCKETS - 1)
 
 _NUMBER: Final = r"(-?\d+(?:\.\d+)?)"
 _INTERVAL: Final = re.compile(
@@ -40,9 +30,6 @@ _TOTAL: Final = re.compile(
 )
 _BUCKET: Final = re.compile(r"^ +(\d+\.\d{3}) \|\**\s+(\d+)$", re.MULTILINE)
 _FATAL: Final = re.compile(r"^FATAL: (.+)$", re.MULTILINE)
-
-Histogram = tuple[tuple[float, int], ...]
-"""Pairs (upper edge of the bucket in milliseconds, number of events), ascending."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,42 +100,12 @@ def parse_output(text: str, spec: StepSpec, table_size: int) -> StepOutput:
     )
 
 
-def percentile(histogram: Sequence[tuple[float, int]], q: float, max_ms: float) -> float:
-    """Return the ``q`` quantile, ``q`` from 0 to 1, in milliseconds.
-
-    Within a bucket, latencies are taken as evenly spread in the logarithm, so the result
-    moves smoothly instead of in steps of a bucket's width (1.8 %). The topmost bucket ends
-    at ``max_ms``, the largest latency. Raises ValueError for an empty histogram or a ``q``
-    outside of 0..1.
-    """
-    held = [(edge, count) for edge, count in histogram if count > 0]
-    if not held:
-        raise ValueError("a histogram without events has no percentiles")
-    if not 0 <= q <= 1:
-        raise ValueError(f"the quantile {q} is not within 0..1")
-    reached = list(accumulate(count for _, count in held))
-    wanted = q * reached[-1]
-    at = bisect_left(reached, wanted, hi=len(held) - 1)
-    edge, count = held[at]
-    upper = edge if at < len(held) - 1 else max_ms
-    return _within(edge, upper, (wanted - reached[at] + count) / count, max_ms)
-
-
-def _within(edge: float, upper: float, share: float, max_ms: float) -> float:
-    """Return the latency that ``share`` of a bucket's events do not exceed."""
-    upper = min(upper, max_ms)
-    lower = min(edge * math.exp(-_LOG_STEP), upper)
-    return lower * math.pow(upper / lower, share) if lower > 0 else upper
-
-
 @cache
 def _edges_by_label() -> dict[str, list[float]]:
     """Return the upper edges, in ms, of the buckets that sysbench prints with each label."""
     edges: dict[str, list[float]] = {}
-    for index in range(_BUCKETS):
-        centre = math.exp(index * _LOG_STEP + math.log(_FIRST_MS))
-        upper = _FIRST_MS * math.exp((index + 0.5) * _LOG_STEP)
-        edges.setdefault(f"{centre:.3f}", []).append(upper)
+    for bucket in range(BUCKETS):
+        edges.setdefault(f"{centre_ms(bucket):.3f}", []).append(upper_ms(bucket))
     return edges
 
 

@@ -5,7 +5,7 @@
 --   sysbench nightshift.lua cleanup
 
 local HERE = debug.getinfo(1, "S").source:match("^@(.*/)") or "./"
-package.path = HERE .. "?.lua;" .. package.path
+package.path = HERE .. "?.lua;" .. HERE .. "../../base/lua/?.lua;" .. package.path
 
 local client = require("client")
 local options = require("options")

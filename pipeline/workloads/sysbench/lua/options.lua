@@ -1,8 +1,10 @@
 -- The options of nightshift.lua: their declaration for sysbench, and their check.
 
+local sql = require("sql")
+
 local options = {}
 
-options.DECLARED = {
+options.DECLARED = sql.with_options {
    step = { "Step to run, for example point-query", "" },
    range = { "Scan length, in-list length or rows per transaction", 100 },
    tables = { "Number of tables", 1 },
@@ -10,9 +12,6 @@ options.DECLARED = {
    warmup = { "Seconds that each thread runs the step before the measurement; may be a fraction", 0 },
    zipf_exponent = { "Exponent of the zipfian distribution of update-zipf", 0.99 },
    mysql_storage_engine = { "Storage engine of the tables, for the mysql driver", "innodb" },
-   sqlite_library = { "Library to load, for the driver sqlite", "" },
-   sqlite_database = { "File of the database, for the driver sqlite", "" },
-   sqlite_configuration = { "File of SQL that a connection begins with, for the driver sqlite", "" },
 }
 
 -- ids and k are 32-bit integers.

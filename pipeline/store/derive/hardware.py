@@ -1,22 +1,10 @@
-"""From what a step printed and what the probes read, to its measurements.
-
-Pure functions. The definitions are those of the Small Datum reports; see docs/metrics.md.
-"""
+"""What the machine did for each operation of a step, from what the probes read."""
 
 from __future__ import annotations
 
-import itertools
-import math
-import statistics
 from collections.abc import Mapping, Sequence
 
-from pipeline.model import Sample, StepOutput, TimePoint
-
-SHORTEST_TIMELINE = 10
-"""Seconds of throughput below which its variance says more of the clock than of the DBMS."""
-
-STALL = 0.1
-"""A second whose throughput is below this part of the median counts as stalled."""
+from pipeline.model import Sample
 
 _KILO = 1024.0
 """Bytes of a kilobyte, kilobytes of a megabyte: as iostat prints them, so as published."""
@@ -40,55 +28,21 @@ _PER_OPERATION = (
 )
 """Rates over the throughput: metric, the rate, what it is multiplied with."""
 
+_PER_INSERT = (("w/i", "w/s", 1.0), ("wKB/i", "wMB/s", _KILO))
+"""Rates over the rows inserted in the background: metric, the rate, what it is multiplied with."""
+
 _SERVER_PER_OPERATION = (("cpu_us/o", "server.cpu_us"), ("server_cs/o", "server.cs"))
 """Counters of the server over the throughput: metric, the counter."""
 
 
-def measurements(
-    output: StepOutput, samples: Sequence[Sample], database_bytes: int | None = None
+def hardware(
+    samples: Sequence[Sample], throughput: float, inserts: float = 0.0
 ) -> dict[str, float]:
-    """Return every metric of a step that its output and samples allow, by name."""
-    throughput = output.operations / output.seconds if output.seconds > 0 else 0.0
-    values = {"qps": throughput, "errors": float(output.errors)}
-    values |= {f"latency_{name}": value for name, value in output.latency_ms.items()}
-    values |= _variance(output.timeline)
-    values |= _hardware(samples, throughput)
-    if database_bytes is not None:
-        values["dbsize"] = float(database_bytes)
-    return values
+    """Return rates, and rates over the throughput, from the first and the last sample.
 
-
-def _variance(timeline: Sequence[TimePoint]) -> dict[str, float]:
-    rates = [point.ops_per_second for point in timeline]
-    if len(rates) < SHORTEST_TIMELINE:
-        return {}
-    mean, median = statistics.fmean(rates), statistics.median(rates)
-    if mean <= 0:
-        return {}
-    spacing = [b.at - a.at for a, b in itertools.pairwise(timeline)]
-    longest, current = 0.0, 0.0
-    for rate, seconds in zip(rates, [spacing[0], *spacing], strict=True):
-        # Where most seconds stand still, the median is zero and nothing is below it.
-        stalled = rate < STALL * median or rate == 0
-        current = current + seconds if stalled else 0.0
-        longest = max(longest, current)
-    # Not statistics.stdev: its exact fractions take a hundred times as long.
-    variance = sum((rate - mean) ** 2 for rate in rates) / (len(rates) - 1)
-    return {
-        "qps_cv": math.sqrt(variance) / mean,
-        "qps_p1": _quantile(sorted(rates), 0.01),
-        "stall_s": longest,
-    }
-
-
-def _quantile(ordered: Sequence[float], q: float) -> float:
-    """Return a quantile of ascending values, interpolated linearly between two of them."""
-    below, share = divmod(q * (len(ordered) - 1), 1.0)
-    at = int(below)
-    return ordered[at] + share * (ordered[min(at + 1, len(ordered) - 1)] - ordered[at])
-
-
-def _hardware(samples: Sequence[Sample], throughput: float) -> dict[str, float]:
+    ``inserts`` are the rows inserted per second beside what is measured; what is written belongs
+    to them.
+    """
     if len(samples) < 2:
         return {}
     first, last = samples[0], samples[-1]
@@ -116,6 +70,12 @@ def _hardware(samples: Sequence[Sample], throughput: float) -> dict[str, float]:
             name: grown[counter] / seconds / throughput
             for name, counter in _SERVER_PER_OPERATION
             if counter in grown
+        }
+    if inserts > 0:
+        values |= {
+            name: values[rate] * scale / inserts
+            for name, rate, scale in _PER_INSERT
+            if rate in values
         }
     resident = [sample.values["server.rss"] for sample in samples if "server.rss" in sample.values]
     if resident:

@@ -18,6 +18,21 @@ local sql = {}
 
 local DIALECTS = { pgsql = true, mysql = true }
 
+-- What a script must declare for sqlite.lua.
+local OPTIONS = {
+   sqlite_library = { "Library to load, for the driver sqlite", "" },
+   sqlite_database = { "File of the database, for the driver sqlite", "" },
+   sqlite_configuration = { "File of SQL that a connection begins with, for the driver sqlite", "" },
+}
+
+-- The options of a script with those that connections need.
+function sql.with_options(declared)
+   for name, option in pairs(OPTIONS) do
+      declared[name] = option
+   end
+   return declared
+end
+
 local Statement = {}
 Statement.__index = Statement
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-from pipeline.model import Connection, Frozen, Scale, Step, StepOutput, Workload
+from pipeline.model import Connection, Frozen, OptionValue, Scale, Step, StepOutput, Workload
+from pipeline.workloads.base.options import Option
 
 
 class Load(Frozen):
@@ -48,15 +49,24 @@ class Timing(NamedTuple):
 
 
 class Family(Protocol):
-    """One workload family. ``targets`` are the names of those that it can run on."""
+    """One workload family.
+
+    ``targets`` are the names of those that it can run on, ``options`` the settings that it has
+    of its own.
+    """
 
     name: str
     targets: tuple[str, ...]
+    options: tuple[Option, ...]
 
-    def workload(self, name: str, steps: Sequence[str], scale: Scale) -> Workload:
+    def workload(
+        self, name: str, steps: Sequence[str], scale: Scale, options: Mapping[str, OptionValue]
+    ) -> Workload:
         """Return the workload of the named steps or groups, in the published order.
 
-        Raises :class:`UnknownStepError` for a name that is neither.
+        Raises :class:`UnknownStepError` for a name that is neither,
+        :class:`pipeline.workloads.base.options.OptionError` for a setting that it does not
+        have, and ValueError for a measured time that it cannot do.
         """
         ...
 

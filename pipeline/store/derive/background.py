@@ -1,0 +1,33 @@
+"""Work beside what a step measures: its rates, and whether they were sustained."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pipeline.model import Background, StepOutput
+
+SUSTAINED = 0.95
+"""Part of a target rate below which it counts as not sustained, as published: the step has
+failed its SLA."""
+
+
+def background(output: StepOutput) -> dict[str, float]:
+    """Return the rates, and ``sla``: the least part of its target that one of them had."""
+    values = {f"{name}/s": rate.achieved for name, rate in output.background.items()}
+    parts = [rate.achieved / target for _, rate, target in _with_targets(output)]
+    return values | ({"sla": min(parts)} if parts else {})
+
+
+def missed_rates(output: StepOutput) -> str:
+    """Say which rates were not sustained; empty if all were."""
+    return ", ".join(
+        f"{rate.achieved:.0f} of {target:.0f} {name}/s"
+        for name, rate, target in _with_targets(output)
+        if rate.achieved < SUSTAINED * target
+    )
+
+
+def _with_targets(output: StepOutput) -> Iterator[tuple[str, Background, float]]:
+    for name, rate in output.background.items():
+        if rate.target:
+            yield name, rate, rate.target

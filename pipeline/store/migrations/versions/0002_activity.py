@@ -1,0 +1,16 @@
+"""What is to be known of a step, and what the DBMS did meanwhile.
+
+Empty for the runs that are there: the store is derived, `nightshift rebuild` fills them.
+"""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0002"
+down_revision = "0001"
+
+
+def upgrade() -> None:
+    """Add the columns."""
+    for name in ("marks", "activity"):
+        op.add_column("step_run", sa.Column(name, sa.JSON(), nullable=True))
