@@ -151,7 +151,7 @@ def compare(options, cell, family, step, server, pinning) -> list[float]:  # typ
         done = execute(
             command,
             pinning.client,
-            lambda client: all_probes(server.pid or client),
+            lambda client: all_probes(server.pid, client),
             lambda line: family.started(line, Measure(step=step), workload),
             measure=options.seconds,
             limit=options.seconds + 1,

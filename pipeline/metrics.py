@@ -71,6 +71,7 @@ METRICS: dict[str, Metric] = {
         ("period_s", "s", _LESS, "period of the swings of the throughput"),
         # What else the machine tells.
         ("client_us/o", "us", _LESS, "CPU time of the load generator per operation"),
+        ("client_user_us/o", "us", _LESS, "of client_us/o what is not spent in the kernel"),
         ("psi_cpu", "%", _LESS, "time in which something waited for a processor"),
         ("psi_io", "%", _LESS, "time in which something waited for storage"),
         ("psi_memory", "%", _LESS, "time in which something waited for memory"),

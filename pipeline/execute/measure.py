@@ -153,7 +153,7 @@ class _Execution:
     def _on_ready(self, server: Server) -> None:
         self._sampled = {
             field.name: f"{field.kind.value}, {field.unit}"
-            for probe in all_probes(os.getpid())
+            for probe in self._probes(server, os.getpid())
             for field in probe.fields
         }
         for action in self._family.actions(self._cell.workload):
@@ -184,10 +184,7 @@ class _Execution:
         step = action.step
         self._watcher.step_begins(step)
         started_at = datetime.now(UTC)
-        # Some DBMS run inside the load generator: it is the server then.
-        command, done = self._execute(
-            action, server, lambda client: all_probes(server.pid or client)
-        )
+        command, done = self._execute(action, server, lambda client: self._probes(server, client))
         folder = f"steps/{len(self._steps) + 1:02d}-{step.name.replace('=', '-')}"
         self._files[f"{folder}/stdout.txt"] = done.text.encode()
         self._files[f"{folder}/samples.jsonl"] = dump_samples(done.samples)
@@ -210,6 +207,11 @@ class _Execution:
             self._watcher.note(f"{self._cell.revision.label} {step.name} failed: {failure}")
         scale = self._cell.workload.scale
         self._watcher.advance(scale.measure + scale.warmup)
+
+    def _probes(self, server: Server, client: int) -> list[Probe]:
+        """Return the probes of a step, whose load generator is the process ``client``."""
+        # Some DBMS run inside the load generator: it is the server then.
+        return all_probes(server.pid, client) if server.pid else all_probes(client)
 
     def _give_up(self, why: str) -> None:
         """Record every step that was not run as failed."""

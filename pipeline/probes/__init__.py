@@ -6,10 +6,17 @@ from pipeline.probes.base import Probe
 from pipeline.probes.block_io import BlockIO
 from pipeline.probes.cpu import HostCpu
 from pipeline.probes.memory import HostMemory
-from pipeline.probes.server import ServerProcesses
+from pipeline.probes.pressure import Pressure
+from pipeline.probes.processes import ProcessTree
 from pipeline.probes.switches import ContextSwitches
 
 
-def all_probes(server_pid: int) -> list[Probe]:
-    """Return every probe, attached to a server."""
-    return [HostCpu(), ContextSwitches(), BlockIO(), HostMemory(), ServerProcesses(server_pid)]
+def all_probes(server: int, client: int | None = None) -> list[Probe]:
+    """Return every probe, attached to a server and its load generator by their process ids.
+
+    ``client`` is None for a DBMS that runs inside the load generator, which is the server then.
+    """
+    trees = [ProcessTree("server", server)]
+    if client is not None:
+        trees.append(ProcessTree("client", client))
+    return [HostCpu(), ContextSwitches(), BlockIO(), HostMemory(), Pressure(), *trees]

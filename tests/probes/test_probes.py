@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import psutil
 import pytest
@@ -13,9 +14,10 @@ from pipeline.model import FieldKind, Sample
 from pipeline.probes import all_probes
 from pipeline.probes.base import Probe, dump_samples, load_samples
 from pipeline.probes.block_io import BlockIO
-from pipeline.probes.server import ServerProcesses
+from pipeline.probes.pressure import Pressure
+from pipeline.probes.processes import ProcessTree
 
-PROBES = all_probes(os.getpid())
+PROBES = all_probes(os.getpid(), os.getppid())
 
 _BUSY = """
 import sys
@@ -75,8 +77,48 @@ def test_a_host_without_storage_devices_gives_nothing_rather_than_zero(
     assert BlockIO().read() == {}
 
 
+PSI = """\
+some avg10=0.10 avg60=1.12 avg300=0.94 total=10818648376
+full avg10=0.00 avg60=0.00 avg300=0.00 total=17
+"""
+
+
+def test_pressure_is_the_time_in_which_some_task_waited(tmp_path: Path) -> None:
+    (tmp_path / "cpu").write_text(PSI)
+    (tmp_path / "io").write_text("nothing that is known\n")
+    assert Pressure(tmp_path).read() == {"psi.cpu": 10818648376.0}
+
+
+def test_a_kernel_without_pressure_gives_nothing_rather_than_zero(tmp_path: Path) -> None:
+    assert Pressure(tmp_path / "missing").read() == {}
+
+
+@pytest.mark.skipif(not Path("/proc/pressure").exists(), reason="this kernel has no PSI")
+def test_this_kernel_tells_its_pressure() -> None:
+    assert Pressure().read().keys() == {"psi.cpu", "psi.io", "psi.memory"}
+
+
+def test_the_tree_of_the_client_is_counted_by_itself() -> None:
+    names = {probe.name for probe in all_probes(os.getpid())}
+    assert {probe.name for probe in PROBES} - names == {"client"}
+    probe = ProcessTree("client", os.getpid())
+    assert {name.partition(".")[0] for name in probe.read()} == {"client"}
+
+
+def test_work_outside_of_the_kernel_is_told_apart() -> None:
+    probe = ProcessTree("client", os.getpid())
+    before, began = probe.read(), os.times()
+    while os.times().user - began.user < 0.1:
+        sum(range(10_000))
+    after = probe.read()
+    user = after["client.user_us"] - before["client.user_us"]
+    # Ticks on both sides.
+    assert user >= 0.08e6
+    assert user <= after["client.cpu_us"] - before["client.cpu_us"] + 0.04e6
+
+
 def test_work_of_the_server_is_counted() -> None:
-    probe = ServerProcesses(os.getpid())
+    probe = ProcessTree("server", os.getpid())
     before = probe.read()["server.cpu_us"]
     used = os.times().user
     while os.times().user - used < 0.05:
@@ -94,7 +136,7 @@ def test_a_child_that_has_finished_keeps_what_it_used() -> None:
     ) as server:
         assert server.stdin is not None
         assert server.stdout is not None
-        probe = ServerProcesses(server.pid)
+        probe = ProcessTree("server", server.pid)
         assert server.stdout.readline() == "busy\n"
         (child,) = psutil.Process(server.pid).children()
         times = [psutil.Process(server.pid).cpu_times(), child.cpu_times()]
@@ -147,7 +189,7 @@ def test_every_thread_of_the_server_is_counted() -> None:
     ) as server:
         assert server.stdin is not None
         assert server.stdout is not None
-        probe = ServerProcesses(server.pid)
+        probe = ProcessTree("server", server.pid)
         assert server.stdout.readline() == "busy\n"
         main = psutil.Process(server.pid).num_ctx_switches()
         busy = probe.read()

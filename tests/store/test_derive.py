@@ -142,6 +142,11 @@ def test_rates_and_what_they_are_per_operation() -> None:
             disk__write_bytes=20 * 2**20,
             server__cpu_us=5_000_000,
             server__cs=40_000,
+            client__cpu_us=1_250_000,
+            client__user_us=500_000,
+            psi__cpu=2_500_000,
+            psi__io=10_000,
+            psi__memory=0,
         ),
     )
     assert values == pytest.approx(
@@ -163,6 +168,11 @@ def test_rates_and_what_they_are_per_operation() -> None:
             "wKB/o": 8.192,
             "cpu_us/o": 2000.0,  # 500,000 us a second
             "server_cs/o": 16.0,
+            "client_us/o": 500.0,
+            "client_user_us/o": 200.0,
+            "psi_cpu": 25.0,  # 2.5 of 10 seconds
+            "psi_io": 0.1,
+            "psi_memory": 0.0,
         },
         rel=1e-12,
     )

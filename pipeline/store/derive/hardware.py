@@ -15,6 +15,10 @@ _RATES = (
     ("w/s", "disk.writes", 1.0),
     ("rMB/s", "disk.read_bytes", 1 / _KILO**2),
     ("wMB/s", "disk.write_bytes", 1 / _KILO**2),
+    # Microseconds of a second, in percent.
+    ("psi_cpu", "psi.cpu", 1e-4),
+    ("psi_io", "psi.io", 1e-4),
+    ("psi_memory", "psi.memory", 1e-4),
 )
 """Rates of the host: metric, the counter it is of, what its growth is multiplied with."""
 
@@ -31,8 +35,13 @@ _PER_OPERATION = (
 _PER_INSERT = (("w/i", "w/s", 1.0), ("wKB/i", "wMB/s", _KILO))
 """Rates over the rows inserted in the background: metric, the rate, what it is multiplied with."""
 
-_SERVER_PER_OPERATION = (("cpu_us/o", "server.cpu_us"), ("server_cs/o", "server.cs"))
-"""Counters of the server over the throughput: metric, the counter."""
+_COUNTED_PER_OPERATION = (
+    ("cpu_us/o", "server.cpu_us"),
+    ("server_cs/o", "server.cs"),
+    ("client_us/o", "client.cpu_us"),
+    ("client_user_us/o", "client.user_us"),
+)
+"""Counters of server and client over the throughput: metric, the counter."""
 
 
 def hardware(
@@ -68,7 +77,7 @@ def hardware(
         }
         values |= {
             name: grown[counter] / seconds / throughput
-            for name, counter in _SERVER_PER_OPERATION
+            for name, counter in _COUNTED_PER_OPERATION
             if counter in grown
         }
     if inserts > 0:

@@ -1,4 +1,4 @@
-"""The server's own process tree, apart from everything else on the host."""
+"""A process tree by itself, apart from everything else on the host: the server's, the client's."""
 
 from __future__ import annotations
 
@@ -16,10 +16,14 @@ _SWITCHES = re.compile(r"^(?:non)?voluntary_ctxt_switches:\s*(\d+)$", re.MULTILI
 
 class _Usage(NamedTuple):
     cpu_us: float
+    user_us: float
     switches: float
 
 
-class ServerProcesses:
+_NOTHING = _Usage(0.0, 0.0, 0.0)
+
+
+class ProcessTree:
     """Processor time, context switches and memory of a process and all its descendants.
 
     The kernel counts both for each thread, and forgets them with it. So every thread is read
@@ -28,20 +32,24 @@ class ServerProcesses:
     readings is not seen.
     """
 
-    name = "server"
-    help = "processor time, context switches and memory of the server's process tree"
-    fields: tuple[SampledField, ...] = (
-        SampledField("server.cpu_us", FieldKind.COUNTER, "us"),
-        SampledField("server.cs", FieldKind.COUNTER, "count"),
-        SampledField("server.rss", FieldKind.GAUGE, "bytes"),
-    )
-
-    def __init__(self, pid: int) -> None:
+    def __init__(self, name: str, pid: int) -> None:
+        """Watch the tree below ``pid``; ``name`` (server, client) begins the fields' names."""
+        self.name = name
+        self.help = f"processor time, context switches and memory of the {name}'s process tree"
+        self.fields: tuple[SampledField, ...] = (
+            SampledField(f"{name}.cpu_us", FieldKind.COUNTER, "us"),
+            SampledField(f"{name}.user_us", FieldKind.COUNTER, "us"),
+            SampledField(f"{name}.cs", FieldKind.COUNTER, "count"),
+            SampledField(f"{name}.rss", FieldKind.GAUGE, "bytes"),
+        )
         self._root = psutil.Process(pid)
         self._seen: dict[tuple[int, float, int], _Usage] = {}
 
     def read(self) -> dict[str, float]:
-        """Return both counters and the resident memory, shared pages counted once."""
+        """Return the counters and the resident memory, shared pages counted once.
+
+        ``user_us`` is the processor time outside of the kernel, in the kernel's ticks of 10 ms.
+        """
         private, shared = 0, 0
         for process in self._tree():
             try:
@@ -53,14 +61,15 @@ class ServerProcesses:
             for thread, usage in threads.items():
                 identity = (process.pid, created, thread)
                 # Never back, not even where a thread was given the number of one that ended.
-                before = self._seen.get(identity, _Usage(0.0, 0.0))
+                before = self._seen.get(identity, _NOTHING)
                 self._seen[identity] = _Usage(*map(max, usage, before))
             private += memory.rss - memory.shared
             shared = max(shared, memory.shared)
         return {
-            "server.cpu_us": sum(usage.cpu_us for usage in self._seen.values()),
-            "server.cs": float(sum(usage.switches for usage in self._seen.values())),
-            "server.rss": float(private + shared),
+            f"{self.name}.cpu_us": sum(usage.cpu_us for usage in self._seen.values()),
+            f"{self.name}.user_us": sum(usage.user_us for usage in self._seen.values()),
+            f"{self.name}.cs": float(sum(usage.switches for usage in self._seen.values())),
+            f"{self.name}.rss": float(private + shared),
         }
 
     def _tree(self) -> list[psutil.Process]:
@@ -81,7 +90,8 @@ def _threads(process: psutil.Process) -> Iterator[tuple[int, _Usage]]:
             continue  # It ended meanwhile.
         if cpu_us is None:
             cpu_us = (thread.user_time + thread.system_time) * 1e6
-        yield thread.id, _Usage(cpu_us, float(sum(map(int, _SWITCHES.findall(status)))))
+        switches = float(sum(map(int, _SWITCHES.findall(status))))
+        yield thread.id, _Usage(cpu_us, thread.user_time * 1e6, switches)
 
 
 def _exact_us(folder: Path) -> float | None:
