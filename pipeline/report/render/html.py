@@ -1,0 +1,70 @@
+"""A grid as a fragment of HTML, for a page that has its own styles."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+from pipeline.config import COLOURS
+from pipeline.report.grid import Cell, Grid, GridRow, Section
+
+
+def as_html(grid: Grid) -> str:
+    """Return the grid as a ``figure``: caption, legend, one table, footnotes.
+
+    All text is escaped, so templates may take the fragment as it is. Cells have the class
+    ``worse`` or ``better``, and ``colour-`` with the name of their colour, which
+    :func:`colour_styles` gives its look.
+    """
+    base = f"<br>Relative to: {escape(grid.base.name)}" if grid.base is not None else ""
+    parts = [
+        '<figure class="grid">',
+        f"<figcaption>{escape(grid.heading)}{base}</figcaption>",
+    ]
+    if grid.legend:
+        entries = (f"<dt>{escape(head)}</dt><dd>{escape(text)}</dd>" for head, text in grid.legend)
+        parts += ["<dl>", *entries, "</dl>"]
+    parts += ["<table>", *(_section(part, grid.names == "first") for part in grid.sections)]
+    parts += ["</table>", *(f'<p class="note">{escape(note)}</p>' for note in grid.notes)]
+    return "\n".join([*parts, "</figure>", ""])
+
+
+def colour_styles() -> str:
+    """Return the styles of the colours: paper of that colour under dark ink."""
+    return "".join(
+        f".grid .colour-{name} {{ background: {look.paper}; color: #1b1f24; }}\n"
+        for name, look in COLOURS.items()
+    )
+
+
+def _section(section: Section, names_first: bool) -> str:
+    parts = ["<tbody>"]
+    if section.title:
+        width = len(section.heads) + 1
+        title = escape(section.title)
+        parts.append(_line([f'<th class="title" scope="rowgroup" colspan="{width}">{title}</th>']))
+    heads = [f'<th scope="col">{escape(head)}</th>' for head in section.heads]
+    stub = f'<th class="name" scope="col">{escape(section.stub)}</th>'
+    # The corner of a table without a word for its rows is no head.
+    corner = stub if section.stub else "<td></td>"
+    parts.append(_line([corner, *heads] if names_first else [*heads, corner]))
+    parts += [_row(row, names_first) for row in section.rows]
+    return "\n".join([*parts, "</tbody>"])
+
+
+def _row(row: GridRow, names_first: bool) -> str:
+    name = f'<th class="name" scope="row">{escape(row.name)}</th>'
+    cells = [_cell(cell) for cell in row.cells]
+    return _line([name, *cells] if names_first else [*cells, name])
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"<tr>{''.join(cells)}</tr>"
+
+
+def _cell(cell: Cell) -> str:
+    colour = f"colour-{cell.colour}" if cell.colour else ""
+    classes = " ".join(filter(None, (cell.tone, colour)))
+    chosen = f' class="{classes}"' if classes else ""
+    signs = f"<sup>{escape(cell.signs)}</sup>" if cell.signs else ""
+    return f"<td{chosen}>{escape(cell.text)}{signs}</td>"
