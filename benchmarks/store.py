@@ -55,7 +55,7 @@ from pipeline.model import (
 )
 from pipeline.probes.base import dump_samples
 from pipeline.report.relative import Table, relative_to
-from pipeline.report.tables import measured_table
+from pipeline.report.tables import measured_subject
 from pipeline.store.database import empty_store, open_store
 from pipeline.store.ingest import ingest
 from pipeline.store.queries import count_measurements, runs
@@ -159,9 +159,9 @@ class _Night:
             revisions=self.revisions,
             cells=tuple(self._cell(revision, self.workloads[0]) for revision in self.revisions),
         )
-        table = measured_table(store, line, self.workloads[0], metric)
-        assert table is not None
-        return relative_to(table, self.revisions[0].label)
+        subject = measured_subject(store, line, self.workloads[0])
+        assert subject is not None
+        return relative_to(subject.table(metric), self.revisions[0].label)
 
     def _cell(self, revision: Revision, workload: Workload) -> Cell:
         return Cell(

@@ -58,6 +58,8 @@ METRICS: dict[str, Metric] = {
         # Work beside what a step measures.
         ("inserts/s", "1/s", _MORE, "rows inserted per second beside the queries"),
         ("deletes/s", "1/s", _MORE, "rows deleted per second beside the queries"),
+        ("inserts_target", "1/s", _MORE, "rows that were to be inserted per second"),
+        ("deletes_target", "1/s", _MORE, "rows that were to be deleted per second"),
         ("sla", "ratio", _MORE, "least part of its target rate that work in the background had"),
         ("w/i", "count", _LESS, "writes to storage per row inserted beside the queries"),
         ("wKB/i", "KB", _LESS, "kilobytes written to storage per row inserted beside the queries"),

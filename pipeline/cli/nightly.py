@@ -29,9 +29,10 @@ from pipeline.config import DEFAULT_FILE
 from pipeline.execute.discover import discover
 from pipeline.execute.plan import Line, Plan
 from pipeline.model import Cell
-from pipeline.report.relative import compared
-from pipeline.report.render import as_text
-from pipeline.report.tables import measured_table
+from pipeline.report.layouts import make_grids
+from pipeline.report.layouts.base import Wish
+from pipeline.report.render.text import as_text
+from pipeline.report.tables import measured_subjects
 from pipeline.units import counted, show_duration
 
 
@@ -93,10 +94,9 @@ def nightly_verb(
 
 
 def _show_line(context: Context, line: Line) -> None:
-    for workload in line.workloads():
-        table = measured_table(context.store, line, workload, "qps")
-        if table is not None:
-            out.print(as_text(compared(table), context.config.report))
+    subjects = measured_subjects(context.store, line)
+    for grid in make_grids(subjects, Wish(context.config.report)):
+        out.print(as_text(grid))
 
 
 class _FirstLook:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -19,10 +20,15 @@ from pipeline.cli.context import (
 from pipeline.config import DEFAULT_FILE
 from pipeline.execute.plan import Plan
 from pipeline.execute.run import unbuilt
+from pipeline.report.grid import Grid
+from pipeline.report.layouts import LAYOUTS, by_layout
+from pipeline.report.layouts.base import Wish
 from pipeline.report.page import write_page
-from pipeline.report.relative import compared
 from pipeline.report.render import FORMATS
-from pipeline.report.tables import measured_table
+from pipeline.report.tables import Subject, measured_subjects
+
+_ENDINGS = {"markdown": "md", "csv": "csv", "json": "json"}
+"""The formats that tables are written in, with the endings of their files."""
 
 
 @app.command("report")
@@ -51,20 +57,16 @@ def write_report(context: Context, plan: Plan) -> list[Path]:
     settings = context.config.report
     folder = context.results / "tables"
     folder.mkdir(parents=True, exist_ok=True)
-    endings = {"markdown": "md", "csv": "csv", "json": "json"}
     written = []
     for line in plan.lines:
-        for workload in line.workloads():
-            measured = measured_table(context.store, line, workload, "qps")
-            if measured is None:
-                continue
-            table = compared(measured)
-            for form, render in FORMATS.items():
-                name = f"{line.name}-{workload.name}-{workload.scale.clients}c.{endings[form]}"
-                path = folder / name
-                partial = path.with_suffix(".partial")
-                partial.write_text(render(table, settings, None), encoding="utf-8")
-                written.append(partial.rename(path))
+        for layout, subjects in by_layout(measured_subjects(context.store, line)).items():
+            for name, chosen in _files(layout, subjects).items():
+                grids = LAYOUTS[layout].make(chosen, Wish(settings))
+                written += [
+                    _write(folder / f"{name}.{_ENDINGS[form]}", FORMATS[form], grids)
+                    for form in _ENDINGS
+                    if grids
+                ]
     page = context.results / "report.html"
     written.append(
         write_page(
@@ -78,3 +80,26 @@ def write_report(context: Context, plan: Plan) -> list[Path]:
         )
     )
     return written
+
+
+def _files(layout: str, subjects: Sequence[Subject]) -> dict[str, list[Subject]]:
+    """Return what a layout shows, by the name of the file that it goes into.
+
+    What compares revisions has a file for each workload and number of clients; what compares
+    workloads has one for them all.
+    """
+    if layout != "relative":
+        return {f"{subjects[0].line}-{layout}": list(subjects)}
+    return {
+        f"{each.line}-{each.workload.name}-{each.workload.scale.clients}c": [each]
+        for each in subjects
+    }
+
+
+def _write(path: Path, render: Callable[[Grid], str], grids: Sequence[Grid]) -> Path:
+    """Write grids into a file, whole or not at all."""
+    texts = [render(grid) for grid in grids]
+    text = f"[{','.join(texts)}]\n" if path.suffix == ".json" else "\n".join(texts)
+    partial = path.with_suffix(".partial")
+    partial.write_text(text, encoding="utf-8")
+    return partial.rename(path)

@@ -12,13 +12,28 @@ from pipeline.cli.context import ConfigOption, Context, QuickOption, out
 from pipeline.config import DEFAULT_FILE
 from pipeline.errors import UserError, meant
 from pipeline.metrics import METRICS
-from pipeline.report.relative import Table, compared
-from pipeline.report.render import FORMATS, as_text
-from pipeline.report.tables import imported_table, measured_table
-from pipeline.store.queries import imported_lines, imported_metrics
+from pipeline.report.grid import Grid
+from pipeline.report.layouts import LAYOUTS, make_grids
+from pipeline.report.layouts.base import Wish
+from pipeline.report.render import FORMATS
+from pipeline.report.render.text import as_text
+from pipeline.report.tables import Subject, imported_subject, measured_subjects
+from pipeline.store.queries import imported_lines
 
-THROUGHPUT = "qps"
-"""The metric of a measured line's table when none is named."""
+_HELP = """Print tables in the published layouts.
+
+Without a layout each workload is printed as the field expects it: sysbench and db_bench
+relative, the Insert Benchmark and tproc-c in layouts of their own.
+
+\b
+{layouts}
+
+\b
+Example: nightshift table --base 17.0 --line postgres-17 --metric cpu_us/o
+Example: nightshift table --layout per-operation --absolute
+Example: nightshift table --layout scale-up --format markdown
+Example: nightshift table --layout absolute --format csv > mine.csv
+""".format(layouts="\n".join(f"  {name:<18}{layout.help}" for name, layout in LAYOUTS.items()))
 
 
 class TableFormat(StrEnum):
@@ -27,11 +42,16 @@ class TableFormat(StrEnum):
     TEXT = "text"
     MARKDOWN = "markdown"
     CSV = "csv"
+    TSV = "tsv"
     JSON = "json"
+    HTML = "html"
 
 
-@app.command("table")
+@app.command("table", help=_HELP)
 def table_verb(
+    layout: Annotated[
+        str, typer.Option(help="The layout, one of the above; each family's own if not given.")
+    ] = "",
     base: Annotated[
         str, typer.Option(help="Revision to compare with; the first one of a line if not given.")
     ] = "",
@@ -45,9 +65,15 @@ def table_verb(
             "line has."
         ),
     ] = "",
-    absolute: Annotated[bool, typer.Option("--absolute", help="The values themselves.")] = False,
+    absolute: Annotated[
+        bool,
+        typer.Option(
+            "--absolute",
+            help="Only the values themselves: those of a layout, or the layout absolute.",
+        ),
+    ] = False,
     decimals: Annotated[
-        int | None, typer.Option(min=0, max=9, help="Decimals; 2 for relative values.")
+        int | None, typer.Option(min=0, max=9, help="Decimals; as published if not given.")
     ] = None,
     config: ConfigOption = DEFAULT_FILE,
     quick: QuickOption = False,
@@ -55,49 +81,71 @@ def table_verb(
         TableFormat.TEXT
     ),
 ) -> None:
-    """Print relative tables in the published layout.
-
-    Example: nightshift table --base 17.0 --line postgres-17 --metric cpu_us/o
-    """
+    """Print tables in the published layouts."""
+    if absolute and layout in ("", "relative"):
+        layout = "absolute"
+    _check(layout, metric)
     context = Context(config, quick)
-    tables = _tables(context, line, metric)
-    if not any(table.groups for table in tables):
-        raise UserError(f"nothing was measured in the metric {metric!r}; {meant(metric, METRICS)}")
+    lines = _lines(context, line)
     if base and not line:
         # A base belongs to some of the lines; the others have nothing to say about it.
-        tables = [t for t in tables if any(base in (c.label, c.name) for c in t.columns)] or tables
-    if not absolute:
-        tables = [compared(table, base) for table in tables]
-    settings = context.config.report
-    if form is TableFormat.JSON:
-        rendered = ",\n".join(FORMATS["json"](table, settings, decimals) for table in tables)
-        typer.echo(f"[{rendered}]")
-        return
-    if form is TableFormat.TEXT:
-        for table in tables:
-            out.print(as_text(table, settings, decimals))
-        return
-    written = [FORMATS[form.value](table, settings, decimals) for table in tables]
-    typer.echo("\n".join(written), nl=False)
+        lines = [found for found in lines if _has(found, base)] or lines
+    wish = Wish(context.config.report, base=base, metric=metric, decimals=decimals)
+    grids = [grid for subjects in lines for grid in make_grids(subjects, wish, layout)]
+    if absolute:
+        grids = [grid for grid in grids if grid.base is None]
+    if not grids:
+        raise UserError(_nothing(layout, metric))
+    _print(grids, form)
 
 
-def _tables(context: Context, line: str, metric: str) -> list[Table]:
+def _check(layout: str, metric: str) -> None:
+    """Refuse what is no layout, and a metric for a layout that has its own."""
+    if layout and layout not in LAYOUTS:
+        raise UserError(f"there is no layout {layout!r}; {meant(layout, LAYOUTS)}")
+    if layout and metric and not LAYOUTS[layout].any_metric:
+        raise UserError(f"the layout {layout} has metrics of its own; leave --metric out")
+
+
+def _lines(context: Context, line: str) -> list[list[Subject]]:
+    """Return what can be shown of the lines, or of one of them."""
     imported = imported_lines(context.store)
     if line in imported:
-        metrics = [metric] if metric else imported_metrics(context.store, line)
-        return [imported_table(context.store, line, one) for one in metrics]
+        return [[imported_subject(context.store, line)]]
     plan = context.plan()
     names = [planned.name for planned in plan.lines]
     if line and line not in names:
         raise UserError(f"there is no line {line!r}; {meant(line, [*names, *imported])}")
-    tables = [
-        table
+    found = [
+        measured_subjects(context.store, planned)
         for planned in plan.lines
         if line in ("", planned.name)
-        for workload in planned.workloads()
-        if (table := measured_table(context.store, planned, workload, metric or THROUGHPUT))
-        is not None
     ]
-    if not tables:
+    if not any(found):
         raise UserError("nothing of this plan was measured yet; run `nightshift nightly`")
-    return tables
+    return found
+
+
+def _has(subjects: list[Subject], base: str) -> bool:
+    return any(
+        base in (column.label, column.name) for subject in subjects for column in subject.columns
+    )
+
+
+def _nothing(layout: str, metric: str) -> str:
+    if metric and metric not in METRICS:
+        return f"nothing was measured in the metric {metric!r}; {meant(metric, METRICS)}"
+    needed = LAYOUTS[layout or "relative"].needs
+    return f"there is nothing to show; the layout {layout or 'relative'} needs {needed}"
+
+
+def _print(grids: list[Grid], form: TableFormat) -> None:
+    if form is TableFormat.TEXT:
+        for grid in grids:
+            out.print(as_text(grid))
+        return
+    written = [FORMATS[form.value](grid) for grid in grids]
+    if form is TableFormat.JSON:
+        typer.echo(f"[{','.join(written)}]")
+    else:
+        typer.echo("\n".join(written), nl=False)

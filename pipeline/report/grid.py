@@ -12,6 +12,15 @@ from pipeline.report.relative import Column
 MISSING = "-"
 """Stands where a step was not measured or failed; never a number."""
 
+SLA_SIGN = "!"
+"""Stands at a figure of a step that did not sustain the rate of its work in the background."""
+
+MARK_SIGN = "*"
+"""Stands at a figure of a step that was marked: still warming, drifting."""
+
+MISSED_SIGN = "<"
+"""Stands at a rate that was achieved by less than its target."""
+
 Tone = Literal["", "worse", "better"]
 """Whether a value is remarkable, and which way."""
 
@@ -57,7 +66,8 @@ class Grid(Frozen):
     they are. ``base`` is what values were divided by, None for absolute ones. ``columns`` are
     the revisions in it, wherever they stand. ``rows_are`` and ``sections_are`` say of what the
     rows and sections are, ``names`` where the rows' names stand. ``legend`` explains heads,
-    ``notes`` are the footnotes.
+    ``notes`` are the footnotes. Heads that are ``numbered`` are too long to stand over their
+    columns; col-N stands for them. ``decimals`` are those that were asked for.
     """
 
     title: str
@@ -71,6 +81,22 @@ class Grid(Frozen):
     what: str = ""
     legend: tuple[tuple[str, str], ...] = ()
     notes: tuple[str, ...] = ()
+    numbered: bool = False
+    decimals: int | None = None
+
+    def heads(self, section: Section) -> tuple[str, ...]:
+        """Return the heads of a section as they stand over its columns."""
+        if not self.numbered:
+            return section.heads
+        return tuple(f"col-{number}" for number in range(1, len(section.heads) + 1))
+
+    @property
+    def explained(self) -> tuple[tuple[str, str], ...]:
+        """What stands for what: the legend, and the heads that are numbered."""
+        if not self.numbered or not self.sections:
+            return self.legend
+        first = self.sections[0]
+        return (*zip(self.heads(first), first.heads, strict=True), *self.legend)
 
     @property
     def heading(self) -> str:

@@ -1,4 +1,4 @@
-"""Relative tables: each revision's figure divided by the base's, as the reports publish them."""
+"""Figures of one metric along a line: medians, and each revision's divided by the base's."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 
 from pipeline.errors import UserError, meant
-from pipeline.model import Frozen
+from pipeline.model import Frozen, StepStatus
 from pipeline.store.queries import Row
 
 
@@ -55,15 +55,18 @@ def absolute_table(
 ) -> Table:
     """Return the medians over the repetitions, steps by columns.
 
-    Groups come in the order given, others after them in the order met; the steps of a group
-    come in the order they were first met.
+    Repetitions in which a step failed its SLA stand for it only where it failed in all. Groups
+    come in the order given, others after them in the order met; the steps of a group come in the
+    order they were first met.
     """
     values: dict[tuple[str, str], dict[str, list[float]]] = {}
+    failed: dict[tuple[str, str], dict[str, list[float]]] = {}
     for row in rows:
         if row.metric == metric:
-            values.setdefault((row.group, row.step), {}).setdefault(row.revision, []).append(
-                row.value
-            )
+            place = (row.group, row.step)
+            values.setdefault(place, {})
+            kept = failed if row.status == StepStatus.SLA_FAILED else values
+            kept.setdefault(place, {}).setdefault(row.revision, []).append(row.value)
     met = list(dict.fromkeys(group for group, _ in values))
     order = [group for group in groups if group in met]
     order += [group for group in met if group not in order]
@@ -76,7 +79,10 @@ def absolute_table(
             Group(
                 name=group,
                 rows=tuple(
-                    TableRow(step=step, values=_medians(columns, by_revision))
+                    TableRow(
+                        step=step,
+                        values=_medians(columns, failed.get((of, step), {}) | by_revision),
+                    )
                     for (of, step), by_revision in values.items()
                     if of == group
                 ),

@@ -1,15 +1,26 @@
-"""The tables of a line, from the store."""
+"""What the tables of a line are made from: its revisions, and their figures by metric."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from sqlalchemy import Engine
 
 from pipeline.execute.plan import Line
-from pipeline.model import Workload
+from pipeline.model import StepStatus, Workload
+from pipeline.report.grid import MARK_SIGN, SLA_SIGN
 from pipeline.report.relative import Column, Table, absolute_table
-from pipeline.store.queries import RunRow, rows, runs
+from pipeline.store.published import base_of
+from pipeline.store.queries import (
+    Remark,
+    Row,
+    RunRow,
+    imported_metrics,
+    remarks,
+    rows,
+    runs,
+)
 
 GROUPS = (
     "point queries",
@@ -20,39 +31,112 @@ GROUPS = (
 """The published order of the groups; groups of other families follow in their own order."""
 
 
-def measured_table(store: Engine, line: Line, workload: Workload, metric: str) -> Table | None:
-    """Return the absolute table of a measured line; None while nothing was measured."""
-    labels = [revision.label for revision in line.revisions]
+@dataclass(frozen=True)
+class Subject:
+    """What was measured on a line with one workload, or imported as one.
+
+    ``columns`` are the revisions with results. ``base`` is set where values are relative to it
+    as they were published. ``metrics`` are those that an imported line has; of a measured one
+    they are not known beforehand, and it is empty.
+    """
+
+    line: str
+    title: str
+    workload: Workload
+    columns: tuple[Column, ...]
+    base: Column | None
+    metrics: tuple[str, ...]
+    remarks: tuple[Remark, ...]
+    read: Callable[[Sequence[str]], Iterable[Row]]
+    """the measurements in some metrics"""
+
+    def tables(self, metrics: Sequence[str]) -> dict[str, Table]:
+        """Return a table of each metric, without groups where nothing was measured in it."""
+        found = list(self.read(metrics))
+        return {
+            metric: absolute_table(self.title, metric, self.columns, found, GROUPS)
+            for metric in metrics
+        }
+
+    def table(self, metric: str) -> Table:
+        """Return the table of a metric."""
+        return self.tables([metric])[metric]
+
+    def signs(self, step: str, *labels: str) -> str:
+        """Return the signs of the footnotes that figures of these revisions have at a step."""
+        met = [found for found in self.remarks if found.step == step and found.revision in labels]
+        failed = any(found.status == StepStatus.SLA_FAILED for found in met)
+        marked = any(found.marks for found in met)
+        return SLA_SIGN * failed + MARK_SIGN * marked
+
+    def notes(self) -> tuple[str, ...]:
+        """Return the footnotes: what was remarked of which steps of which revisions."""
+        found: dict[tuple[str, str, str], list[str]] = {}
+        for remark in self.remarks:
+            said = [(MARK_SIGN, mark) for mark in remark.marks]
+            if remark.status == StepStatus.SLA_FAILED:
+                said.insert(0, (SLA_SIGN, f"SLA failed, {remark.note}"))
+            for sign, text in said:
+                found.setdefault((sign, remark.step, text), []).append(remark.revision)
+        return tuple(
+            f"{sign} {step} at {', '.join(dict.fromkeys(labels))}: {text}"
+            for (sign, step, text), labels in sorted(found.items(), key=lambda item: item[0][0])
+        )
+
+
+def measured_subjects(store: Engine, line: Line) -> list[Subject]:
+    """Return what was measured of a line: its workloads that have results, in their order."""
+    found = (measured_subject(store, line, workload) for workload in line.workloads())
+    return [subject for subject in found if subject is not None]
+
+
+def measured_subject(store: Engine, line: Line, workload: Workload) -> Subject | None:
+    """Return what was measured of a line with one workload; None while nothing was."""
     keys = line.keys(workload)
-    found = runs(store, cells=keys)
-    columns = _columns(labels, found)
+    columns = _columns([revision.label for revision in line.revisions], runs(store, cells=keys))
     if not columns:
         return None
-    return absolute_table(
+    return Subject(
+        line=line.name,
         title=f"{line.name}, {workload.name}",
-        metric=metric,
+        workload=workload,
         columns=columns,
-        rows=rows(store, cells=keys, metrics=[metric]),
-        groups=GROUPS,
+        base=None,
+        metrics=(),
+        remarks=tuple(remarks(store, cells=keys)),
+        read=lambda metrics: rows(store, cells=keys, metrics=metrics),
     )
 
 
-def imported_table(store: Engine, line: str, metric: str) -> Table:
-    """Return the absolute table of an imported line."""
+def imported_subject(store: Engine, line: str) -> Subject:
+    """Return an imported line."""
     found = sorted(runs(store, line=line), key=lambda run: run.order)
-    return absolute_table(
+    columns = _columns([run.revision for run in found], found)
+    workload = Workload.model_validate(found[0].workload)
+    return Subject(
+        line=line,
         title=line,
-        metric=metric,
-        columns=_columns([run.revision for run in found], found),
-        rows=rows(store, line=line, metrics=[metric]),
-        groups=GROUPS,
+        workload=workload,
+        columns=columns,
+        base=_published_base(workload, columns),
+        metrics=tuple(imported_metrics(store, line)),
+        remarks=(),
+        read=lambda metrics: rows(store, line=line, metrics=metrics),
     )
 
 
-def _columns(labels: Sequence[str], found: Sequence[RunRow]) -> list[Column]:
+def _published_base(workload: Workload, columns: Iterable[Column]) -> Column | None:
+    name = base_of(workload)
+    if not name:
+        return None
+    by_name: Mapping[str, Column] = {column.name: column for column in columns}
+    return by_name.get(name, Column(label=name, name=name))
+
+
+def _columns(labels: Sequence[str], found: Sequence[RunRow]) -> tuple[Column, ...]:
     by_label = {run.revision: run for run in found}
-    return [
+    return tuple(
         Column(label=label, name=by_label[label].name, target=by_label[label].target)
         for label in labels
         if label in by_label
-    ]
+    )

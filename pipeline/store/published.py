@@ -1,7 +1,8 @@
-"""Published tables of absolute values, taken in as if they had been measured elsewhere.
+"""Published tables, taken in as if they had been measured elsewhere.
 
 The format is described in results/published/README.md: comment lines ``# key: value``, then
-CSV with a row per step and a column per version. A table without comment lines will do too.
+CSV (or TSV) with a row per step and a column per version. A table without comment lines will do
+too. Relative values are kept as they are, with the name of the version that they are relative to.
 """
 
 from __future__ import annotations
@@ -39,6 +40,9 @@ from pipeline.store.ingest import VALUES_MEMBER
 FAMILY = "published"
 """The workload family, build options and configuration of what was measured elsewhere."""
 
+_BASE = "base"
+"""The workload's option that names what relative values were divided by."""
+
 _BEFORE = ("step", "group", "metric")
 """The columns that may stand before those of the versions, in this order."""
 
@@ -47,13 +51,22 @@ _UNDATED = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True)
 class PublishedTable:
-    """A table as published: its heading, its steps in order, and a value for each cell."""
+    """A table as published: its heading, its steps in order, and a value for each cell.
+
+    ``base`` is what relative values were divided by; empty for a table of absolute ones.
+    """
 
     heading: Mapping[str, str]
     steps: tuple[Step, ...]
     versions: tuple[str, ...]
     values: Mapping[str, Mapping[str, Mapping[str, float]]]
     """version -> step -> metric -> value; a cell that is empty in the table is left out"""
+    base: str = ""
+
+
+def base_of(workload: Workload) -> str:
+    """Return what the values of an imported workload are relative to; empty for absolute ones."""
+    return str(workload.options.get(_BASE, ""))
 
 
 def read_published(path: Path, metric: str = "") -> PublishedTable:
@@ -72,10 +85,10 @@ def read_published(path: Path, metric: str = "") -> PublishedTable:
             line[1:].partition(":") for line in text.splitlines() if line.startswith("#")
         )
     }
-    if heading.get("kind") == "relative":
+    base = heading.get("base", "") if heading.get("kind") == "relative" else ""
+    if heading.get("kind") == "relative" and not base:
         raise UserError(
-            f"{path} holds relative values; only absolute ones can be imported, relative tables "
-            "are made from them by `nightshift table`"
+            f"{path} holds relative values and does not say to what; add a line `# base: VERSION`"
         )
     (top, names), *body = _rows(path, text)
     before = [name for place, name in enumerate(_BEFORE) if name in names[: place + 1]]
@@ -108,14 +121,15 @@ def read_published(path: Path, metric: str = "") -> PublishedTable:
                 raise UserError(f"{path}:{number}: step {step!r} stands twice")
             if cell.strip():
                 kept[name] = _number(path, number, cell)
-    return PublishedTable(heading, tuple(steps.values()), versions, values)
+    return PublishedTable(heading, tuple(steps.values()), versions, values, base)
 
 
 def _rows(path: Path, text: str) -> list[tuple[int, list[str]]]:
     """Return the rows of the CSV with the line that each begins on; at least one."""
     # Comments become empty lines, so that the reader counts the lines of the file.
     lines = ("\n" if line.startswith("#") else line for line in io.StringIO(text))
-    reader = csv.reader(lines, strict=True)
+    heads = next((line for line in text.splitlines() if line.strip() and line[0] != "#"), "")
+    reader = csv.reader(lines, strict=True, delimiter="\t" if "\t" in heads else ",")
     found, begins = [], 1
     try:
         for row in reader:
@@ -166,6 +180,7 @@ def _manifest(
         version=digest(table.heading)[:12],
         scale=Scale(tables=0, rows=0, clients=0, measure=0, warmup=0),
         steps=table.steps,
+        options={_BASE: table.base} if table.base else {},
     )
     safe = re.sub(r"[^A-Za-z0-9._-]+", "_", f"{line}-{version}")
     return Manifest(

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Engine, Select, func, select
 
-from pipeline.model import column_name
+from pipeline.model import StepStatus, column_name
 from pipeline.store.schema import (
     build,
     config,
@@ -67,6 +67,19 @@ class StepOutcome(NamedTuple):
     timeline: list[list[float | None]]
     marks: list[str]
     activity: dict[str, list[list[float]]]
+
+
+class Remark(NamedTuple):
+    """What is to be known of one step of one run before its figures are believed.
+
+    ``note`` says which rates a step did not sustain that failed its SLA.
+    """
+
+    revision: str
+    step: str
+    status: str
+    note: str
+    marks: list[str]
 
 
 class RunRow(NamedTuple):
@@ -184,6 +197,24 @@ def outcomes(engine: Engine, *, cells: Sequence[str] | None = None) -> list[Step
         found = [StepOutcome(*row) for row in connection.execute(wanted)]
     # Rows from before these columns have none.
     return [row._replace(marks=row.marks or [], activity=row.activity or {}) for row in found]
+
+
+def remarks(engine: Engine, *, cells: Sequence[str]) -> list[Remark]:
+    """Return the steps that were marked or failed their SLA, in the order of runs and steps."""
+    wanted = (
+        select(run.c.revision, step.c.name, step_run.c.status, step_run.c.note, step_run.c.marks)
+        .select_from(run)
+        .join(step_run, step_run.c.run == run.c.id)
+        .join(step, step.c.id == step_run.c.step)
+        .order_by(*_OLDEST_FIRST, step_run.c.place)
+    )
+    with engine.connect() as connection:
+        found = [Remark(*row) for row in connection.execute(_of_runs(wanted, cells))]
+    return [
+        row._replace(marks=row.marks or [])
+        for row in found
+        if row.marks or row.status == StepStatus.SLA_FAILED
+    ]
 
 
 def runs(

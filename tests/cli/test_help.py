@@ -44,12 +44,14 @@ def test_the_help_has_an_example(nightshift: Nightshift, path: tuple[str, ...], 
 
 
 @pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
-def test_the_example_can_be_typed(path: tuple[str, ...]) -> None:
-    (example,) = re.findall(r"(?m)^\s*Example: nightshift (.+)$", COMMANDS[path].help)
-    words = shlex.split(example.partition(">")[0])
-    assert tuple(words[: len(path)]) == path
-    # Parses options and arguments, and runs nothing.
-    COMMANDS[path].make_context("nightshift", words[len(path) :]).close()
+def test_the_examples_can_be_typed(path: tuple[str, ...]) -> None:
+    examples = re.findall(r"(?m)^\s*Example: nightshift (.+)$", COMMANDS[path].help)
+    assert examples
+    for example in examples:
+        words = shlex.split(example.partition(">")[0])
+        assert tuple(words[: len(path)]) == path
+        # Parses options and arguments, and runs nothing.
+        COMMANDS[path].make_context("nightshift", words[len(path) :]).close()
 
 
 @pytest.mark.parametrize("path", COMMANDS, ids=" ".join)

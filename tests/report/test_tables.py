@@ -2,13 +2,23 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pipeline.report.relative import relative_to
-from pipeline.report.tables import GROUPS, imported_table, measured_table
+from sqlalchemy import Engine
+
+from pipeline.execute.plan import Line
+from pipeline.model import Workload
+from pipeline.report.relative import Table, relative_to
+from pipeline.report.tables import GROUPS, imported_subject, measured_subject, measured_subjects
 from pipeline.store.database import open_store
 from pipeline.store.ingest import ingest
 from pipeline.store.published import import_published, read_published
 from pipeline.workloads.sysbench import catalogue
 from tests.report.page_store import STEPS, make_store
+
+
+def measured_table(store: Engine, line: Line, workload: Workload, metric: str) -> Table:
+    subject = measured_subject(store, line, workload)
+    assert subject is not None
+    return subject.table(metric)
 
 
 def twice_as_fast(step: str, position: int, metric: str) -> float:
@@ -24,7 +34,6 @@ def test_a_measured_line_is_a_table(tmp_path: Path) -> None:
     (line,) = plan.lines
     (workload,) = line.workloads()
     table = measured_table(store, line, workload, "qps")
-    assert table is not None
     assert table.title == "minors, cached"
     assert [(c.label, c.name, c.target) for c in table.columns] == [
         ("17.10", "pg1710_official.x10a_c2r4", "postgres"),
@@ -43,14 +52,12 @@ def test_the_columns_are_in_the_order_of_the_line(tmp_path: Path) -> None:
     revisions = ["17.9", "17.10", "17.10#2", "17.11"]
     store, plan = make_store(tmp_path, {"minors": revisions}, repetitions=2)
     table = measured_table(store, plan.lines[0], plan.lines[0].workloads()[0], "cpu_us/o")
-    assert table is not None
     assert [column.label for column in table.columns] == revisions
 
 
 def test_revisions_that_were_not_measured_are_no_columns(tmp_path: Path) -> None:
     store, plan = make_store(tmp_path, {"m": ["17.9", "17.10", "17.11"]}, left_out=["17.10"])
     table = measured_table(store, plan.lines[0], plan.lines[0].workloads()[0], "qps")
-    assert table is not None
     assert [column.label for column in table.columns] == ["17.9", "17.11"]
 
 
@@ -60,7 +67,6 @@ def test_steps_that_failed_everywhere_are_missing_and_elsewhere_a_gap(tmp_path: 
 
     store, plan = make_store(tmp_path, {"m": ["17.10", "17.11"]}, fails=fails)
     table = measured_table(store, plan.lines[0], plan.lines[0].workloads()[0], "qps")
-    assert table is not None
     values = {row.step: row.values for group in table.groups for row in group.rows}
     assert values["scan_range=100"][0] is not None
     assert values["scan_range=100"][1] is None
@@ -73,14 +79,13 @@ def test_each_number_of_clients_has_a_table_of_its_own(tmp_path: Path) -> None:
         measured_table(store, plan.lines[0], workload, "qps")
         for workload in plan.lines[0].workloads()
     )
-    assert one is not None
-    assert four is not None
     assert one.groups != four.groups
 
 
 def test_nothing_measured_is_no_table(tmp_path: Path) -> None:
     store, plan = make_store(tmp_path, {"m": ["17.11"]}, left_out=["17.11"])
-    assert measured_table(store, plan.lines[0], plan.lines[0].workloads()[0], "qps") is None
+    assert measured_subject(store, plan.lines[0], plan.lines[0].workloads()[0]) is None
+    assert measured_subjects(store, plan.lines[0]) == []
 
 
 def test_an_imported_line_keeps_its_names_and_order(tmp_path: Path) -> None:
@@ -92,7 +97,7 @@ def test_an_imported_line_keeps_its_names_and_order(tmp_path: Path) -> None:
     )
     store = open_store(f"sqlite:///{tmp_path}/store.db")
     ingest(store, reversed(written))
-    table = imported_table(store, "theirs", "qps")
+    table = imported_subject(store, "theirs").table("qps")
     assert [column.name for column in table.columns] == ["z-first", "a second"]
     assert {row.step: row.values for group in table.groups for row in group.rows} == {
         "b": (10.0, 20.0),

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from pathlib import Path
 
 import pytest
 from sqlalchemy import Engine
 
 from pipeline.bundle import list_bundles, read_bundle
-from pipeline.config import ReportSection
 from pipeline.errors import UserError
-from pipeline.report.relative import relative_to
-from pipeline.report.render import as_csv
-from pipeline.report.tables import imported_table
+from pipeline.report.tables import imported_subject
 from pipeline.store.database import empty_store
 from pipeline.store.ingest import ingest
 from pipeline.store.published import import_published, read_published
@@ -56,17 +54,6 @@ def test_there_are_tables_to_test_with() -> None:
     assert len(RELATIVE) == 26
 
 
-def test_the_published_relative_table_is_reproduced(store: Engine, tmp_path: Path) -> None:
-    ingest(store, take(NOPM, tmp_path))
-    table = relative_to(imported_table(store, "line", "nopm"), "pg1222")
-    ours = cells_of(as_csv(table, ReportSection(), decimals=3))
-    theirs = cells_of(NOPM.with_name(NOPM.name.replace("absolute", "relative")).read_text())
-    assert [row.pop("pg1222") for row in theirs] == ["1.000"] * 9
-    assert ours == theirs
-    assert list(ours[0]) == list(theirs[0])
-    assert sum(len(row) - 2 for row in ours) == 54
-
-
 @pytest.mark.parametrize("path", ABSOLUTE, ids=lambda path: path.stem)
 def test_every_absolute_table_comes_out_as_it_went_in(
     store: Engine, tmp_path: Path, path: Path
@@ -85,7 +72,7 @@ def test_every_absolute_table_comes_out_as_it_went_in(
     assert found == wanted
     # In the published order, of versions and of steps.
     for metric in dict.fromkeys(row.get("metric", "nopm") for row in published):
-        table = imported_table(store, "x", metric)
+        table = imported_subject(store, "x").table(metric)
         assert [column.name for column in table.columns] == versions
         assert [row.step for group in table.groups for row in group.rows] == [
             row["step"] for row in published if row.get("metric", "nopm") == metric
@@ -93,10 +80,39 @@ def test_every_absolute_table_comes_out_as_it_went_in(
 
 
 @pytest.mark.parametrize("path", RELATIVE, ids=lambda path: path.stem)
-def test_relative_tables_are_refused(path: Path) -> None:
-    with pytest.raises(UserError, match="only absolute ones can be imported") as error:
+def test_relative_tables_are_kept_with_their_base(
+    store: Engine, tmp_path: Path, path: Path
+) -> None:
+    ingest(store, take(path, tmp_path))
+    published = cells_of(path.read_text())
+    versions = [name for name in published[0] if name not in ("step", "group", "metric")]
+    found = {(row.step, row.metric, row.revision): row.value for row in rows(store)}
+    assert found == {
+        (row["step"], row.get("metric", "nopm" if "nopm" in path.name else "qps"), version): float(
+            row[version]
+        )
+        for row in published
+        for version in versions
+    }
+    base = re.search(r"(?m)^# base: (.+)$", path.read_text())
+    assert base is not None
+    subject = imported_subject(store, "line")
+    assert subject.base is not None
+    assert subject.base.name == base[1]
+    assert [column.name for column in subject.columns] == versions
+
+
+def test_a_relative_table_must_name_its_base(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv", "# kind: relative\nstep,1\na,1.0\n")
+    with pytest.raises(UserError, match="does not say to what; add a line `# base: VERSION`"):
         read_published(path)
-    assert "\n" not in str(error.value)
+
+
+def test_tabs_may_stand_for_commas(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.tsv", '# title: a, b\nstep\tgroup\t1\t2\n"a, b"\tg\t1\t2.5\n')
+    table = read_published(path)
+    assert table.versions == ("1", "2")
+    assert table.values == {"1": {"a, b": {"qps": 1.0}}, "2": {"a, b": {"qps": 2.5}}}
 
 
 def test_all_of_them_at_once(store: Engine, tmp_path: Path) -> None:

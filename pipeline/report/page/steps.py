@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from pipeline.config import ReportSection
 from pipeline.model import Shift
+from pipeline.report.cells import tone_of
 from pipeline.report.page.charts import medians
 from pipeline.report.page.data import THROUGHPUT, StepData
 from pipeline.report.page.wording import figure, help_of, percent, unit_of
-from pipeline.report.render import BETTER, WORSE, colour_of
 
 Tone = Literal["", "worse", "better", "failed"]
-_TONES: Mapping[str, Tone] = {WORSE: "worse", BETTER: "better"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +156,6 @@ def ratio_cell(metric: str, ratio: float | None, settings: ReportSection, failed
     """Return the cell of a relative value; ``failed`` says how often the step failed, if it did."""
     if ratio is None:
         return Cell("failed", "failed", failed) if failed else Cell("–", title="nothing to compare")
-    tone = _TONES.get(colour_of(metric, ratio, settings), "")
+    tone = tone_of(metric, ratio, settings)
     # The limits are held against all digits: 0.95 may be either side of 0.95.
     return Cell(f"{ratio:.2f}", tone, title=f"{ratio:.4f}", failed=failed)

@@ -21,10 +21,12 @@ def as_html(grid: Grid) -> str:
         '<figure class="grid">',
         f"<figcaption>{escape(grid.heading)}{base}</figcaption>",
     ]
-    if grid.legend:
-        entries = (f"<dt>{escape(head)}</dt><dd>{escape(text)}</dd>" for head, text in grid.legend)
+    if grid.explained:
+        entries = (
+            f"<dt>{escape(head)}</dt><dd>{escape(text)}</dd>" for head, text in grid.explained
+        )
         parts += ["<dl>", *entries, "</dl>"]
-    parts += ["<table>", *(_section(part, grid.names == "first") for part in grid.sections)]
+    parts += ["<table>", *(_section(grid, part) for part in grid.sections)]
     parts += ["</table>", *(f'<p class="note">{escape(note)}</p>' for note in grid.notes)]
     return "\n".join([*parts, "</figure>", ""])
 
@@ -37,13 +39,14 @@ def colour_styles() -> str:
     )
 
 
-def _section(section: Section, names_first: bool) -> str:
+def _section(grid: Grid, section: Section) -> str:
+    names_first = grid.names == "first"
     parts = ["<tbody>"]
     if section.title:
         width = len(section.heads) + 1
         title = escape(section.title)
         parts.append(_line([f'<th class="title" scope="rowgroup" colspan="{width}">{title}</th>']))
-    heads = [f'<th scope="col">{escape(head)}</th>' for head in section.heads]
+    heads = [f'<th scope="col">{escape(head)}</th>' for head in grid.heads(section)]
     stub = f'<th class="name" scope="col">{escape(section.stub)}</th>'
     # The corner of a table without a word for its rows is no head.
     corner = stub if section.stub else "<td></td>"

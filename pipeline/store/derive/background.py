@@ -12,8 +12,9 @@ failed its SLA."""
 
 
 def background(output: StepOutput) -> dict[str, float]:
-    """Return the rates, and ``sla``: the least part of its target that one of them had."""
+    """Return the rates, their targets, and ``sla``: the least part of its target that one had."""
     values = {f"{name}/s": rate.achieved for name, rate in output.background.items()}
+    values |= {f"{name}_target": target for name, _, target in _with_targets(output)}
     parts = [rate.achieved / target for _, rate, target in _with_targets(output)]
     return values | ({"sla": min(parts)} if parts else {})
 

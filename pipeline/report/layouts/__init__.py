@@ -1,0 +1,100 @@
+"""Layouts: which grids are made of what was measured. This file knows them by name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pipeline.report.grid import Grid
+from pipeline.report.layouts.averages import averages
+from pipeline.report.layouts.base import Layout, Wish
+from pipeline.report.layouts.insert_benchmark import details, insert_benchmark
+from pipeline.report.layouts.nopm import METRIC as NOPM
+from pipeline.report.layouts.nopm import nopm
+from pipeline.report.layouts.per_operation import per_operation
+from pipeline.report.layouts.relative import absolute, relative
+from pipeline.report.layouts.scale_up import scale_up
+from pipeline.report.layouts.summary import STATISTICS, summary
+from pipeline.report.tables import Subject
+
+LAYOUTS: dict[str, Layout] = {
+    "relative": Layout(
+        "steps by revisions, each value over the base's", "absolute values", True, relative
+    ),
+    "absolute": Layout("steps by revisions, the values", "absolute values", True, absolute),
+    "summary": Layout(
+        "min, max, avg, median and stdev of the relative values of each group",
+        "a second revision to compare",
+        True,
+        summary,
+    ),
+    "per-operation": Layout(
+        "iostat and vmstat for each operation, absolute and relative",
+        "samples of the machine",
+        False,
+        per_operation,
+    ),
+    "averages": Layout(
+        "iostat and vmstat for each second", "samples of the machine", False, averages
+    ),
+    "scale-up": Layout(
+        "QPS(X) / QPS(1) over the numbers of clients",
+        "a workload with several numbers of clients, as clients = [1, 2, 4]",
+        True,
+        scale_up,
+    ),
+    "insert-benchmark": Layout(
+        "revisions by steps: throughput, relative throughput, achieved rates",
+        "steps with a throughput",
+        True,
+        insert_benchmark,
+    ),
+    "details": Layout(
+        "for each step of the Insert Benchmark: ips, qps, rpq, ..., p99",
+        "steps with a throughput",
+        False,
+        details,
+    ),
+    "nopm": Layout(
+        "virtual users and warehouses by revisions, absolute and relative",
+        "runs of tproc-c",
+        True,
+        nopm,
+    ),
+}
+"""The layouts by name, in the order they are told."""
+
+_OF_FAMILY = {"insert_benchmark": "insert-benchmark", "tproc-c": "nopm"}
+_OF_PUBLISHED = {"insert benchmark": "insert-benchmark"}
+"""By the workload that a published table names."""
+
+
+def default_layout(subject: Subject) -> str:
+    """Return the layout that the field expects of a family, or of a published table."""
+    if not subject.metrics:
+        return _OF_FAMILY.get(subject.workload.family, "relative")
+    if set(STATISTICS) <= set(subject.metrics):
+        return "summary"
+    if "o/s" in subject.metrics:
+        return "per-operation"
+    if NOPM in subject.metrics:
+        return "nopm"
+    if len(subject.metrics) > 1:
+        return "averages"
+    return _OF_PUBLISHED.get(subject.workload.name, "relative")
+
+
+def by_layout(subjects: Sequence[Subject], layout: str = "") -> dict[str, list[Subject]]:
+    """Return the subjects of a line by layout: the one asked for, or each one's own."""
+    found: dict[str, list[Subject]] = {}
+    for subject in subjects:
+        found.setdefault(layout or default_layout(subject), []).append(subject)
+    return found
+
+
+def make_grids(subjects: Sequence[Subject], wish: Wish, layout: str = "") -> list[Grid]:
+    """Return the grids of a line's subjects, in a layout or in each one's own."""
+    return [
+        grid
+        for name, chosen in by_layout(subjects, layout).items()
+        for grid in LAYOUTS[name].make(chosen, wish)
+    ]

@@ -1,0 +1,67 @@
+"""The layout of what hardware did in a second: a section for each revision."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pipeline.report.cells import published_cell
+from pipeline.report.grid import Grid, GridRow, Section
+from pipeline.report.layouts.base import Wish
+from pipeline.report.layouts.blocks import Figures, head
+from pipeline.report.tables import Subject
+
+METRICS = ("r/s", "rMB/s", "w/s", "wMB/s", "cs/s", "cpu/s", "steal")
+"""The columns of a measured line; an imported one brings its own."""
+
+
+def averages(subjects: Sequence[Subject], wish: Wish) -> list[Grid]:
+    """Return a grid for each subject: a row for each step, a column for each metric."""
+    return [grid for subject in subjects if (grid := _grid(subject, wish)) is not None]
+
+
+def _grid(subject: Subject, wish: Wish) -> Grid | None:
+    heads = [head(metric) for metric in subject.metrics or METRICS]
+    figures = Figures(subject, [tuple(heads)])
+    steps, places = figures.steps(), range(len(subject.columns))
+    shown = [
+        each
+        for each in heads
+        if any(figures.value(each, step, at) is not None for step in steps for at in places)
+    ]
+    if not shown:
+        return None
+    return Grid(
+        title=subject.title,
+        metric="",
+        what="averages",
+        base=subject.base,
+        columns=subject.columns,
+        sections=tuple(
+            Section(
+                of=column.name,
+                title=column.name,
+                heads=tuple(each.text for each in shown),
+                rows=tuple(
+                    GridRow(
+                        name=step,
+                        cells=tuple(
+                            published_cell(
+                                each.text,
+                                figures.value(each, step, at),
+                                wish.decimals,
+                                subject.signs(step, column.label),
+                            )
+                            for each in shown
+                        ),
+                    )
+                    for step in steps
+                ),
+            )
+            for at, column in enumerate(subject.columns)
+        ),
+        rows_are="step",
+        sections_are="dbms",
+        names="last",
+        notes=subject.notes(),
+        decimals=wish.decimals,
+    )

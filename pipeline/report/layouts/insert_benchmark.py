@@ -1,0 +1,165 @@
+"""The layouts of the Insert Benchmark: rows are revisions, columns are steps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pipeline.model import digest
+from pipeline.report.cells import RATIO_DECIMALS, value_cell
+from pipeline.report.grid import MISSED_SIGN, Cell, Grid, GridRow, Section
+from pipeline.report.layouts.base import THROUGHPUT, Wish
+from pipeline.report.layouts.blocks import Block, Head, block_grid
+from pipeline.report.layouts.sheet import Sheet, notes_of, sheet_of
+from pipeline.report.tables import Subject
+from pipeline.store.derive.background import SUSTAINED
+
+BACKGROUND = ("inserts", "deletes")
+"""The work beside the queries."""
+
+_GIGA = 1 / 1024**3
+
+DETAILS: tuple[Block, ...] = (
+    (
+        # A step that measures inserts has none beside it: what it wrote, it wrote for them.
+        Head("ips", ("inserts/s", "qps"), 0),
+        Head("qps", ("qps",), 0),
+        Head("rpq", ("r/o",)),
+        Head("rkbpq", ("rKB/o",)),
+        Head("wpi", ("w/i", "w/o"), 3),
+        Head("wkbpi", ("wKB/i", "wKB/o"), 3),
+        Head("cspq", ("cs/o",)),
+        Head("cpupq", ("cpu_us/o",), 1),
+        Head("dbgb", ("dbsize",), 2, _GIGA),
+        Head("rss", ("rss",), 2, _GIGA),
+        Head("maxop", ("latency_max",), 3, 1e-3),
+        Head("p50", ("latency_p50",), 3),
+        Head("p99", ("latency_p99",), 3),
+    ),
+)
+"""The published columns of a step. Sizes in GB, ``maxop`` in seconds, percentiles in
+milliseconds, ``cpupq`` in microseconds of the server."""
+
+
+def insert_benchmark(subjects: Sequence[Subject], wish: Wish) -> list[Grid]:
+    """Return throughput, throughput relative to the first row, and the rates beside queries.
+
+    Workloads that differ in nothing but their name and configuration stand in one table.
+    """
+    grids = []
+    for same in _same_work(subjects):
+        title = " and ".join(dict.fromkeys(subject.title for subject in same))
+        sheet = sheet_of(same, wish.metric or THROUGHPUT, _step)
+        if not sheet.parts:
+            continue
+        notes = notes_of(same, lambda _: "")
+        sheets = [] if sheet.base else [sheet]
+        if sheet.base or len(sheet.columns) > 1:
+            sheets.append(sheet.relative(title, wish.base))
+        for each in sheets:
+            grids.append(_grid(each, title, _rows(each, wish), notes, wish))
+        if not wish.metric:
+            grids += [
+                grid
+                for name in BACKGROUND
+                if (grid := _background(same, name, title, notes, wish)) is not None
+            ]
+    return grids
+
+
+def details(subjects: Sequence[Subject], wish: Wish) -> list[Grid]:
+    """Return the columns of the published summaries for each step, where there are figures."""
+    found = (block_grid(each, DETAILS, "per step", wish, relative=False) for each in subjects)
+    return [grid for grid in found if grid is not None]
+
+
+def _same_work(subjects: Sequence[Subject]) -> list[list[Subject]]:
+    by_work: dict[str, list[Subject]] = {}
+    for subject in subjects:
+        work = subject.workload.model_dump(mode="json", exclude={"name"})
+        by_work.setdefault(digest(work), []).append(subject)
+    return list(by_work.values())
+
+
+def _step(subject: Subject, step: str) -> str:
+    return step
+
+
+def _rows(sheet: Sheet, wish: Wish) -> list[GridRow]:
+    return [
+        GridRow(
+            name=column.name,
+            cells=tuple(
+                sheet.cell((step, column.name), wish, RATIO_DECIMALS) for step in sheet.parts
+            ),
+        )
+        for column in sheet.columns
+    ]
+
+
+def _background(
+    subjects: Sequence[Subject], name: str, title: str, notes: tuple[str, ...], wish: Wish
+) -> Grid | None:
+    """Return the achieved rates under their targets, of the steps that have a target."""
+    targets = sheet_of(subjects, f"{name}_target", _step)
+    achieved = sheet_of(subjects, f"{name}/s", _step)
+    if not targets.values:
+        return None
+    rows = [
+        GridRow(
+            name="target",
+            cells=tuple(
+                value_cell(
+                    max(
+                        targets.values[step, column.name]
+                        for column in targets.columns
+                        if (step, column.name) in targets.values
+                    ),
+                    wish.decimals or 0,
+                )
+                for step in targets.parts
+            ),
+        )
+    ]
+    rows += [
+        GridRow(
+            name=column.name,
+            cells=tuple(
+                _rate(
+                    achieved.values.get((step, column.name)),
+                    targets.values.get((step, column.name)),
+                    wish,
+                )
+                for step in targets.parts
+            ),
+        )
+        for column in achieved.columns
+    ]
+    sheet = Sheet(f"{name}/s", targets.parts, achieved.columns, {}, {}, None)
+    return _grid(sheet, title, rows, notes, wish)
+
+
+def _rate(rate: float | None, target: float | None, wish: Wish) -> Cell:
+    cell = value_cell(rate, wish.decimals or 0)
+    if rate is None or target is None or rate >= SUSTAINED * target:
+        return cell
+    missed = {"tone": "worse", "colour": wish.settings.missed_colour, "signs": MISSED_SIGN}
+    return cell.model_copy(update=missed)
+
+
+def _grid(
+    sheet: Sheet, title: str, rows: Sequence[GridRow], notes: tuple[str, ...], wish: Wish
+) -> Grid:
+    missed = any(MISSED_SIGN in cell.signs for row in rows for cell in row.cells)
+    told = (f"{MISSED_SIGN} below {SUSTAINED:.0%} of the target",) if missed else ()
+    return Grid(
+        title=title,
+        metric=sheet.metric,
+        base=sheet.base,
+        columns=sheet.columns,
+        sections=(Section(of="", stub="dbms", heads=sheet.parts, rows=tuple(rows)),),
+        rows_are="dbms",
+        sections_are="group",
+        names="first",
+        notes=(*told, *notes),
+        decimals=wish.decimals,
+    )

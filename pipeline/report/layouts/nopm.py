@@ -1,0 +1,73 @@
+"""The layout of tproc-c: a row for each number of virtual users and of warehouses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pipeline.report.grid import Grid, GridRow, Section
+from pipeline.report.layouts.base import Wish
+from pipeline.report.layouts.sheet import Sheet, notes_of, sheet_of
+from pipeline.report.tables import Subject
+
+FAMILY = "tproc-c"
+METRIC = "nopm"
+
+_RATIO_DECIMALS = 3
+"""As published."""
+
+
+def nopm(subjects: Sequence[Subject], wish: Wish) -> list[Grid]:
+    """Return the new orders per minute, absolute and relative, of all workloads together."""
+    sheet = sheet_of(subjects, wish.metric or METRIC, _part)
+    if not sheet.parts:
+        return []
+    title = " and ".join(dict.fromkeys(subject.title for subject in subjects))
+    notes = notes_of(subjects, _scale)
+    sheets = [] if sheet.base else [sheet]
+    if sheet.base or len(sheet.columns) > 1:
+        sheets.append(sheet.relative(title, wish.base))
+    return [_grid(each, title, notes, wish) for each in sheets]
+
+
+def _grid(sheet: Sheet, title: str, notes: tuple[str, ...], wish: Wish) -> Grid:
+    return Grid(
+        title=title,
+        metric=sheet.metric,
+        base=sheet.base,
+        columns=sheet.columns,
+        sections=(
+            Section(
+                of=FAMILY,
+                heads=tuple(column.name for column in sheet.columns),
+                rows=tuple(
+                    GridRow(
+                        name=part,
+                        cells=tuple(
+                            sheet.cell((part, column.name), wish, _RATIO_DECIMALS)
+                            for column in sheet.columns
+                        ),
+                    )
+                    for part in sheet.parts
+                ),
+            ),
+        ),
+        rows_are="step",
+        sections_are="group",
+        names="first",
+        notes=notes,
+        decimals=wish.decimals,
+    )
+
+
+def _part(subject: Subject, step: str) -> str:
+    """Name a row: the scale of what was measured here; published steps are named so."""
+    return _scale(subject) or step
+
+
+def _scale(subject: Subject) -> str:
+    workload = subject.workload
+    if workload.family != FAMILY:
+        return ""
+    warehouses = workload.options.get("warehouses")
+    users = f"vu={workload.scale.clients}"
+    return f"{users}, wh={warehouses}" if warehouses is not None else users

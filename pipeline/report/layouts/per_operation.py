@@ -1,0 +1,31 @@
+"""The layout of what hardware did for an operation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pipeline.report.grid import Grid
+from pipeline.report.layouts.base import Wish
+from pipeline.report.layouts.blocks import Block, Head, block_grid, head
+from pipeline.report.tables import Subject
+
+BLOCKS: tuple[Block, ...] = (
+    (
+        *map(head, ("r/s", "rMB/s", "w/s", "wMB/s", "r/o", "rKB/o", "wKB/o")),
+        Head("o/s", ("o/s", "qps")),
+    ),
+    tuple(map(head, ("cs/s", "cpu/s", "cs/o", "cpu/o"))),
+    (head("cpu_us/o", 1), head("client_us/o", 1)),
+)
+"""The published tables of iostat and of vmstat, then CPU time per operation."""
+
+
+def per_operation(subjects: Sequence[Subject], wish: Wish) -> list[Grid]:
+    """Return the values of each subject, and where there are more revisions their ratios."""
+    what = "iostat, vmstat normalized by operation rate"
+    grids = []
+    for subject in subjects:
+        grids.append(block_grid(subject, BLOCKS, what, wish, relative=False))
+        if len(subject.columns) > 1:
+            grids.append(block_grid(subject, BLOCKS, what, wish, relative=True))
+    return [grid for grid in grids if grid is not None]

@@ -1,0 +1,91 @@
+"""Layouts of one metric, steps by revisions: relative to a base, and absolute."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pipeline.report.cells import ratio_cell, value_cell
+from pipeline.report.grid import Cell, Grid, GridRow, Section
+from pipeline.report.layouts.base import THROUGHPUT, Wish
+from pipeline.report.relative import Table, compared
+from pipeline.report.tables import Subject
+
+
+def relative(subjects: Sequence[Subject], wish: Wish) -> list[Grid]:
+    """Return a grid for each subject, relative to the base, which is no column of it.
+
+    A line of one revision has nothing to compare with and stays absolute.
+    """
+    return [
+        _grid(subject, relative_table(subject, wish, metric), wish)
+        for subject in subjects
+        for metric in _metrics(subject, wish)
+        if subject.table(metric).groups
+    ]
+
+
+def absolute(subjects: Sequence[Subject], wish: Wish) -> list[Grid]:
+    """Return a grid of the values themselves for each subject that has them."""
+    return [
+        _grid(subject, table, wish)
+        for subject in subjects
+        for metric in _metrics(subject, wish)
+        if subject.base is None and (table := subject.table(metric)).groups
+    ]
+
+
+def relative_table(subject: Subject, wish: Wish, metric: str) -> Table:
+    """Return the relative table of a subject: computed here, or as it was published."""
+    table = subject.table(metric)
+    if subject.base is None or wish.base:
+        return compared(table, wish.base)
+    if subject.base in table.columns:
+        return compared(table, subject.base.name)
+    return table.model_copy(update={"base": subject.base})
+
+
+def _metrics(subject: Subject, wish: Wish) -> tuple[str, ...]:
+    """Return the metrics to show: the one asked for, or all that an imported line has."""
+    return (wish.metric,) if wish.metric else subject.metrics or (THROUGHPUT,)
+
+
+def _grid(subject: Subject, table: Table, wish: Wish) -> Grid:
+    return Grid(
+        title=table.title,
+        metric=table.metric,
+        base=table.base,
+        columns=table.columns,
+        sections=tuple(
+            Section(
+                of=group.name,
+                stub=group.name,
+                heads=tuple(column.name for column in table.columns),
+                rows=tuple(
+                    GridRow(name=row.step, cells=_cells(subject, table, row.step, row.values, wish))
+                    for row in group.rows
+                ),
+            )
+            for group in table.groups
+        ),
+        rows_are="step",
+        sections_are="group",
+        names="last",
+        notes=subject.notes(),
+        numbered=True,
+        decimals=wish.decimals,
+    )
+
+
+def _cells(
+    subject: Subject, table: Table, step: str, values: Sequence[float | None], wish: Wish
+) -> tuple[Cell, ...]:
+    cells = []
+    for column, value in zip(table.columns, values, strict=True):
+        if table.base is None:
+            signs = subject.signs(step, column.label)
+            cells.append(value_cell(value, wish.decimals, signs))
+        else:
+            # A ratio to a base that is in doubt is so too.
+            signs = subject.signs(step, column.label, table.base.label)
+            cells.append(ratio_cell(table.metric, value, wish.settings, wish.decimals, signs))
+    return tuple(cells)

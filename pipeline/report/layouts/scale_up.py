@@ -1,0 +1,91 @@
+"""The layout of scale-up: throughput at more clients over that at the fewest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from pipeline.report.cells import RATIO_DECIMALS, value_cell
+from pipeline.report.grid import Grid, GridRow, Section
+from pipeline.report.layouts.base import THROUGHPUT, Wish, ratio
+from pipeline.report.relative import Column
+from pipeline.report.tables import Subject
+
+
+def scale_up(subjects: Sequence[Subject], wish: Wish) -> list[Grid]:
+    """Return a grid for each workload that was measured with several numbers of clients.
+
+    It has a section for each revision; a row is a step, a column a number of clients X, a value
+    QPS(X) / QPS(fewest). 1 says that more clients get no more done; X / fewest is perfect.
+    """
+    by_name: dict[str, dict[int, Subject]] = {}
+    for subject in subjects:
+        by_name.setdefault(subject.title, {})[subject.workload.scale.clients] = subject
+    return [
+        _grid(dict(sorted(found.items())), wish) for found in by_name.values() if len(found) > 1
+    ]
+
+
+def _grid(by_clients: Mapping[int, Subject], wish: Wish) -> Grid:
+    fewest, *_ = by_clients
+    columns = dict.fromkeys(column for subject in by_clients.values() for column in subject.columns)
+    metric = wish.metric or THROUGHPUT
+    values: dict[str, dict[str, dict[int, float | None]]] = {}
+    for clients, subject in by_clients.items():
+        for group in subject.table(metric).groups:
+            for row in group.rows:
+                for column, value in zip(subject.columns, row.values, strict=True):
+                    of_step = values.setdefault(column.name, {}).setdefault(row.step, {})
+                    of_step[clients] = value
+    return Grid(
+        title=by_clients[fewest].title,
+        metric="",
+        what=f"scale-up, {metric}(X) / {metric}({fewest}) with X clients",
+        base=None,
+        columns=tuple(columns),
+        sections=tuple(
+            Section(
+                of=column.name,
+                title=column.name,
+                stub="clients",
+                heads=tuple(str(clients) for clients in by_clients),
+                rows=tuple(
+                    _row(by_clients, column, step, found, wish)
+                    for step, found in values.get(column.name, {}).items()
+                ),
+            )
+            for column in columns
+        ),
+        rows_are="step",
+        sections_are="dbms",
+        names="last",
+        notes=tuple(
+            dict.fromkeys(
+                f"{note} ({clients} clients)"
+                for clients, subject in by_clients.items()
+                for note in subject.notes()
+            )
+        ),
+        decimals=wish.decimals,
+    )
+
+
+def _row(
+    by_clients: Mapping[int, Subject],
+    column: Column,
+    step: str,
+    found: Mapping[int, float | None],
+    wish: Wish,
+) -> GridRow:
+    base = found.get(min(by_clients))
+    decimals = RATIO_DECIMALS if wish.decimals is None else wish.decimals
+    return GridRow(
+        name=step,
+        cells=tuple(
+            value_cell(
+                ratio(found.get(clients), base),
+                decimals,
+                subject.signs(step, column.label),
+            )
+            for clients, subject in by_clients.items()
+        ),
+    )

@@ -1,0 +1,65 @@
+"""A grid as CSV and TSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+from functools import partial
+
+from pipeline.report.grid import SLA_SIGN, Cell, Grid
+
+
+def as_delimited(grid: Grid, delimiter: str) -> str:
+    """Return comment lines, then a row for each row of the grid; exact values.
+
+    The first two columns say of what a row is. Sections with other heads begin with a row of
+    heads of their own, after an empty line. A value that failed its SLA is nothing to compute
+    with: it is left empty, and the notes tell it. An absolute table of steps by revisions can be
+    imported again.
+    """
+    out = io.StringIO()
+    out.write(_comments(grid))
+    writer = csv.writer(out, lineterminator="\n", delimiter=delimiter)
+    above: tuple[str, ...] = ()
+    for section in grid.sections:
+        if section.heads != above:
+            out.write("\n" if above else "")
+            writer.writerow([grid.rows_are, grid.sections_are, *section.heads])
+            above = section.heads
+        for row in section.rows:
+            values = (_exact(cell, grid.decimals) for cell in row.cells)
+            writer.writerow([row.name, section.of, *values])
+    return out.getvalue()
+
+
+as_csv = partial(as_delimited, delimiter=",")
+as_tsv = partial(as_delimited, delimiter="\t")
+
+
+def _comments(grid: Grid) -> str:
+    lines = [("title", grid.title)]
+    if grid.metric:
+        lines.append(("metric", grid.metric))
+        lines.append(("kind", "absolute" if grid.base is None else "relative"))
+    else:
+        lines.append(("values", grid.what))
+    if grid.base is not None:
+        lines.append(("base", grid.base.name))
+    lines += _targets(grid)
+    lines += [("note", note) for note in grid.notes]
+    return "".join(f"# {key}: {' '.join(text.split())}\n" for key, text in lines)
+
+
+def _targets(grid: Grid) -> list[tuple[str, str]]:
+    """Say of which DBMS the columns are, as the import of published tables reads it."""
+    targets = {column.name: column.target for column in grid.columns if column.target}
+    if len(set(targets.values())) > 1:
+        pairs = "; ".join(f"{name}={target}" for name, target in targets.items())
+        return [("column-targets", pairs)]
+    return [("target", target) for target in set(targets.values())]
+
+
+def _exact(cell: Cell, decimals: int | None) -> str:
+    if cell.value is None or SLA_SIGN in cell.signs:
+        return ""
+    return repr(cell.value) if decimals is None else cell.text

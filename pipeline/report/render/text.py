@@ -1,0 +1,68 @@
+"""A grid as text, in the published look."""
+
+from __future__ import annotations
+
+from rich.text import Text
+
+from pipeline.config import COLOURS
+from pipeline.report.grid import Grid, GridRow, Section
+
+_NARROWEST = 8
+"""Characters of a column, as published."""
+
+_GAP = 2
+"""Blanks, at least, between what is wider and the next column."""
+
+
+def as_text(grid: Grid) -> Text:
+    """Return the heading and the legend, then the sections, then the footnotes.
+
+    All columns are equally wide, through all sections; a terminal breaks what is wider than it.
+    """
+    text = Text()
+    text.append(f"{grid.heading}\n", style="bold")
+    if grid.base is not None:
+        text.append(f"Relative to: {grid.base.name}\n")
+    for head, meaning in grid.explained:
+        text.append(f"{head} : {meaning}\n")
+    width = _width(grid)
+    names = [row.name for section in grid.sections for row in section.rows]
+    names += [section.stub for section in grid.sections]
+    name_width = max((len(name) for name in names), default=0) + _GAP
+    for section in grid.sections:
+        text.append("\n")
+        if section.title:
+            text.append(f"{section.title}\n", style="bold")
+        heads = "".join(head.ljust(width) for head in grid.heads(section))
+        if grid.names == "first":
+            text.append(f"{section.stub.ljust(name_width)}{heads}".rstrip() + "\n")
+        else:
+            text.append(heads if section.stub else heads.rstrip())
+            text.append(f"{section.stub}\n", style="bold")
+        for row in section.rows:
+            if grid.names == "first":
+                text.append(row.name.ljust(name_width))
+            _cells(text, row, width)
+            if grid.names == "last":
+                text.append(row.name)
+            else:
+                text.rstrip()
+            text.append("\n")
+    if grid.notes:
+        text.append("\n" + "".join(f"{note}\n" for note in grid.notes))
+    return text
+
+
+def _cells(text: Text, row: GridRow, width: int) -> None:
+    for cell in row.cells:
+        style = COLOURS[cell.colour].terminal if cell.colour else ""
+        text.append((cell.text + cell.signs).ljust(width), style=style)
+
+
+def _width(grid: Grid) -> int:
+    texts = [text for section in grid.sections for text in (*grid.heads(section), *_texts(section))]
+    return max([_NARROWEST, *(len(text) + _GAP for text in texts)])
+
+
+def _texts(section: Section) -> list[str]:
+    return [cell.text + cell.signs for row in section.rows for cell in row.cells]
