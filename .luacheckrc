@@ -8,5 +8,5 @@ for _, script in ipairs({
    "pipeline/workloads/insert_benchmark/lua/insert_benchmark.lua",
    "pipeline/workloads/tproc_c/lua/tproc_c.lua",
 }) do
-   files[script] = { globals = { "sysbench", "init", "thread_init", "event", "thread_done" } }
+   files[script] = { globals = { "sysbench", "init", "thread_init", "event", "thread_run", "thread_done" } }
 end

@@ -14,6 +14,7 @@ from pipeline.model import (
     Cell,
     Frozen,
     Machine,
+    OptionValue,
     Revision,
     Scale,
     ServerConfig,
@@ -90,7 +91,8 @@ class Plan(Frozen):
 def quicken(config: Config) -> Config:
     """Return the configuration with the [quick] settings put in place of the usual ones.
 
-    A workload has those of the steps that its family knows; where it knows none, its own.
+    A workload has those of the steps that its family knows; where it knows none, its own. The
+    options that go with its scale are left out.
     """
     quick = config.quick
     lines = tuple(
@@ -105,6 +107,7 @@ def quicken(config: Config) -> Config:
                 "rows": quick.rows,
                 "measure": quick.measure,
                 "warmup": quick.warmup,
+                "options": _quick_options(workload),
             }
         )
         for workload in config.workload
@@ -183,6 +186,11 @@ def make_plan(file: ConfigFile, found: Discovered, machine: Machine, quick: bool
             )
         )
     return Plan(lines=tuple(lines), repetitions=config.night.repetitions)
+
+
+def _quick_options(workload: WorkloadSection) -> dict[str, OptionValue]:
+    scaled = {option.name for option in find_family(workload.family).options if not option.quick}
+    return {name: value for name, value in workload.options.items() if name not in scaled}
 
 
 def _server_config(

@@ -7,7 +7,7 @@ centres go from 0.001 to 100000 ms.
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from itertools import accumulate
 from typing import Final
@@ -19,6 +19,9 @@ _LOG_STEP: Final = math.log(_LAST_MS / _FIRST_MS) / (BUCKETS - 1)
 
 Histogram = tuple[tuple[float, int], ...]
 """Pairs (upper edge of the bucket in milliseconds, number of events), ascending."""
+
+PUBLISHED_EDGES_MS: Final = (0.256, 1.0, 4.0, 16.0, 64.0, 256.0, 1000.0, 4000.0, 16000.0)
+"""Upper edges of the buckets in which response times are published; the last bucket has none."""
 
 PERCENTILES: Final = {"p50": 0.50, "p95": 0.95, "p99": 0.99}
 """The percentiles that are kept of every step."""
@@ -32,6 +35,17 @@ def centre_ms(bucket: int) -> float:
 def upper_ms(bucket: int) -> float:
     """Return the upper edge of a bucket, counted from 0, in milliseconds."""
     return _FIRST_MS * math.exp((bucket + 0.5) * _LOG_STEP)
+
+
+def published_histogram(histogram: Histogram) -> tuple[int, ...]:
+    """Return how many events were in each of the published buckets, the last one without end.
+
+    A bucket of the fine histogram that an edge divides counts where its centre is.
+    """
+    counts = [0] * (len(PUBLISHED_EDGES_MS) + 1)
+    for upper, count in histogram:
+        counts[bisect_right(PUBLISHED_EDGES_MS, upper * math.exp(-_LOG_STEP / 2))] += count
+    return tuple(counts)
 
 
 def percentile(histogram: Sequence[tuple[float, int]], q: float, max_ms: float) -> float:

@@ -24,11 +24,16 @@ class OptionError(ValueError):
 
 
 class Option(NamedTuple):
-    """One setting: ``read`` turns what was written into its value, or raises ValueError."""
+    """One setting: ``read`` turns what was written into its value, or raises ValueError.
+
+    Not ``quick`` is one that goes with the scale: --quick, which has a scale of its own, leaves
+    it out.
+    """
 
     name: str
     help: str
     read: Callable[[OptionValue], OptionValue]
+    quick: bool = True
 
 
 def checked(options: Mapping[str, OptionValue], known: Sequence[Option]) -> dict[str, OptionValue]:

@@ -59,3 +59,13 @@ def scripts_version(scripts: Path) -> str:
             content.update(path.relative_to(root).as_posix().encode())
             content.update(path.read_bytes())
     return content.hexdigest()[:12]
+
+
+def rest_after_writes(rows: int, published: int) -> float:
+    """Return the seconds of rest after maintenance for so many rows in all tables.
+
+    Published: 60 s and 1 s for every million rows, at most 1200 s. Tables smaller than the
+    smallest ``published`` are given the same part of it as they have of their rows.
+    """
+    full = min(60.0 + rows / 1e6, 1200.0)
+    return full * min(rows / published, 1.0)

@@ -22,6 +22,7 @@ from pipeline.workloads.base.sysbench import (
     MEASURING,
     SLOWEST_LOAD,
     connection_options,
+    rest_after_writes,
     scripts_version,
     sysbench_version,
 )
@@ -32,16 +33,6 @@ SCRIPTS = Path(__file__).parent / "lua"
 
 _PUBLISHED_ROWS = 50_000_000
 """Rows in all tables of the smallest published scale."""
-
-
-def rest_after_writes(rows: int) -> float:
-    """Return the seconds of rest after maintenance for so many rows in all tables.
-
-    Published: 60 s and 1 s for every million rows, at most 1200 s. Tables smaller than any
-    published are given the same part of it as they have of the smallest published ones.
-    """
-    full = min(60.0 + rows / 1e6, 1200.0)
-    return full * min(rows / _PUBLISHED_ROWS, 1.0)
 
 
 class Sysbench:
@@ -93,7 +84,7 @@ class Sysbench:
             Load(),
             *(Warm(step=_step(spec)) for spec in warm),
             *by_phase[catalogue.Phase.BEFORE_MAINTENANCE],
-            Maintain(rest=rest_after_writes(rows)),
+            Maintain(rest=rest_after_writes(rows, _PUBLISHED_ROWS)),
             *by_phase[catalogue.Phase.AFTER_MAINTENANCE],
             *by_phase[catalogue.Phase.LAST],
         )

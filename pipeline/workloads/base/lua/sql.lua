@@ -4,6 +4,8 @@
 -- A connection of either kind provides
 --   connection.dialect                 "pgsql", "mysql" or "sqlite": whose SQL to write
 --   connection:query(text)             one statement, result thrown away
+--   connection:numbers(text)           the whole numbers of a query's only row, or nil for NULL
+--   connection:affected()              rows that the last statement, no query, changed
 --   connection:prepare(text, kinds)    -> statement; ? is the placeholder, and kinds
 --                                      holds, for each one, "int" or a text's length
 --   connection:bulk_insert(head, n, row)   n tuples row(1) .. row(n) after `head`
@@ -14,9 +16,26 @@
 -- Every call raises an error when the statement fails. An error table with the field
 -- errcode == sysbench.error.RESTART_EVENT asks for the whole event to be run again.
 
+local ffi = require("ffi")
+
 local sql = {}
 
 local DIALECTS = { pgsql = true, mysql = true }
+
+-- The beginning of a connection of sysbench 1.0.20 (src/db_driver.h), whose Lua gives the number
+-- of affected rows only for statements that have a result.
+ffi.cdef [[
+typedef struct {
+   int error, error_number;
+   const char *state, *message;
+   void *driver, *own;
+   int counter;
+   uint32_t rows;
+} nightshift_connection;
+]]
+
+-- What its counter is after a statement that changed rows (src/sb_counter.h).
+local WRITE = 2
 
 -- What a script must declare for sqlite.lua.
 local OPTIONS = {
@@ -49,6 +68,20 @@ Connection.__index = Connection
 
 function Connection:query(text)
    self.handle:query(text)
+end
+
+function Connection:numbers(text)
+   local result = self.handle:query(text)
+   local row, found = result:fetch_row(), {}
+   for i = 1, result.nfields do
+      found[i] = row[i] and tonumber(row[i])
+   end
+   return unpack(found, 1, result.nfields)
+end
+
+function Connection:affected()
+   -- The mysql driver leaves the number as it was when a statement changed no row.
+   return self.state.counter == WRITE and self.state.rows or 0
 end
 
 function Connection:prepare(text, kinds)
@@ -101,6 +134,7 @@ function sql.connect()
    end
    local connection = { dialect = dialect, driver = driver, statements = {} }
    connection.handle = driver:connect()
+   connection.state = ffi.cast("nightshift_connection *", connection.handle)
    return setmetatable(connection, Connection)
 end
 

@@ -18,6 +18,8 @@ const char *sqlite3_errmsg(sqlite3 *connection);
 int sqlite3_exec(sqlite3 *connection, const char *text, void *callback, void *argument, char **error);
 int sqlite3_get_autocommit(sqlite3 *connection);
 int sqlite3_total_changes(sqlite3 *connection);
+int sqlite3_changes(sqlite3 *connection);
+int64_t sqlite3_column_int64(sqlite3_stmt *statement, int column);
 int sqlite3_prepare_v2(sqlite3 *connection, const char *text, int size, sqlite3_stmt **statement,
                        const char **rest);
 int sqlite3_finalize(sqlite3_stmt *statement);
@@ -131,6 +133,27 @@ function Connection:query(text)
    if code ~= OK then
       fail(self, code)
    end
+end
+
+function Connection:affected()
+   return library.sqlite3_changes(self.handle)
+end
+
+function Connection:numbers(text)
+   local statement = self:prepare(text, {})
+   local handle, found = statement.handle, {}
+   local code = library.sqlite3_step(handle)
+   for column = 0, statement.columns - 1 do
+      if code == ROW and library.sqlite3_column_type(handle, column) == INTEGER then
+         found[column + 1] = tonumber(library.sqlite3_column_int64(handle, column))
+      end
+   end
+   table.remove(self.statements)
+   library.sqlite3_finalize(handle)
+   if code ~= ROW then
+      fail(self, code)
+   end
+   return unpack(found, 1, statement.columns)
 end
 
 function Connection:prepare(text, kinds)

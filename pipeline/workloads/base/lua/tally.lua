@@ -2,7 +2,7 @@
 --
 -- sysbench counts its threads together. Where they do different things (one inserts, another
 -- queries), every kind of work is counted here by itself, with its own response times. What a
--- warm-up does is counted only if it calls `record`.
+-- warm-up does is counted only if it calls `record`, and no more after `restart`.
 
 local ffi = require("ffi")
 
@@ -19,8 +19,8 @@ local ADDRESS = "NIGHTSHIFT_TALLY"
 
 ffi.cdef [[
 typedef struct {
-   uint64_t events, operations, errors;
-   double sum_ms, max_ms;
+   uint64_t ever, events, operations, errors;
+   double sum_ms, max_ms, began, ended;
    uint64_t buckets[1024];
 } nightshift_slot;
 void *calloc(size_t count, size_t size);
@@ -65,6 +65,7 @@ function tally.record(thread, kind, operations, seconds)
    local mine, ms = slot(thread, kind), seconds * 1000
    local bucket = math.floor(math.log(ms / FIRST_MS) / LOG_STEP + 0.5)
    bucket = math.max(0, math.min(BUCKETS - 1, bucket))
+   mine.ever = mine.ever + operations
    mine.events = mine.events + 1
    mine.operations = mine.operations + operations
    mine.sum_ms = mine.sum_ms + ms
@@ -78,10 +79,45 @@ function tally.fail(thread, kind)
    mine.errors = mine.errors + 1
 end
 
+-- The warm-up of a thread is over: it counts from nothing, but for `ever`.
+function tally.restart(thread)
+   for _, kind in ipairs(names) do
+      local mine = slot(thread, kind)
+      local ever = mine.ever
+      ffi.fill(mine, ffi.sizeof("nightshift_slot"))
+      mine.ever = ever
+   end
+end
+
+-- A thread's measured work began, or ended, at this time.
+function tally.began(thread, at)
+   slot(thread, names[1]).began = at
+end
+
+function tally.ended(thread, at)
+   slot(thread, names[1]).ended = at
+end
+
+-- Seconds from the first thread's beginning to the last one's end. Unlike sysbench's own total
+-- without the closing of connections, which for some DBMS is work.
+function tally.elapsed()
+   local first, last = math.huge, 0
+   for thread = 0, sysbench.opt.threads - 1 do
+      local one = slot(thread, names[1])
+      first, last = math.min(first, one.began), math.max(last, one.ended)
+   end
+   return last - first
+end
+
 -- What a thread has done of a kind so far: events and operations. Any thread may ask.
 function tally.done(thread, kind)
    local theirs = slot(thread, kind)
    return tonumber(theirs.events), tonumber(theirs.operations)
+end
+
+-- Operations of a kind that a thread has done since sysbench started. Any thread may ask.
+function tally.ever(thread, kind)
+   return tonumber(slot(thread, kind).ever)
 end
 
 local function line(format, ...)

@@ -6,26 +6,15 @@
 
 local ffi = require("ffi")
 
+local clock = require("clock")
+
 local warmup = {}
 
-ffi.cdef [[
-typedef struct { long seconds; long nanoseconds; } nightshift_time;
-int clock_gettime(int clock, nightshift_time *time);
-unsigned int alarm(unsigned int seconds);
-]]
-
-local CLOCK_MONOTONIC = 1
+ffi.cdef "unsigned int alarm(unsigned int seconds);"
 
 -- sysbench gives up when threads need more than 30 s to initialise. Each second of
 -- warm-up moves that limit this far ahead, so that it still catches a server that hangs.
 local HANG_SECONDS = 600
-
-local time = ffi.new("nightshift_time")
-
-local function now()
-   ffi.C.clock_gettime(CLOCK_MONOTONIC, time)
-   return tonumber(time.seconds) + tonumber(time.nanoseconds) * 1e-9
-end
 
 -- Runs `event` for `seconds` (at least once if above zero). Events that the server
 -- asks to repeat (deadlock, serialization failure) are repeated as sysbench does.
@@ -34,6 +23,7 @@ function warmup.run(event, seconds)
    if seconds <= 0 then
       return 0, 0, 0
    end
+   local now = clock.now
    local start = now()
    local finish, next_alarm = start + seconds, start
    local current, events, errors = start, 0, 0
