@@ -5,9 +5,12 @@ from __future__ import annotations
 from pipeline.errors import meant
 from pipeline.workloads.base import Family
 from pipeline.workloads.db_bench.family import DbBench
+from pipeline.workloads.insert_benchmark.family import InsertBenchmark
 from pipeline.workloads.sysbench.family import Sysbench
 
-_FAMILIES: dict[str, Family] = {family.name: family for family in (Sysbench(), DbBench())}
+_FAMILIES: dict[str, Family] = {
+    family.name: family for family in (Sysbench(), InsertBenchmark(), DbBench())
+}
 
 
 def find_family(name: str) -> Family:

@@ -1,0 +1,171 @@
+"""The Insert Benchmark: from the catalogue to commands, and from output to figures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from pipeline.model import Connection, OptionValue, Scale, Step, StepOutput, Workload
+from pipeline.workloads.base import (
+    Action,
+    Command,
+    Load,
+    Maintain,
+    Measure,
+    Timing,
+    UnknownStepError,
+)
+from pipeline.workloads.base.options import Option, checked, whole_number
+from pipeline.workloads.base.sysbench import (
+    MEASURING,
+    connection_options,
+    rest_after_writes,
+    scripts_version,
+    sysbench_version,
+)
+from pipeline.workloads.insert_benchmark import catalogue
+from pipeline.workloads.insert_benchmark.catalogue import StepSpec, step_named
+from pipeline.workloads.insert_benchmark.parse import read_output
+
+SCRIPTS = Path(__file__).parent / "lua"
+
+_SLOWEST = 100.0
+"""Rows per second that even a slow machine inserts into a table with all its indexes."""
+
+_PUBLISHED_ROWS = 30_000_000
+"""Rows of a table of the smallest published scale."""
+
+_ROWS_OPTIONS = {"l.i1": ("rows_i1", 40_000_000), "l.i2": ("rows_i2", 10_000_000)}
+"""Of the steps that load after l.x: the setting of their rows, and how many that scale has."""
+
+
+class InsertBenchmark:
+    """The ten steps of the Insert Benchmark, run by sysbench with the scripts in ``lua/``.
+
+    Every client has a table of its own, and in each step a connection for each kind of work.
+    """
+
+    name = "insert_benchmark"
+    targets: tuple[str, ...] = ("postgres", "mysql", "mariadb", "sqlite")
+    options: tuple[Option, ...] = tuple(
+        Option(name, f"rows that {step} inserts per client", whole_number(1), quick=False)
+        for step, (name, _) in _ROWS_OPTIONS.items()
+    )
+
+    def workload(
+        self, name: str, steps: Sequence[str], scale: Scale, options: Mapping[str, OptionValue]
+    ) -> Workload:
+        """Return the workload of the named steps or groups, in the published order.
+
+        Raises UnknownStepError for a name that is neither, OptionError for an option, and
+        ValueError for a measured time that sysbench cannot do.
+        """
+        if scale.measure != int(scale.measure) or scale.measure < 1:
+            raise ValueError(f"sysbench measures whole seconds, not {scale.measure:g} s")
+        try:
+            chosen = catalogue.select(steps)
+        except ValueError as error:
+            raise UnknownStepError(str(error)) from error
+        return Workload(
+            family=self.name,
+            name=name,
+            version=scripts_version(SCRIPTS),
+            # However many were asked for: the clients of one workload may be many numbers.
+            scale=scale.model_copy(update={"tables": scale.clients}),
+            steps=tuple(_step(spec) for spec in chosen),
+            options=checked(options, self.options),
+        )
+
+    def actions(self, workload: Workload) -> tuple[Action, ...]:
+        """Return the steps, with maintenance between those that load and those that ask."""
+        loads, asks = (
+            [
+                Measure(step=step)
+                for step in workload.steps
+                if step_named(step.name).queries is queries
+            ]
+            for queries in (False, True)
+        )
+        rows = workload.scale.clients * workload.scale.rows
+        return (Load(), *loads, Maintain(rest=rest_after_writes(rows, _PUBLISHED_ROWS)), *asks)
+
+    def tables(self, workload: Workload) -> tuple[str, ...]:
+        """Return the names of the tables: one for each client."""
+        return tuple(f"purchases{number}" for number in range(1, workload.scale.clients + 1))
+
+    def command(
+        self, action: Command, workload: Workload, connection: Connection, seed: int
+    ) -> tuple[str, ...]:
+        """Return the sysbench command of a step, or the one that makes the empty tables."""
+        scale = workload.scale
+        base = (
+            "sysbench",
+            *connection_options(connection),
+            f"--clients={scale.clients}",
+            f"--rand-seed={seed}",
+        )
+        script = str(SCRIPTS / "insert_benchmark.lua")
+        if isinstance(action, Load):
+            return (*base, script, "prepare")
+        spec = step_named(action.step.name)
+        length = (
+            (
+                f"--time={int(scale.measure)}",
+                f"--warmup={scale.warmup}",
+                f"--rows-per-second={spec.rate}",
+            )
+            if spec.queries
+            else ("--time=0", f"--rows={_rows(spec, workload)}")
+        )
+        return (
+            *base,
+            *length,
+            "--events=0",
+            f"--threads={scale.clients * len(spec.kinds)}",
+            "--report-interval=1",
+            f"--step={spec.name}",
+            f"--rows-per-commit={spec.commit}",
+            script,
+            "run",
+        )
+
+    def timing(self, action: Command, workload: Workload) -> Timing:
+        """Return the times of the scale, but for what ends when all rows are done."""
+        scale = workload.scale
+        if isinstance(action, Load):
+            return Timing(measured=0.0, limit=scale.clients)
+        spec = step_named(action.step.name)
+        if spec.queries:
+            return Timing(measured=scale.measure, limit=scale.measure + scale.warmup)
+        longest = scale.clients * _rows(spec, workload) / _SLOWEST
+        return Timing(measured=longest, limit=longest)
+
+    def started(self, line: str, action: Command, workload: Workload) -> bool:
+        """Say whether sysbench's clock starts with this line."""
+        del action, workload
+        return line.startswith(MEASURING)
+
+    def parse(self, step: Step, workload: Workload, text: str) -> StepOutput:
+        """Read a step's output. Raises ValueError when sysbench failed or was killed."""
+        try:
+            spec = step_named(step.name)
+        except ValueError as error:
+            raise UnknownStepError(str(error)) from error
+        return read_output(text, spec, workload.scale)
+
+    def tools(self) -> dict[str, str]:
+        """Return the version of sysbench. Raises UserError when it is not installed."""
+        return sysbench_version()
+
+
+def _rows(spec: StepSpec, workload: Workload) -> int:
+    """Return the rows that a client inserts in a step that loads, or that l.x finds."""
+    rows = workload.scale.rows
+    if spec.name not in _ROWS_OPTIONS:
+        return rows
+    option, published = _ROWS_OPTIONS[spec.name]
+    return int(workload.options.get(option, rows * published // _PUBLISHED_ROWS))
+
+
+def _step(spec: StepSpec) -> Step:
+    return Step(name=spec.name, group=spec.group, unit=spec.unit)

@@ -1,0 +1,63 @@
+"""What a step of the Insert Benchmark printed, as figures."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from pipeline.model import Background, Scale, StepOutput, TimePoint
+from pipeline.workloads.base.histogram import latencies
+from pipeline.workloads.base.tally import Tally, read_tallies
+from pipeline.workloads.insert_benchmark.catalogue import (
+    INDEXES,
+    SECONDARY_INDEXES,
+    StepSpec,
+)
+
+_EVER: Final = re.compile(r"^nightshift ever kind=(\S+) operations=(\d+)$", re.MULTILINE)
+
+
+def read_output(text: str, spec: StepSpec, scale: Scale) -> StepOutput:
+    """Read the output of one run of a step.
+
+    Raises ValueError, in one sentence, for output that is not whole, or when nothing was done.
+    """
+    tallies = read_tallies(text)
+    missing = [kind for kind in spec.kinds if kind not in tallies]
+    if missing:
+        raise ValueError(f"sysbench's output is not whole: it has no {', '.join(missing)}")
+    measured = tallies[spec.measured]
+    if not measured.events or measured.seconds <= 0:
+        raise ValueError(f"sysbench ended no event of {spec.name} in {measured.seconds:g} s")
+    makes_indexes = spec.measured == INDEXES
+    operations = measured.operations * (scale.rows / SECONDARY_INDEXES if makes_indexes else 1)
+    # A client makes three indexes in all: each second has one or none.
+    timeline = () if makes_indexes else measured.timeline
+    return StepOutput(
+        operations=operations,
+        seconds=measured.seconds,
+        timeline=tuple(TimePoint(at=at, ops_per_second=rate) for at, rate in timeline),
+        latency_ms=latencies(measured.histogram, measured.average_ms, measured.max_ms),
+        histogram=measured.histogram,
+        errors=sum(tallies[kind].errors for kind in spec.kinds),
+        background=_background(tallies, spec, scale.clients),
+    )
+
+
+def rows_ever(text: str) -> dict[str, int]:
+    """Return the rows that a step inserted and deleted, those of its warm-up included, by kind."""
+    return {kind: int(operations) for kind, operations in _EVER.findall(text)}
+
+
+def _background(
+    tallies: Mapping[str, Tally], spec: StepSpec, clients: int
+) -> dict[str, Background]:
+    """Return the rates beside what is measured."""
+    return {
+        kind: Background(
+            achieved=tallies[kind].per_second,
+            target=float(spec.rate * clients) if spec.rate else None,
+        )
+        for kind in spec.kinds[1:]
+    }
