@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -22,7 +23,8 @@ from pipeline.model import Build, Machine, Provenance, Revision
 from pipeline.sources import source_for
 from pipeline.sources.base import Fetched
 from pipeline.targets import find_target
-from pipeline.targets.base import Placement, Server
+from pipeline.targets.base import Placement, Server, Target
+from pipeline.targets.mariadb import MariaDB
 from pipeline.targets.mysql import MySQL
 from pipeline.targets.postgres import Postgres
 from pipeline.targets.postgres.server import PostgresServer
@@ -205,6 +207,34 @@ def postgres_server(
         server.stop()
 
 
+@contextmanager
+def _running(
+    target: Target,
+    release: Release,
+    config: str,
+    server_root: Path,
+    account: Account,
+    machine: Machine,
+) -> Iterator[Server]:
+    """A real, empty server with a configuration of a name."""
+    label = f"{target.name}-{release.revision.version}"
+    template = server_root / "templates" / label
+    target.template(release.build, template, account)
+    small = machine.model_copy(update={"memory_bytes": 2**30})
+    server = target.start(
+        release.build,
+        target.config(config, release.revision, small),
+        template,
+        Placement(
+            folder=server_root / f"s-{label}", port=free_port(), processors=(), account=account
+        ),
+    )
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
 @pytest.fixture(scope="session")
 def mysql_server(
     releases_of: Callable[[str, str], Release],
@@ -213,16 +243,19 @@ def mysql_server(
     machine: Machine,
 ) -> Iterator[Server]:
     """A real, empty MySQL 9 for the whole session; use tables of your own."""
-    target, release = MySQL(), releases_of("mysql", "9")
-    template = server_root / "templates" / "mysql" / release.revision.version
-    target.template(release.build, template, account)
-    small = machine.model_copy(update={"memory_bytes": 2**30})
-    placement = Placement(
-        folder=server_root / "shared-9", port=free_port(), processors=(), account=account
-    )
-    config = target.config("z12a", release.revision, small)
-    server = target.start(release.build, config, template, placement)
-    try:
+    release = releases_of("mysql", "9")
+    with _running(MySQL(), release, "z12a", server_root, account, machine) as server:
         yield server
-    finally:
-        server.stop()
+
+
+@pytest.fixture(scope="session")
+def mariadb_server(
+    releases_of: Callable[[str, str], Release],
+    server_root: Path,
+    account: Account,
+    machine: Machine,
+) -> Iterator[Server]:
+    """A real, empty MariaDB 11.4 for the whole session; use tables of your own."""
+    release = releases_of("mariadb", "11.4")
+    with _running(MariaDB(), release, "z12b", server_root, account, machine) as server:
+        yield server
