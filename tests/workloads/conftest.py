@@ -37,10 +37,20 @@ def loaded_postgres(
 @pytest.fixture
 def loaded_mysql(mysql_server: Server) -> Iterator[MySQLDatabase]:
     """The same of MySQL."""
-    load(mysql_server.connection)
-    with asking(mysql_server.connection) as session:
-        yield MySQLDatabase(mysql_server.connection, session)
-    assert Sysbench(mysql_server.connection)("cleanup", "--tables=4").returncode == 0
+    yield from _loaded_by_mysql_s_protocol(mysql_server)
+
+
+@pytest.fixture
+def loaded_mariadb(mariadb_server: Server) -> Iterator[MySQLDatabase]:
+    """The same of MariaDB."""
+    yield from _loaded_by_mysql_s_protocol(mariadb_server)
+
+
+def _loaded_by_mysql_s_protocol(server: Server) -> Iterator[MySQLDatabase]:
+    load(server.connection)
+    with asking(server.connection) as session:
+        yield MySQLDatabase(server.connection, session)
+    assert Sysbench(server.connection)("cleanup", "--tables=4").returncode == 0
 
 
 @pytest.fixture
@@ -52,6 +62,13 @@ def loaded_sqlite(sqlite_database: SQLiteDatabase) -> SQLiteFile:
 @pytest.fixture(params=["postgres", "mysql", "sqlite"])
 def database(request: pytest.FixtureRequest) -> Database:
     """Each DBMS that has a dialect or a way to it of its own."""
+    found: Database = request.getfixturevalue(f"loaded_{request.param}")
+    return found
+
+
+@pytest.fixture(params=["postgres", "mysql", "mariadb", "sqlite"])
+def every_database(request: pytest.FixtureRequest) -> Database:
+    """Each DBMS that the steps run on."""
     found: Database = request.getfixturevalue(f"loaded_{request.param}")
     return found
 
