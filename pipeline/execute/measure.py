@@ -31,6 +31,7 @@ from pipeline.model import (
 )
 from pipeline.probes import all_probes
 from pipeline.probes.base import Probe, dump_samples
+from pipeline.probes.dbms import DbmsActivity
 from pipeline.targets import find_target
 from pipeline.targets.base import Placement, Server, ServerError, StartError
 from pipeline.workloads import find_family
@@ -211,7 +212,10 @@ class _Execution:
     def _probes(self, server: Server, client: int) -> list[Probe]:
         """Return the probes of a step, whose load generator is the process ``client``."""
         # Some DBMS run inside the load generator: it is the server then.
-        return all_probes(server.pid, client) if server.pid else all_probes(client)
+        probes = all_probes(server.pid, client) if server.pid else all_probes(client)
+        if server.activity is not None:
+            probes.append(DbmsActivity(*server.activity, refusal=ServerError))
+        return probes
 
     def _give_up(self, why: str) -> None:
         """Record every step that was not run as failed."""

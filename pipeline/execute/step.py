@@ -7,6 +7,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, ExitStack
 
 from pipeline.machine.account import contained
 from pipeline.model import Frozen, Sample
@@ -67,7 +68,8 @@ def execute(
         text=True,
         errors="replace",
     ) as process:
-        sampler = SamplerThread(Sampler(probes(process.pid)))
+        watching = probes(process.pid)
+        sampler = SamplerThread(Sampler(watching))
 
         def give_up() -> None:
             hung.set()
@@ -76,17 +78,21 @@ def execute(
         watchdog = threading.Timer(limit + patience, give_up)
         watchdog.daemon = True
         watchdog.start()
-        try:
-            for line in process.stdout or ():
-                lines.append(line)
-                if started(line):
-                    sampler.start(measure)
-            process.wait()
-        finally:
-            watchdog.cancel()
-            process.kill()
-            process.wait()
-            samples = sampler.finish()
+        with ExitStack() as beside:
+            try:
+                for probe in watching:
+                    if isinstance(probe, AbstractContextManager):
+                        beside.enter_context(probe)
+                for line in process.stdout or ():
+                    lines.append(line)
+                    if started(line):
+                        sampler.start(measure)
+                process.wait()
+            finally:
+                watchdog.cancel()
+                process.kill()
+                process.wait()
+                samples = sampler.finish()
     return Executed(
         text="".join(lines),
         exit_code=process.returncode,

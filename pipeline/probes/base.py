@@ -13,7 +13,9 @@ class Probe(Protocol):
     """Reads some figures of the host or the server, whenever it is asked.
 
     ``fields`` says what :meth:`read` returns; a field the kernel does not offer is left out
-    of the reading rather than given as zero.
+    of the reading rather than given as zero. A probe that has something running beside the step
+    is a context manager, too: it is entered when the load generator has started, and left when
+    that has ended.
     """
 
     name: str

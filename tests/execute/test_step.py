@@ -113,6 +113,27 @@ def test_sampling_begins_with_the_line_that_says_so(tmp_path: Path) -> None:
     assert [sample.values for sample in done.samples] == [{"reads": 1.0}]
 
 
+class Lasting(Counting):
+    """A probe that has something running beside the step."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.told: list[str] = []
+
+    def __enter__(self) -> None:
+        self.told.append("entered")
+
+    def __exit__(self, *error: object) -> None:
+        self.told.append(f"left after {self.reads} readings")
+
+
+@pytest.mark.parametrize("code", ["print('go')", "print('go'); exit(3)"])
+def test_what_a_probe_runs_beside_a_step_ends_with_it(code: str) -> None:
+    probe = Lasting()
+    python(code, probes=[Counting(), probe])
+    assert probe.told == ["entered", "left after 1 readings"]
+
+
 def test_nothing_is_sampled_without_the_marker() -> None:
     probe = Counting()
     assert python("print('warming')", probes=[probe], measure=5.0).samples == ()

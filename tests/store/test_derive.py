@@ -16,6 +16,7 @@ from pipeline.model import (
     TimePoint,
 )
 from pipeline.store.derive import measurements
+from pipeline.store.derive.activity import activity
 
 from .bundles import sample
 
@@ -281,3 +282,20 @@ def test_every_metric_is_known() -> None:
     everything = between(**{name.replace(".", "__"): 1.0 for name in FIELDS}, server__rss=1.0)
     output = of([1.0] * 10).model_copy(update={"latency_ms": {"avg": 1.0, "p99": 2.0}})
     assert measurements(output, everything, 5).keys() <= METRICS.keys()
+
+
+def test_activity_is_gauges_as_they_stand_and_counters_as_rates() -> None:
+    samples = [
+        Sample(0.0, {"dbms.debt": 5.0, "dbms.written": 100.0, "host.cs": 1.0}),
+        Sample(1.0004, {"dbms.debt": 7.0}),
+        Sample(2.0, {"dbms.debt": 6.0, "dbms.written": 300.0}),
+        # The server was started anew: what it counts begins again.
+        Sample(3.0, {"dbms.debt": 0.0, "dbms.written": 10.0}),
+        Sample(3.5, {"dbms.debt": 0.0, "dbms.written": 15.0}),
+    ]
+    sampled = {"dbms.debt": "gauge, count", "dbms.written": "counter, bytes"}
+    assert activity(samples, sampled) == {
+        "debt": [(0.0, 5.0), (1.0, 7.0), (2.0, 6.0), (3.0, 0.0), (3.5, 0.0)],
+        "written/s": [(2.0, 100.0), (3.5, 10.0)],
+    }
+    assert activity([], sampled) == {}

@@ -17,7 +17,7 @@ import pytest
 from pipeline.errors import UserError
 from pipeline.machine.account import Account
 from pipeline.machine.ports import LOOPBACK, free_port
-from pipeline.model import Build, Connection, Machine, Provenance, ServerConfig
+from pipeline.model import Build, Connection, FieldKind, Machine, Provenance, ServerConfig
 from pipeline.targets import find_target
 from pipeline.targets.base import Placement, ServerError, StartError, innodb, processes
 from pipeline.targets.base.innodb import InnoDBServer
@@ -431,3 +431,44 @@ def test_a_failed_template_leaves_nothing(
 )
 def test_the_reason_is_the_first_error(log: str, expected: str) -> None:
     assert complaint(log) == expected
+
+
+NEVER_TOLD = {"5.6": {"dbms.checkpoint_age"}, "10.2": {"dbms.checkpoint_age"}}
+"""What a release does not keep, of what the newest ones tell."""
+
+
+@on(SERVERS)
+def test_its_activity_tells_of_its_work(stage: Stage) -> None:
+    running = stage.start()
+    try:
+        assert running.activity is not None
+        declared = {field.name for field in running.activity.fields}
+        counters = {f.name for f in running.activity.fields if f.kind is FieldKind.COUNTER}
+        with running.activity.session() as activity:
+            before = activity()
+            never = NEVER_TOLD.get(".".join(stage.build.version.split(".")[:2]), set())
+            assert declared - before.keys() <= never
+            with connect(running.connection) as old, old.cursor() as reader:
+                ask(
+                    running,
+                    "CREATE TABLE busy (id INT PRIMARY KEY, filler CHAR(200)) ENGINE=InnoDB",
+                    "INSERT INTO busy VALUES (1, 'a')",
+                )
+                # Purge keeps the row versions that this snapshot may yet read.
+                reader.execute("START TRANSACTION WITH CONSISTENT SNAPSHOT")
+                reader.execute("SELECT filler FROM busy")
+                updates = [f"UPDATE busy SET filler = 'v{n}' WHERE id = 1" for n in range(100)]
+                ask(running, *updates)
+                after = activity()
+                assert after["dbms.history_length"] >= 100
+                # The log has both versions' difference at least.
+                assert after["dbms.log_bytes"] > before["dbms.log_bytes"] + 100
+                assert after["dbms.dirty_pages"] > 0
+                for name in counters & after.keys():
+                    assert after[name] >= before[name], name
+                if "dbms.checkpoint_age" in after:
+                    assert 0 < after["dbms.checkpoint_age"] < 2**30
+    finally:
+        running.stop()
+    with pytest.raises(ServerError), running.activity.session() as gone:
+        gone()

@@ -151,6 +151,20 @@ def test_maintenance_analyses_the_tables_and_empties_the_log(
     assert held == moved > 0
 
 
+def test_its_activity_is_the_size_of_its_files(sqlite_database: SQLiteDatabase) -> None:
+    assert sqlite_database.activity is not None
+    with sqlite_database.activity.session() as ask:
+        empty = ask()
+        # The log comes and goes with the connections.
+        assert set(empty) <= {field.name for field in sqlite_database.activity.fields}
+        path = Path(sqlite_database.connection.socket_dir) / sqlite_database.connection.database
+        log = path.with_name(f"{path.name}-wal")
+        log.write_bytes(b"x" * 5000)
+        assert ask() == {"dbms.database_bytes": path.stat().st_size, "dbms.wal_bytes": 5000.0}
+        log.unlink()
+        assert ask().keys() == {"dbms.database_bytes"}
+
+
 def test_maintenance_of_a_missing_table_is_not_swallowed(sqlite_database: SQLiteDatabase) -> None:
     with pytest.raises(ServerError, match="no such table: sbtest9"):
         sqlite_database.maintain(["sbtest9"])

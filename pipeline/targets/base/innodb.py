@@ -14,7 +14,7 @@ from pymysql.cursors import Cursor
 
 from pipeline.machine.ports import LOOPBACK
 from pipeline.model import Build, Connection, ServerConfig
-from pipeline.targets.base import Activity, Placement, ServerError
+from pipeline.targets.base import Activity, Ask, Placement, ServerError, innodb_activity
 from pipeline.targets.base.mysql_log import complaint
 from pipeline.targets.base.mysql_protocol import SOCKET, asking, make_database, quoted
 from pipeline.targets.base.processes import await_ready, prepare, start_process, stop_tree
@@ -63,7 +63,7 @@ class InnoDBServer:
     ) -> None:
         """Take over a started ``process`` whose files are in ``folder``."""
         self.connection = connection
-        self.activity: Activity | None = None
+        self.activity: Activity | None = Activity(innodb_activity.FIELDS, self._asking)
         self.pid = process.pid
         self._process = process
         self._folder = folder
@@ -103,6 +103,11 @@ class InnoDBServer:
         It is one process and leaves nothing outside of its folder.
         """
         stop_tree(self._process, signal.SIGKILL)
+
+    @contextmanager
+    def _asking(self) -> Iterator[Ask]:
+        with asking(self.connection) as session:
+            yield lambda: innodb_activity.ask(session)
 
 
 def start(

@@ -31,7 +31,8 @@ def initdb_command(build: Build, folder: Path) -> list[str]:
     open to every user of the machine, and is refused. Data checksums stay off, the default
     before 18, so that all majors do the same work.
     """
-    command = [f"{build.home}/bin/initdb", "-D", str(folder), "-U", USER, "--no-sync"]
+    # -N is --no-sync, which had another name before 10.
+    command = [f"{build.home}/bin/initdb", "-D", str(folder), "-U", USER, "-N"]
     command += ["--encoding=UTF8", "--locale=C", "--auth-local=trust", "--auth-host=reject"]
     if int(build.version.split(".")[0]) >= _NO_CHECKSUMS_FROM:
         command.append("--no-data-checksums")

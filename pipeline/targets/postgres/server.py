@@ -15,9 +15,10 @@ from psycopg import sql
 from pipeline.errors import UserError, first_line
 from pipeline.machine.ports import LOOPBACK
 from pipeline.model import Build, Connection, ServerConfig
-from pipeline.targets.base import Activity, Placement, ServerError
+from pipeline.targets.base import Activity, Ask, Placement, ServerError
 from pipeline.targets.base.processes import await_ready, prepare, start_process, stop_tree
 from pipeline.targets.base.templates import DATABASE, USER
+from pipeline.targets.postgres import activity
 from pipeline.targets.postgres.cluster import last_complaint
 
 INDEX_CLEANUP_FROM = 12
@@ -33,7 +34,7 @@ class PostgresServer:
     ) -> None:
         """Take over a started ``process`` whose files are in ``folder``."""
         self.connection = connection
-        self.activity: Activity | None = None
+        self.activity: Activity | None = Activity(activity.fields(major), self._asking)
         self.pid = process.pid
         self._process = process
         self._folder = folder
@@ -89,6 +90,11 @@ class PostgresServer:
         The database is not used again, so nothing is written for it. Safe to call twice.
         """
         stop_tree(self._process)
+
+    @contextmanager
+    def _asking(self) -> Iterator[Ask]:
+        with self._session() as session:
+            yield lambda: activity.ask(session, self._major)
 
     @contextmanager
     def _session(self) -> Iterator[psycopg.Connection[_Row]]:

@@ -5,11 +5,13 @@ The load generator is the DBMS. What is asked here is done with the same library
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
 from pipeline.machine.account import Account
-from pipeline.model import Build, Connection, ServerConfig
+from pipeline.model import Build, Connection, FieldKind, SampledField, ServerConfig
 from pipeline.targets.base import Activity, Placement, ServerError, StartError
 from pipeline.targets.base.templates import DATABASE, USER, copy_template
 from pipeline.targets.sqlite.library import Rows, execute, library
@@ -55,6 +57,12 @@ SETTINGS = (
 """Every PRAGMA that is a setting; others do something. A release returns nothing for one that it
 does not know."""
 
+ACTIVITY = (
+    SampledField("dbms.database_bytes", FieldKind.GAUGE, "bytes"),
+    SampledField("dbms.wal_bytes", FieldKind.GAUGE, "bytes"),
+)
+"""What can be seen from outside: checkpoints move what is in the log into the database."""
+
 
 class SQLiteDatabase:
     """One database. Made by :func:`start`."""
@@ -64,7 +72,7 @@ class SQLiteDatabase:
     def __init__(self, connection: Connection, configuration: str, folder: Path) -> None:
         """Take over the database in ``folder``, which ``connection`` leads to."""
         self.connection = connection
-        self.activity: Activity | None = None
+        self.activity: Activity | None = Activity(ACTIVITY, lambda: nullcontext(self._sizes))
         self._configuration = configuration
         self._folder = folder
 
@@ -96,6 +104,15 @@ class SQLiteDatabase:
     def database_bytes(self) -> int:
         """Return the size of the database and of its log."""
         return sum(path.stat().st_size for path in self._folder.iterdir())
+
+    def _sizes(self) -> Mapping[str, float]:
+        """Return the sizes of the database and its log, of those that are there now."""
+        path = self._folder / self.connection.database
+        found = {}
+        for field, file in zip(ACTIVITY, (path, path.with_name(f"{path.name}-wal")), strict=True):
+            with contextlib.suppress(FileNotFoundError):
+                found[field.name] = float(file.stat().st_size)
+        return found
 
     def stop(self) -> None:
         """Do nothing: no process is left when the load generator has ended."""

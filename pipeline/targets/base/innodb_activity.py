@@ -1,0 +1,54 @@
+"""What InnoDB tells of its purge, its pages and its log, in two queries.
+
+Only what every release keeps anyway is asked for: counters of ``innodb_monitor_enable`` would
+have to be switched on, and ``SHOW ENGINE INNODB STATUS`` stops the engine to print it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pymysql.cursors import Cursor
+
+from pipeline.model import FieldKind, SampledField
+
+_COUNTER, _GAUGE = FieldKind.COUNTER, FieldKind.GAUGE
+
+_HISTORY = SampledField("dbms.history_length", _GAUGE, "count")
+"""Row versions that purge has yet to remove: transactions in the history list."""
+
+_HISTORY_QUERY = (
+    "SELECT count FROM information_schema.innodb_metrics WHERE name = 'trx_rseg_history_len'"
+)
+
+_STATUS = {
+    "Innodb_buffer_pool_pages_dirty": SampledField("dbms.dirty_pages", _GAUGE, "count"),
+    "Innodb_buffer_pool_pages_flushed": SampledField("dbms.pages_flushed", _COUNTER, "count"),
+    "Innodb_buffer_pool_reads": SampledField("dbms.buffer_pool_reads", _COUNTER, "count"),
+    "Innodb_buffer_pool_wait_free": SampledField("dbms.buffer_pool_waits", _COUNTER, "count"),
+    "Innodb_os_log_written": SampledField("dbms.log_bytes", _COUNTER, "bytes"),
+    "Innodb_row_lock_waits": SampledField("dbms.row_lock_waits", _COUNTER, "count"),
+    # MariaDB 10.1 and since 10.5 tells the age, MySQL since 8.0.30 what it is the difference of.
+    "Innodb_checkpoint_age": SampledField("dbms.checkpoint_age", _GAUGE, "bytes"),
+}
+_AGE = _STATUS["Innodb_checkpoint_age"].name
+_NOW, _CHECKPOINT = "Innodb_redo_log_current_lsn", "Innodb_redo_log_checkpoint_lsn"
+
+_WANTED = ", ".join(f"'{name}'" for name in (*_STATUS, _NOW, _CHECKPOINT))
+_STATUS_QUERY = f"SHOW GLOBAL STATUS WHERE Variable_name IN ({_WANTED})"
+
+FIELDS = (_HISTORY, *_STATUS.values())
+"""What a server may tell; a release leaves out what it does not keep."""
+
+
+def ask(session: Cursor) -> Mapping[str, float]:
+    """Return the present values. Raises pymysql.MySQLError."""
+    session.execute(_STATUS_QUERY)
+    told = {str(name): float(value) for name, value in session.fetchall()}
+    found = {field.name: told[name] for name, field in _STATUS.items() if name in told}
+    if _NOW in told and _CHECKPOINT in told:
+        found[_AGE] = told[_NOW] - told[_CHECKPOINT]
+    session.execute(_HISTORY_QUERY)
+    for (length,) in session.fetchall():
+        found[_HISTORY.name] = float(length)
+    return found

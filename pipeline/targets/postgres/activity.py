@@ -1,0 +1,92 @@
+"""What a Postgres server tells of its vacuums, checkpoints and writes, in one query.
+
+The views moved from release to release: 10 renamed xlog to wal, 17 split pg_stat_bgwriter into
+pg_stat_checkpointer and pg_stat_io, and 18 counts the latter in bytes. The statistics of tables
+are those of the workload's; the functions behind the views are asked, which join nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import psycopg
+
+from pipeline.model import FieldKind, SampledField
+
+
+class _Figure(NamedTuple):
+    """One figure, and how the releases from ``since`` until ``until`` are asked for it."""
+
+    name: str
+    kind: FieldKind
+    unit: str
+    value: str
+    source: str = ""
+    since: int = 0
+    until: int = 999
+
+    @property
+    def field(self) -> SampledField:
+        return SampledField(f"dbms.{self.name}", self.kind, self.unit)
+
+
+_COUNTER, _GAUGE = FieldKind.COUNTER, FieldKind.GAUGE
+
+_TABLES = "FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace"
+_OTHERS = "FROM pg_stat_activity WHERE pid <> pg_backend_pid()"
+_VACUUMS = "FROM pg_stat_progress_vacuum"
+_WRITER, _CHECKPOINTER = "FROM pg_stat_bgwriter", "FROM pg_stat_checkpointer"
+_CLIENTS = "FROM pg_stat_io WHERE backend_type = 'client backend' AND object = 'relation'"
+_DATABASE = "FROM pg_database WHERE datname = current_database()"
+
+_AUTOVACUUM = "query LIKE 'autovacuum:%'"
+_PERCENT = "coalesce(100.0 * sum(heap_blks_scanned) / nullif(sum(heap_blks_total), 0), 0)"
+_PAGES = "coalesce(sum(writes + extends), 0)"
+_BYTES = "round(coalesce(sum(write_bytes + extend_bytes), 0) / current_setting('block_size')::int)"
+
+_FIGURES = (
+    # A type of backend is told since 10, and before as well by what the workers call themselves.
+    _Figure("autovacuum_workers", _GAUGE, "count", "count(*)", f"{_OTHERS} AND {_AUTOVACUUM}"),
+    _Figure("vacuums", _GAUGE, "count", "count(*)", _VACUUMS),
+    _Figure("vacuum_scanned", _GAUGE, "%", _PERCENT, _VACUUMS),
+    _Figure("autovacuums", _COUNTER, "count", "sum(pg_stat_get_autovacuum_count(oid))", _TABLES),
+    _Figure("autoanalyzes", _COUNTER, "count", "sum(pg_stat_get_autoanalyze_count(oid))", _TABLES),
+    _Figure("dead_tuples", _GAUGE, "count", "sum(pg_stat_get_dead_tuples(oid))", _TABLES),
+    # Transactions back to the oldest snapshot: what is younger cannot be vacuumed.
+    _Figure("xmin_age", _GAUGE, "count", "coalesce(max(age(backend_xmin)), 0)", _OTHERS),
+    _Figure(
+        "checkpoints", _COUNTER, "count", "checkpoints_timed + checkpoints_req", _WRITER, until=16
+    ),
+    _Figure("checkpoints", _COUNTER, "count", "num_timed + num_requested", _CHECKPOINTER, since=17),
+    _Figure("checkpoint_pages", _COUNTER, "count", "buffers_checkpoint", _WRITER, until=16),
+    _Figure("checkpoint_pages", _COUNTER, "count", "buffers_written", _CHECKPOINTER, since=17),
+    _Figure("bgwriter_pages", _COUNTER, "count", "buffers_clean", _WRITER),
+    _Figure("backend_pages", _COUNTER, "count", "buffers_backend", _WRITER, until=16),
+    _Figure("backend_pages", _COUNTER, "count", _PAGES, _CLIENTS, since=17, until=17),
+    _Figure("backend_pages", _COUNTER, "count", _BYTES, _CLIENTS, since=18),
+    _Figure("wal_bytes", _COUNTER, "bytes", "pg_current_xlog_insert_location() - '0/0'", until=9),
+    _Figure("wal_bytes", _COUNTER, "bytes", "pg_current_wal_insert_lsn() - '0/0'", since=10),
+    _Figure("temp_bytes", _COUNTER, "bytes", "pg_stat_get_db_temp_bytes(oid)", _DATABASE),
+)
+
+
+def _figures(major: int) -> tuple[_Figure, ...]:
+    return tuple(figure for figure in _FIGURES if figure.since <= major <= figure.until)
+
+
+def fields(major: int) -> tuple[SampledField, ...]:
+    """Return what a server of this major version can tell."""
+    return tuple(figure.field for figure in _figures(major))
+
+
+def ask(session: psycopg.Connection[tuple[Any, ...]], major: int) -> Mapping[str, float]:
+    """Return the present values. Raises psycopg.Error."""
+    figures = _figures(major)
+    wanted = ", ".join(f"(SELECT {figure.value} {figure.source})" for figure in figures)
+    row = session.execute(f"SELECT {wanted}".encode(), prepare=True).fetchone() or ()
+    return {
+        figure.field.name: float(value)
+        for figure, value in zip(figures, row, strict=True)
+        if value is not None
+    }
