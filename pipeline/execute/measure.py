@@ -32,6 +32,7 @@ from pipeline.model import (
 from pipeline.probes import all_probes
 from pipeline.probes.base import Probe, dump_samples
 from pipeline.probes.dbms import DbmsActivity
+from pipeline.probes.perf_counters import available
 from pipeline.targets import find_target
 from pipeline.targets.base import Placement, Server, ServerError, StartError
 from pipeline.workloads import find_family
@@ -103,6 +104,7 @@ class _Execution:
             self._on_server(folder)
             for log in folder.glob("*.log"):
                 self._files[log.name] = log.read_bytes()
+        counted = available()
         manifest = Manifest(
             run_id=self._cell.run_id(self._repetition),
             origin=Origin.MEASURED,
@@ -120,6 +122,7 @@ class _Execution:
             sampled=self._sampled,
             steps=tuple(self._steps),
             phases=tuple(self._phases),
+            notes="; ".join(filter(None, (counted.refused, counted.lacks))),
         )
         return write_bundle(bundles, manifest, self._files)
 

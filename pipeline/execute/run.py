@@ -18,6 +18,7 @@ from pipeline.execute.workspace import Workspace
 from pipeline.machine.pinning import available, choose
 from pipeline.machine.ports import free_port
 from pipeline.model import Build, Cell, Frozen, Machine, Pinning
+from pipeline.probes import perf_counters
 from pipeline.workloads import find_family
 
 BuildKey = tuple[str, str, str, str]
@@ -144,6 +145,8 @@ def run_all(
         for name, version in find_family(family).tools().items()
     }
     watcher.begin("run", sum(step_seconds(cell) for cell, _ in runs))
+    if refused := perf_counters.available().refused:
+        watcher.note(refused)
     try:
         for cell, repetition in runs:
             pinning = choose(cell.workload.scale.clients, processors) if pin else Pinning()

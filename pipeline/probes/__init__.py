@@ -6,6 +6,7 @@ from pipeline.probes.base import Probe
 from pipeline.probes.block_io import BlockIO
 from pipeline.probes.cpu import HostCpu
 from pipeline.probes.memory import HostMemory
+from pipeline.probes.perf_counters import PerfCounters
 from pipeline.probes.pressure import Pressure
 from pipeline.probes.processes import ProcessTree
 from pipeline.probes.switches import ContextSwitches
@@ -16,7 +17,8 @@ def all_probes(server: int, client: int | None = None) -> list[Probe]:
 
     ``client`` is None for a DBMS that runs inside the load generator, which is the server then.
     """
-    trees = [ProcessTree("server", server)]
+    probes: list[Probe] = [HostCpu(), ContextSwitches(), BlockIO(), HostMemory(), Pressure()]
+    probes += [ProcessTree("server", server), PerfCounters(server)]
     if client is not None:
-        trees.append(ProcessTree("client", client))
-    return [HostCpu(), ContextSwitches(), BlockIO(), HostMemory(), Pressure(), *trees]
+        probes.append(ProcessTree("client", client))
+    return probes

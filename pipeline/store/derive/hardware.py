@@ -40,6 +40,14 @@ _COUNTED_PER_OPERATION = (
     ("server_cs/o", "server.cs"),
     ("client_us/o", "client.cpu_us"),
     ("client_user_us/o", "client.user_us"),
+    ("cycles/o", "perf.cycles"),
+    ("instructions/o", "perf.instructions"),
+    ("branches/o", "perf.branches"),
+    ("branch_misses/o", "perf.branch_misses"),
+    ("cache_misses/o", "perf.cache_misses"),
+    ("dtlb_misses/o", "perf.dtlb_misses"),
+    ("itlb_misses/o", "perf.itlb_misses"),
+    ("page_faults/o", "perf.page_faults"),
 )
 """Counters of server and client over the throughput: metric, the counter."""
 

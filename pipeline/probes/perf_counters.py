@@ -1,0 +1,190 @@
+"""The processor's own counters of the server, by the kernel's perf_event_open.
+
+The kernel adds up what every thread and process does that is started by one that is watched, so
+connections that come during a step are in it. Nothing runs beside the step: counters are read
+when the sampler reads. See perf_event_open(2) for all that is taken from there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import platform
+import struct
+from contextlib import ExitStack
+from functools import cache
+from types import TracebackType
+from typing import Final, NamedTuple
+
+import psutil
+
+from pipeline.model import FieldKind, SampledField
+
+_SYSCALLS: Final = {"x86_64": 298, "aarch64": 241}
+"""The number of perf_event_open, which the C library has no function for."""
+
+_HARDWARE, _SOFTWARE, _CACHE = 0, 1, 3
+_MISS: Final = 1 << 16
+"""Of the config of a cache event: a read (0 << 8) that missed."""
+
+
+class _Event(NamedTuple):
+    """A counter: its name, and what the kernel calls it (include/uapi/linux/perf_event.h)."""
+
+    name: str
+    type: int
+    config: int
+
+
+EVENTS: Final = (
+    _Event("cycles", _HARDWARE, 0),
+    _Event("instructions", _HARDWARE, 1),
+    _Event("cache_misses", _HARDWARE, 3),
+    _Event("branches", _HARDWARE, 4),
+    _Event("branch_misses", _HARDWARE, 5),
+    _Event("dtlb_misses", _CACHE, 3 | _MISS),
+    _Event("itlb_misses", _CACHE, 4 | _MISS),
+    _Event("page_faults", _SOFTWARE, 2),
+)
+
+_ATTRIBUTES: Final = struct.Struct("=IIQQQQQ16x")
+"""The 64 bytes of struct perf_event_attr that every kernel knows: type, size, config,
+sample_period, sample_type, read_format, flags, and zeros."""
+_TIMES: Final = 0b11
+"""Of read_format: the time that an event was enabled, and that it really counted."""
+_INHERIT: Final = 0b10
+"""Of the flags: count what is started by whom is watched."""
+_CLOSE_ON_EXEC: Final = 8
+_READING: Final = struct.Struct("=QQQ")
+
+_LIBC: Final = ctypes.CDLL(None, use_errno=True)
+
+
+class Available(NamedTuple):
+    """The names of the events that can be counted here, and in a sentence why not the others.
+
+    What is ``refused`` can be mended, what the machine ``lacks`` cannot. Both may be empty.
+    """
+
+    events: tuple[str, ...]
+    refused: str
+    lacks: str
+
+
+@cache
+def available() -> Available:
+    """Find out which events can be counted here, on this process, once."""
+    found, refused, lacking = [], [], []
+    for event in EVENTS:
+        try:
+            os.close(_open(event, os.getpid()))
+        except PermissionError:
+            refused.append(event.name)
+        except OSError:
+            lacking.append(event.name)
+        else:
+            found.append(event.name)
+    return Available(
+        tuple(found),
+        f"the kernel refuses to count {', '.join(refused)}; run as root, or set "
+        "kernel.perf_event_paranoid to 1"
+        if refused
+        else "",
+        f"this machine does not count {', '.join(lacking)}" if lacking else "",
+    )
+
+
+class PerfCounters:
+    """Counts the events of a process, of its threads and descendants, while it is entered.
+
+    Where the processor has fewer counters than there are events they take turns, and what was
+    counted is scaled by the time. A process that is gone keeps what it was counted.
+    """
+
+    name = "perf"
+    help = "cycles, instructions, misses and page faults of the server's process tree"
+    fields: tuple[SampledField, ...] = tuple(
+        SampledField(f"perf.{event.name}", FieldKind.COUNTER, "count") for event in EVENTS
+    )
+
+    def __init__(self, pid: int) -> None:
+        """Watch the tree below ``pid``."""
+        self._pid = pid
+        self._counters: dict[str, list[int]] = {}
+        self._opened = ExitStack()
+
+    def __enter__(self) -> PerfCounters:
+        """Begin to count all that runs now; what it starts follows by itself."""
+        threads = _threads(self._pid)
+        for event in EVENTS:
+            if event.name in available().events:
+                # All of the threads or none: a part would pass for the whole.
+                with contextlib.suppress(OSError):
+                    self._counters[event.name] = [
+                        counter
+                        for thread in threads
+                        if (counter := self._counter(event, thread)) is not None
+                    ]
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Give the counters back to the kernel."""
+        self._counters = {}
+        self._opened.close()
+
+    def read(self) -> dict[str, float]:
+        """Return what was counted since it was entered, of events that could count at all."""
+        found: dict[str, float] = {}
+        for name, counters in self._counters.items():
+            values = [_scaled(*_READING.unpack(os.read(counter, 24))) for counter in counters]
+            if values:
+                found[f"perf.{name}"] = sum(values)
+        return found
+
+    def _counter(self, event: _Event, thread: int) -> int | None:
+        try:
+            counter = _open(event, thread)
+        except ProcessLookupError:
+            return None
+        self._opened.callback(os.close, counter)
+        return counter
+
+
+def _scaled(value: int, enabled: int, counted: int) -> float:
+    """Return a count as if it had not shared the processor's counters with others."""
+    return value * enabled / counted if counted else 0.0
+
+
+def _threads(pid: int) -> list[int]:
+    found: list[int] = []
+    try:
+        root = psutil.Process(pid)
+        for process in (root, *root.children(recursive=True)):
+            found += (thread.id for thread in process.threads())
+    except psutil.NoSuchProcess:
+        pass
+    return found
+
+
+def _open(event: _Event, thread: int) -> int:
+    """Return the file of a counter of one thread, on whichever processor it runs."""
+    number = _SYSCALLS.get(platform.machine())
+    if number is None:
+        raise OSError(f"the system call's number is not known for {platform.machine()}")
+    attributes = ctypes.create_string_buffer(
+        _ATTRIBUTES.pack(event.type, _ATTRIBUTES.size, event.config, 0, 0, _TIMES, _INHERIT),
+        _ATTRIBUTES.size,
+    )
+    # On any processor (-1), in no group (-1).
+    arguments = map(ctypes.c_long, (thread, -1, -1, _CLOSE_ON_EXEC))
+    opened = _LIBC.syscall(ctypes.c_long(number), attributes, *arguments)
+    if opened < 0:
+        code = ctypes.get_errno()
+        raise OSError(code, os.strerror(code))
+    return int(opened)
