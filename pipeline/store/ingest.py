@@ -26,6 +26,7 @@ from pipeline.probes.base import load_samples
 from pipeline.store.derive import measurements
 from pipeline.store.derive.activity import activity
 from pipeline.store.derive.background import missed_rates
+from pipeline.store.derive.histogram import histogram
 from pipeline.store.write import StepValues, Writer
 from pipeline.workloads import find_family
 from pipeline.workloads.base import Family, UnknownStepError
@@ -139,6 +140,7 @@ def _steps(bundle: Bundle) -> Iterator[StepValues]:
             measurements(output, samples, record.database_bytes),
             [(p.at, p.ops_per_second, p.latency_ms) for p in output.timeline],
             activity=activity(samples, manifest.sampled),
+            histogram=histogram(output),
         )
 
 

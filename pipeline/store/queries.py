@@ -53,7 +53,8 @@ class StepOutcome(NamedTuple):
     """How one step of one run ended, with its throughput and the DBMS's work over time.
 
     ``timeline`` is [seconds, operations per second, milliseconds or None], ``activity`` is
-    [seconds, value] by name, ``marks`` are sentences that its figures must be read with.
+    [seconds, value] by name, ``marks`` are sentences that its figures must be read with,
+    ``histogram`` is [upper bound in milliseconds, operations], ascending.
     """
 
     run_id: str
@@ -67,6 +68,7 @@ class StepOutcome(NamedTuple):
     timeline: list[list[float | None]]
     marks: list[str]
     activity: dict[str, list[list[float]]]
+    histogram: list[list[float]]
 
 
 class Remark(NamedTuple):
@@ -185,6 +187,7 @@ def outcomes(engine: Engine, *, cells: Sequence[str] | None = None) -> list[Step
             step_run.c.timeline,
             step_run.c.marks,
             step_run.c.activity,
+            step_run.c.histogram,
         )
         .select_from(run)
         .join(step_run, step_run.c.run == run.c.id)
@@ -196,7 +199,12 @@ def outcomes(engine: Engine, *, cells: Sequence[str] | None = None) -> list[Step
     with engine.connect() as connection:
         found = [StepOutcome(*row) for row in connection.execute(wanted)]
     # Rows from before these columns have none.
-    return [row._replace(marks=row.marks or [], activity=row.activity or {}) for row in found]
+    return [
+        row._replace(
+            marks=row.marks or [], activity=row.activity or {}, histogram=row.histogram or []
+        )
+        for row in found
+    ]
 
 
 def remarks(engine: Engine, *, cells: Sequence[str]) -> list[Remark]:

@@ -151,6 +151,7 @@ step_run = Table(
     Column("timeline", JSON, nullable=False),
     Column("marks", JSON),
     Column("activity", JSON),
+    Column("histogram", JSON),
     UniqueConstraint("run", "step", "place"),
 )
 

@@ -24,7 +24,8 @@ class StepValues:
     ``values`` is by metric and empty for a failed step; ``timeline`` is (seconds since the
     start, operations per second, latency in milliseconds). ``marks`` are what is to be known of
     a step before its figures are believed, a sentence each; ``activity`` is what the DBMS did
-    meanwhile: (seconds since the start, value) by name.
+    meanwhile: (seconds since the start, value) by name; ``histogram`` is how many operations
+    took how long: (upper bound in milliseconds, operations), ascending.
     """
 
     step: Step
@@ -34,6 +35,7 @@ class StepValues:
     timeline: Sequence[tuple[float, float, float | None]] = ()
     marks: Sequence[str] = ()
     activity: Mapping[str, Sequence[tuple[float, float]]] = field(default_factory=dict)
+    histogram: Sequence[tuple[float, int]] = ()
 
 
 class Writer:
@@ -70,6 +72,7 @@ class Writer:
                     "timeline": step.timeline,
                     "marks": step.marks,
                     "activity": step.activity,
+                    "histogram": step.histogram,
                 }
                 for place, step in enumerate(steps)
             ],

@@ -80,6 +80,17 @@ def test_the_throughput_over_time_is_kept(store: Engine, tmp_path: Path) -> None
     ]
 
 
+def test_the_response_times_are_kept(store: Engine, tmp_path: Path) -> None:
+    ingest(store, [put_run(tmp_path)])
+    point = outcomes(store)[2]
+    bounds = [bound for bound, _ in point.histogram]
+    assert bounds == sorted(set(bounds))
+    # The output says 56222 events, the longest of 1.843520 ms.
+    assert sum(count for _, count in point.histogram) == 56222
+    assert bounds[-2] < 1.843520 <= bounds[-1]
+    assert all(count > 0 for _, count in point.histogram)
+
+
 def test_times_are_utc_on_every_database(store: Engine, tmp_path: Path) -> None:
     started = datetime(2026, 3, 4, 1, 30, tzinfo=timezone(timedelta(hours=5)))
     ingest(store, [put_run(tmp_path, started_at=started)])
