@@ -7,6 +7,7 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 from sqlalchemy import Engine, select, update
 
@@ -179,6 +180,25 @@ def _add_timelines(store: Engine, seconds: int, drawn: random.Random) -> None:
                 .where(schema.step_run.c.id == row.id)
                 .values(timeline=points if row.status == StepStatus.OK else [])
             )
+
+
+def over_time(store: Engine, step: str, revision: str, repetition: int, **columns: Any) -> None:
+    """Say what a step of a run did over time, or how it ended, by the columns of the store."""
+    chosen = (
+        select(schema.step_run.c.id)
+        .join(schema.run, schema.run.c.id == schema.step_run.c.run)
+        .join(schema.step, schema.step.c.id == schema.step_run.c.step)
+        .where(
+            schema.step.c.name == step,
+            schema.run.c.revision == revision,
+            schema.run.c.repetition == repetition,
+        )
+    )
+    with store.begin() as connection:
+        found = connection.execute(
+            update(schema.step_run).where(schema.step_run.c.id.in_(chosen)).values(**columns)
+        )
+        assert found.rowcount > 0
 
 
 def _manifest(

@@ -50,7 +50,7 @@ def scroll_to_chart(browser: Browser) -> None:
     browser.until(f"{SECTION}.querySelector('.chart .main-svg')")
 
 
-@pytest.mark.parametrize("width", [1400, 800])
+@pytest.mark.parametrize("width", [1400, 800, 390])
 @pytest.mark.parametrize("dark", [False, True])
 def test_opens_without_complaint_network_or_overflow(
     browser: Browser, page: Path, width: int, dark: bool
@@ -116,7 +116,7 @@ def press(browser: Browser, key: str, code: int, text: str = "") -> None:
         )
 
 
-def test_throughput_within_a_run_is_reached_by_keyboard(browser: Browser, page: Path) -> None:
+def test_runs_over_time_are_reached_by_keyboard(browser: Browser, page: Path) -> None:
     browser.open(page)
     scroll_to_chart(browser)
     row = f"""{SECTION}.querySelector('button[data-position="4"]')"""
@@ -125,7 +125,7 @@ def test_throughput_within_a_run_is_reached_by_keyboard(browser: Browser, page: 
     press(browser, "Enter", 13, "\r")
     assert browser.run(f"{within}.hidden") is False
     text = browser.run(f"{within}.textContent")
-    assert "17.9: throughput within the run" in text
+    assert "17.9: over time" in text
     assert "one report a run: nothing can be seen within it" in text
     assert f"Repetition 2 failed: {HOSTILE}" in text
     press(browser, "Escape", 27)
@@ -152,6 +152,6 @@ def test_a_click_on_a_dot_shows_that_run(browser: Browser, page: Path) -> None:
         )
     browser.until(f"!{SECTION}.querySelector('.within').hidden")
     text = browser.run(f"{SECTION}.querySelector('.within').textContent")
-    assert "17.5: throughput within the run" in text
-    pressed = f"""{SECTION}.querySelector('.within [aria-pressed="true"]').textContent"""
+    assert "17.5: over time" in text
+    pressed = f"""{SECTION}.querySelector('.repetition[aria-pressed="true"]').textContent"""
     assert browser.run(pressed) == "repetition 2"

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from pipeline.report.page.charts import embedded, timeline
+from pipeline.report.page.charts import embedded
 from pipeline.report.page.machine import PER_RUN_SETTINGS, difference
 from pipeline.report.page.wording import Anchors, figure, moment, percent, probability
 from pipeline.units import counted
@@ -79,19 +79,6 @@ def test_embedded_json_cannot_leave_its_element() -> None:
 def test_embedded_json_has_no_nan() -> None:
     with pytest.raises(ValueError, match="JSON"):
         embedded({"x": math.nan})
-
-
-def test_timeline_keeps_what_was_reported() -> None:
-    assert timeline([[1.0, 4000.123, 0.2], [2.0, 3900.0, None]], 1) == {
-        "t": [1, 2],
-        "v": [4000.1, 3900],
-        "reports": 2,
-    }
-
-
-def test_timeline_averages_neighbours_and_forgets_none() -> None:
-    points = [[float(at), float(at), None] for at in range(1, 6)]
-    assert timeline(points, 2) == {"t": [2, 4, 5], "v": [1.5, 3.5, 5], "reports": 5}
 
 
 def test_settings_that_differ_from_run_to_run_are_left_out() -> None:

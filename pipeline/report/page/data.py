@@ -8,17 +8,23 @@ from typing import NamedTuple
 
 from sqlalchemy import Engine
 
+from pipeline.analyse.series import SLA_METRICS
 from pipeline.execute.plan import Line, Plan
 from pipeline.model import SeriesKey, Step, StepStatus, Workload
 from pipeline.report.tables import GROUPS
 from pipeline.store.queries import Row, RunRow, StepOutcome, outcomes, rows, runs
 
 THROUGHPUT = "qps"
-TABLE_METRICS = (THROUGHPUT, "cpu_us/o")
+TABLE_METRICS = (THROUGHPUT, "nopm", "cpu_us/o")
 """The metrics that have a relative table of their own."""
 
 SHOWN_METRICS = (
     THROUGHPUT,
+    "nopm",
+    "tpm",
+    "inserts/s",
+    "deletes/s",
+    "sla",
     "cpu_us/o",
     "cpu/o",
     "cs/o",
@@ -31,11 +37,25 @@ SHOWN_METRICS = (
     "wKB/o",
     "r/o",
     "w/o",
+    "wKB/i",
+    "w/i",
+    "instructions/o",
+    "cycles/o",
+    "cache_misses/o",
+    "branch_misses/o",
     "qps_cv",
+    "qps_p1",
     "stall_s",
+    "warming_s",
+    "drift",
+    "oscillation",
+    "period_s",
+    "client_us/o",
+    "psi_cpu",
+    "psi_io",
+    "psi_memory",
     "steal",
     "errors",
-    "nopm",
 )
 """The metrics beside the charts, in the order of their columns."""
 
@@ -65,16 +85,39 @@ class Setup(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class StepRun:
-    """One step of one run: where it stands on the line, how it ended, its values by metric."""
+    """One step of one run: where it stands on the line, how it ended, its values by metric.
+
+    ``note`` says why it failed, or which rates it missed where it failed its SLA; of such a step
+    ``values`` has the SLA's metrics alone.
+    """
 
     position: int
     revision: str
     repetition: int
     run_id: str
-    failed: bool
+    status: StepStatus
     note: str
     values: Mapping[str, float]
-    timeline: Sequence[Sequence[float | None]]
+    outcome: StepOutcome
+
+    @property
+    def failed(self) -> bool:
+        """Whether there are no figures at all."""
+        return self.status is StepStatus.FAILED
+
+    @property
+    def sla_failed(self) -> bool:
+        """Whether the work beside what is measured was not sustained."""
+        return self.status is StepStatus.SLA_FAILED
+
+    @property
+    def timeline(self) -> list[tuple[float, float]]:
+        """Throughput over time: (seconds, operations per second)."""
+        return [
+            (at, rate)
+            for at, rate, _ in self.outcome.timeline
+            if at is not None and rate is not None
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +130,10 @@ class StepData:
     def failed(self) -> tuple[StepRun, ...]:
         """Return the runs in which the step failed."""
         return tuple(run for run in self.runs if run.failed)
+
+    def sla_failed(self) -> tuple[StepRun, ...]:
+        """Return the runs in which the step failed its SLA."""
+        return tuple(run for run in self.runs if run.sla_failed)
 
     def metrics(self) -> tuple[str, ...]:
         """Return the metrics that were measured at least once, in the shown order."""
@@ -134,10 +181,12 @@ def gather(store: Engine, plan: Plan) -> list[LineData]:
     table_rows: dict[tuple[str, Setup], list[Row]] = {}
     setups: dict[str, Setup] = {}
     for row in rows(store, cells=keys, metrics=SHOWN_METRICS):
-        values.setdefault((row.run_id, row.step), {})[row.metric] = row.value
         setup = setups.get(row.run_id)
         if setup is None:
             setup = setups[row.run_id] = Setup.of(row)
+        if row.status == StepStatus.SLA_FAILED and row.metric not in SLA_METRICS:
+            continue
+        values.setdefault((row.run_id, row.step), {})[row.metric] = row.value
         if row.metric in TABLE_METRICS:
             table_rows.setdefault((row.target, setup), []).append(row)
     ended: dict[str, list[StepOutcome]] = {}
@@ -191,10 +240,10 @@ def _part(
                     revision=run.revision,
                     repetition=run.repetition,
                     run_id=run.run_id,
-                    failed=outcome.status != StepStatus.OK,
+                    status=StepStatus(outcome.status),
                     note=outcome.note,
                     values=values.get((run.run_id, outcome.step), {}),
-                    timeline=outcome.timeline,
+                    outcome=outcome,
                 )
             )
     defined = Workload.model_validate(members[0].workload).steps

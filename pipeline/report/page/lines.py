@@ -9,8 +9,15 @@ from pipeline.config import ReportSection
 from pipeline.model import Regression, Shift
 from pipeline.report.page.charts import Charts
 from pipeline.report.page.data import TABLE_METRICS, LineData, Setup, SetupData
-from pipeline.report.page.steps import Cell, StepView, failures_of, ratio_cell, view_step
-from pipeline.report.page.wording import Anchors, figure, help_of, unit_of
+from pipeline.report.page.steps import (
+    Cell,
+    StepView,
+    failures_of,
+    ratio_cell,
+    value_cell,
+    view_step,
+)
+from pipeline.report.page.wording import Anchors, help_of, unit_of
 from pipeline.report.relative import Column, absolute_table, relative_to
 from pipeline.units import counted
 
@@ -103,7 +110,8 @@ def view_lines(
             for step in part.steps:
                 key = (line.line.name, part.setup, step.step.name)
                 found = sorted(shifts.get(key, ()), key=lambda shift: shift.position)
-                charts.add(places[key], number, step, found, line.labels.index(base))
+                at = line.labels.index(base)
+                charts.add(places[key], number, part.setup, step, found, at)
                 steps.append(view_step(places[key], step, found, line.labels, measured, settings))
             setups.append(
                 SetupView(
@@ -184,9 +192,9 @@ def _relative(
             Ratios(
                 step=name,
                 anchor=places[line.line.name, part.setup, name],
-                base=_value_cell(bases.get(name), measured[0], failures),
+                base=value_cell(bases.get(name), failures.get(measured[0])),
                 cells=tuple(
-                    ratio_cell(metric, value, settings, failures.get(column.label, ""))
+                    ratio_cell(metric, value, settings, failures.get(column.label))
                     for column, value in zip(relative.columns, values, strict=True)
                 ),
             )
@@ -199,10 +207,3 @@ def _relative(
         columns=relative.columns,
         groups=tuple((name, tuple(rows)) for name, rows in groups.items()),
     )
-
-
-def _value_cell(value: float | None, label: str, failures: Mapping[str, str]) -> Cell:
-    failed = failures.get(label, "")
-    if value is None:
-        return Cell("failed", "failed", failed) if failed else Cell("–", title="not measured")
-    return Cell(figure(value), failed=failed)

@@ -57,6 +57,15 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
+class Remark:
+    """What the figures of one run are to be read with: that it failed its SLA, or a mark."""
+
+    revision: str
+    repetition: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class StepView:
     """The section of one step."""
 
@@ -69,6 +78,9 @@ class StepView:
     zero: tuple[str, ...]
     marks: tuple[Mark, ...]
     failed: int
+    missed: tuple[Remark, ...]
+    """The runs that failed their SLA, and the rates they missed."""
+    marked: tuple[Remark, ...]
     measured: bool
 
 
@@ -88,7 +100,7 @@ def view_step(
     failures = failures_of(data)
     counts = dict.fromkeys(labels, 0)
     for run in data.runs:
-        counts[run.revision] += not run.failed
+        counts[run.revision] += not run.failed and not run.sla_failed
     base = labels.index(measured[0])
     qps = values.get(THROUGHPUT, [None] * len(labels))
     began = {(shift.series.metric, shift.position): shift for shift in shifts}
@@ -96,18 +108,18 @@ def view_step(
     for label in measured:
         at = labels.index(label)
         before, here = qps[base], qps[at]
-        failed = failures.get(label, "")
+        failed = failures.get(label)
         rows.append(
             RevisionRow(
                 position=at,
                 revision=label,
                 base=at == base,
-                runs=Cell(str(counts[label]), failed=failed),
+                runs=Cell(str(counts[label]), failed=failed.says if failed else ""),
                 relative=ratio_cell(
                     THROUGHPUT,
                     here / before if here is not None and before else None,
                     settings,
-                    "" if here is not None else failed,
+                    None if here is not None else failed,
                 ),
                 cells=tuple(
                     _metric_cell(values[name][at], began.get((name, at))) for name in heads
@@ -130,6 +142,12 @@ def view_step(
             for shift in shifts
         ),
         failed=len(data.failed()),
+        missed=tuple(Remark(run.revision, run.repetition, run.note) for run in data.sla_failed()),
+        marked=tuple(
+            Remark(run.revision, run.repetition, text)
+            for run in data.runs
+            for text in run.outcome.marks
+        ),
         measured=bool(heads),
     )
 
@@ -141,21 +159,57 @@ def _metric_cell(value: float | None, shift: Shift | None) -> Cell:
     return Cell(figure(value), "worse" if shift.worse else "better", title)
 
 
-def failures_of(step: StepData) -> dict[str, str]:
-    """Return ``1 of 3 failed`` for each revision in which the step failed."""
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """That a step failed in runs of a revision.
+
+    ``word`` stands where there is no figure, ``says`` is how often.
+    """
+
+    word: str
+    says: str
+
+
+def failures_of(step: StepData) -> dict[str, Failure]:
+    """Return ``1 of 3 failed`` for each revision in which the step failed, or failed its SLA."""
     failed: dict[str, int] = {}
+    missed: dict[str, int] = {}
     total: dict[str, int] = {}
     for run in step.runs:
         total[run.revision] = total.get(run.revision, 0) + 1
         if run.failed:
             failed[run.revision] = failed.get(run.revision, 0) + 1
-    return {label: f"{count} of {total[label]} failed" for label, count in failed.items()}
+        elif run.sla_failed:
+            missed[run.revision] = missed.get(run.revision, 0) + 1
+    return {
+        label: Failure(
+            word="SLA" if label in missed else "failed",
+            says=", ".join(
+                f"{found[label]} of {count} failed{what}"
+                for found, what in ((failed, ""), (missed, " its SLA"))
+                if label in found
+            ),
+        )
+        for label, count in total.items()
+        if label in failed or label in missed
+    }
 
 
-def ratio_cell(metric: str, ratio: float | None, settings: ReportSection, failed: str) -> Cell:
+def value_cell(value: float | None, failed: Failure | None) -> Cell:
+    """Return the cell of an absolute value."""
+    if value is not None:
+        return Cell(figure(value), failed=failed.says if failed else "")
+    return Cell(failed.word, "failed", failed.says) if failed else Cell("–", title="not measured")
+
+
+def ratio_cell(
+    metric: str, ratio: float | None, settings: ReportSection, failed: Failure | None
+) -> Cell:
     """Return the cell of a relative value; ``failed`` says how often the step failed, if it did."""
     if ratio is None:
-        return Cell("failed", "failed", failed) if failed else Cell("–", title="nothing to compare")
+        if failed:
+            return Cell(failed.word, "failed", failed.says)
+        return Cell("–", title="nothing to compare")
     tone = tone_of(metric, ratio, settings)
     # The limits are held against all digits: 0.95 may be either side of 0.95.
-    return Cell(f"{ratio:.2f}", tone, title=f"{ratio:.4f}", failed=failed)
+    return Cell(f"{ratio:.2f}", tone, title=f"{ratio:.4f}", failed=failed.says if failed else "")

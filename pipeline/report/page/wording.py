@@ -65,6 +65,18 @@ def help_of(metric: str) -> str:
     return known.help if known is not None else metric
 
 
+_DIGITS = 5
+"""Significant digits in the data of charts: ten times finer than a pixel."""
+
+
+def short(value: float | None) -> float | None:
+    """Keep the digits that can be seen; JSON has no infinity and no NaN."""
+    if value is None or not math.isfinite(value):
+        return None
+    kept = float(f"{value:.{_DIGITS}g}") if abs(value) < 10**_DIGITS else float(round(value))
+    return int(kept) if kept.is_integer() else kept
+
+
 class Anchors:
     """Gives every section a readable name that no other section has."""
 

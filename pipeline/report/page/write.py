@@ -34,6 +34,7 @@ from pipeline.report.page.wording import Anchors
 from pipeline.store.queries import settings_of
 
 _PACKAGE = "pipeline.report.page"
+_SCRIPTS = ("common", "trend", "overtime", "responses", "page")
 
 
 def write_page(
@@ -105,7 +106,9 @@ def _render(facts: Mapping[str, Any], document: Mapping[str, Any]) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    scripts = {"library": get_plotlyjs(), "script": _own("page.js")}
+    # In one function, so that no name of ours meets one of the library's.
+    own = "\n".join(_own(f"scripts/{name}.js") for name in _SCRIPTS)
+    scripts = {"library": get_plotlyjs(), "script": f'"use strict";\n(() => {{\n{own}\n}})();'}
     return environment.get_template("page.html.j2").render(
         facts,
         style=_own("page.css"),

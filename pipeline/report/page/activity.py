@@ -1,0 +1,82 @@
+"""What a DBMS did beside the statements: which of it is shown, and in which words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+Activity = Mapping[str, Sequence[Sequence[float]]]
+"""[seconds, value] by the name of a field."""
+
+MOVED = 0.01
+"""Part of its greatest value by which a field has to move within a run to be shown."""
+
+
+class FieldWording(NamedTuple):
+    """A field in plain words, with its unit; ``bytes`` is scaled to what is readable."""
+
+    label: str
+    unit: str
+
+
+def moved(activities: Iterable[Activity]) -> list[str]:
+    """Return the fields that moved within one of some runs: the known ones first, in their order.
+
+    What stood still through every run explains no dip.
+    """
+    found = {
+        name
+        for activity in activities
+        for name, points in activity.items()
+        if _moves([value for _, value in points])
+    }
+    return [name for name in FIELDS if name in found] + sorted(found - FIELDS.keys())
+
+
+def wording(name: str) -> FieldWording:
+    """Return a field in words; one that is not known is called by its name."""
+    if name in FIELDS:
+        return FIELDS[name]
+    unit = next((unit for ending, unit in _UNITS.items() if name.endswith(ending)), "")
+    return FieldWording(name.replace("_", " "), unit)
+
+
+def _moves(values: Sequence[float]) -> bool:
+    return bool(values) and max(values) - min(values) > MOVED * max(map(abs, values))
+
+
+_UNITS = {"bytes/s": "bytes/s", "bytes": "bytes", "/s": "1/s", "_s": "s", "_ms": "ms", "_pct": "%"}
+"""The unit that the ending of a name says."""
+
+FIELDS: Mapping[str, FieldWording] = {
+    name: FieldWording(label, unit)
+    for name, label, unit in (
+        # Postgres.
+        ("autovacuum_workers", "autovacuum workers", ""),
+        ("vacuums", "vacuums running", ""),
+        ("vacuum_scanned", "of the tables scanned by running vacuums", "%"),
+        ("autovacuums/s", "autovacuums ended", "1/s"),
+        ("autoanalyzes/s", "automatic ANALYZE ended", "1/s"),
+        ("dead_tuples", "dead row versions", ""),
+        ("xmin_age", "age of the oldest snapshot", "transactions"),
+        ("checkpoints/s", "checkpoints", "1/s"),
+        ("checkpoint_pages/s", "pages written by checkpoints", "1/s"),
+        ("bgwriter_pages/s", "pages written by the background writer", "1/s"),
+        ("backend_pages/s", "pages written by backends", "1/s"),
+        ("wal_bytes/s", "WAL written", "bytes/s"),
+        ("temp_bytes/s", "temporary files written", "bytes/s"),
+        # InnoDB.
+        ("history_length", "purge debt (history list)", "transactions"),
+        ("checkpoint_age", "checkpoint age", "bytes"),
+        ("dirty_pages", "dirty pages", ""),
+        ("pages_flushed/s", "pages flushed", "1/s"),
+        ("buffer_pool_waits/s", "waits for a free page", "1/s"),
+        ("buffer_pool_reads/s", "pages read from storage", "1/s"),
+        ("log_bytes/s", "redo log written", "bytes/s"),
+        ("row_lock_waits/s", "waits for row locks", "1/s"),
+        # SQLite.
+        ("wal_bytes", "size of the WAL", "bytes"),
+        ("database_bytes", "size of the database", "bytes"),
+    )
+}
+"""Fields in the order in which they are shown: work in the background, its debt, what it writes."""

@@ -1,0 +1,84 @@
+"""Response times of a step: how many operations took how long, revision by revision."""
+
+from __future__ import annotations
+
+import bisect
+import math
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from pipeline.report.page.data import StepData
+from pipeline.report.page.wording import short
+
+BUCKETS_MS = (0.256, 1.0, 4.0, 16.0, 64.0, 256.0, 1000.0, 4000.0, 16000.0)
+"""Upper bounds of the buckets in which the Insert Benchmark's response times are published; the
+last one has none."""
+
+_PER_DOUBLING = 4
+"""Points of the curve for each doubling of the response time."""
+
+Histogram = Sequence[tuple[float, int]]
+"""(upper bound in milliseconds, operations), ascending."""
+
+
+def responses(data: StepData) -> dict[int, dict[str, Any]]:
+    """Return the response times of a step for the page, by position.
+
+    All repetitions count together; those that failed, or failed their SLA, do not count.
+    ``buckets`` is the share of all operations in each of :data:`BUCKETS_MS` and beyond, ``t`` and
+    ``slower`` the share that took longer than so many milliseconds, ``max`` the longest.
+    """
+    found: dict[int, Counter[float]] = {}
+    longest: dict[int, float] = {}
+    for run in data.runs:
+        if run.failed or run.sla_failed or not run.outcome.histogram:
+            continue
+        counts = found.setdefault(run.position, Counter())
+        for bound, count in run.outcome.histogram:
+            counts[bound] += int(count)
+        longest[run.position] = max(
+            longest.get(run.position, 0.0),
+            run.values.get("latency_max", run.outcome.histogram[-1][0]),
+        )
+    return {
+        position: _document(sorted(counts.items()), longest[position])
+        for position, counts in found.items()
+    }
+
+
+def shares(histogram: Histogram, bounds: Sequence[float] = BUCKETS_MS) -> list[float]:
+    """Return the share of all operations in each bucket that ends at one of ``bounds``, and beyond.
+
+    A measured bucket that reaches over a bound counts as above it.
+    """
+    counts = [0] * (len(bounds) + 1)
+    for upper, count in histogram:
+        counts[bisect.bisect_left(bounds, upper)] += count
+    total = sum(counts)
+    return [count / total for count in counts]
+
+
+def slower(histogram: Histogram) -> list[tuple[float, float]]:
+    """Return (milliseconds, share of all operations that took longer), ascending.
+
+    Exact at every bound that it has; of neighbouring bounds only some are kept.
+    """
+    left = total = sum(count for _, count in histogram)
+    kept: dict[int, tuple[float, float]] = {}
+    for upper, count in histogram:
+        left -= count
+        # The last bound of each quarter of a doubling.
+        kept[math.floor(_PER_DOUBLING * math.log2(upper))] = (upper, left / total)
+    return list(kept.values())
+
+
+def _document(histogram: Histogram, longest: float) -> dict[str, Any]:
+    curve = slower(histogram)
+    return {
+        "buckets": [short(share) for share in shares(histogram)],
+        "t": [short(at) for at, _ in curve],
+        "slower": [short(share) for _, share in curve],
+        "max": short(longest),
+        "operations": sum(count for _, count in histogram),
+    }

@@ -1,0 +1,49 @@
+"""Fewer points of a line that look the same: what is drawn keeps every peak and every dip."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+Points = Sequence[tuple[float, float]]
+"""(seconds, value) in the order of time."""
+
+FEWEST = 4
+"""Points that are always kept: the two ends, the least and the greatest between them."""
+
+
+def thin(points: Points, most: int) -> list[tuple[float, float]]:
+    """Return at most ``most`` of the points, but no fewer than :data:`FEWEST`, in order.
+
+    First the inner points of level stretches are left out, which changes no line that is drawn.
+    What is still too much is cut into stretches of equally many points, and of each the least and
+    the greatest are kept, where they are; the first and the last point always are. This is the
+    min-max aggregation of Jugel and others, "M4: a visualization-oriented time series data
+    aggregation", VLDB 2014.
+    """
+    kept = _without_level(points)
+    if len(kept) <= max(FEWEST, most):
+        return kept
+    inner = kept[1:-1]
+    stretches = max(1, (most - 2) // 2)
+    bounds = [len(inner) * number // stretches for number in range(stretches + 1)]
+    chosen = [point for start, end in pairwise(bounds) for point in _ends(inner[start:end])]
+    return [kept[0], *chosen, kept[-1]]
+
+
+def _without_level(points: Points) -> list[tuple[float, float]]:
+    if len(points) < 3:
+        return list(points)
+    inner = (
+        here
+        for before, here, after in zip(points, points[1:], points[2:], strict=False)
+        if not before[1] == here[1] == after[1]
+    )
+    return [points[0], *inner, points[-1]]
+
+
+def _ends(points: Points) -> list[tuple[float, float]]:
+    """Return the least and the greatest of some points, in the order of time."""
+    values = [value for _, value in points]
+    places = {values.index(min(values)), values.index(max(values))}
+    return [points[place] for place in sorted(places)]
