@@ -212,6 +212,7 @@ def test_lines_share_the_throughput_of_the_runs_they_share(page: str) -> None:
     # 7 measured revisions, 3 repetitions, 3 steps, less 4 failures.
     assert len(timelines) == 7 * 3 * 3 - 4
     assert all(one["t"] == [1, 2, 3] and one["reports"] == 3 for one in timelines)
+    assert not any(one["thinned"] for one in timelines)
     assert all("stalls" not in one for one in timelines), "three seconds say nothing of stalls"
 
 

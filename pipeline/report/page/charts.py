@@ -23,6 +23,7 @@ class Charts:
         self._charts: list[dict[str, Any]] = []
         self._runs: dict[str, int] = {}
         self._over_time = OverTime(lines)
+        self._scale_ups: list[Mapping[str, Any]] = []
 
     def add(
         self,
@@ -72,6 +73,10 @@ class Charts:
             }
         )
 
+    def add_scale_up(self, document: Mapping[str, Any]) -> None:
+        """Add the chart of a scale-up."""
+        self._scale_ups.append(document)
+
     def document(self) -> dict[str, Any]:
         """Return everything the page's script reads."""
         return {
@@ -80,6 +85,7 @@ class Charts:
             "runs": list(self._runs),
             **self._over_time.document(),
             "buckets": BUCKETS_MS,
+            "scaleups": self._scale_ups,
             "metrics": {
                 name: {
                     "unit": metric.unit,

@@ -9,6 +9,7 @@ from pipeline.config import ReportSection
 from pipeline.model import Regression, Shift
 from pipeline.report.page.charts import Charts
 from pipeline.report.page.data import TABLE_METRICS, LineData, Setup, SetupData
+from pipeline.report.page.scaleup import ScaleUpView, scale_ups, scaled, view_scale_up
 from pipeline.report.page.steps import (
     Cell,
     StepView,
@@ -67,6 +68,7 @@ class LineView:
     unmeasured: tuple[str, ...]
     unbuilt: tuple[tuple[str, str], ...]
     """Those of them without a build, and why."""
+    scale_ups: tuple[ScaleUpView, ...]
     setups: tuple[SetupView, ...]
 
 
@@ -127,6 +129,11 @@ def view_lines(
                     steps=tuple(steps),
                 )
             )
+        scaling = []
+        for parts in scale_ups(line):
+            scale_up = view_scale_up(parts, line, anchors)
+            charts.add_scale_up(scaled(scale_up, number, parts, line))
+            scaling.append(scale_up)
         reasons = {
             cell.revision.label: unbuilt[cell.key]
             for cell in line.line.cells
@@ -146,6 +153,7 @@ def view_lines(
                     for label in line.labels
                     if label not in met and label in reasons
                 ),
+                scale_ups=tuple(scaling),
                 setups=tuple(setups),
             )
         )

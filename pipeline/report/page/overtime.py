@@ -7,7 +7,7 @@ from typing import Any
 
 from pipeline.report.page.activity import moved, wording
 from pipeline.report.page.data import LineData, Setup, StepData, StepRun
-from pipeline.report.page.thin import thin
+from pipeline.report.page.thin import thin, without_level
 from pipeline.report.page.wording import short
 from pipeline.store.derive.stalls import stalls
 from pipeline.store.derive.variance import SHORTEST_TIMELINE
@@ -70,6 +70,7 @@ class OverTime:
         points = run.timeline
         drawn: dict[str, Any] = _line(points, self._throughput)
         drawn["reports"] = len(points)
+        drawn["thinned"] = len(drawn["t"]) < len(without_level(points))
         if len(points) >= SHORTEST_TIMELINE:
             drawn["stalls"] = [[short(since), short(until)] for since, until in stalls(points)]
         if run.outcome.marks and run.values.get("warming_s"):

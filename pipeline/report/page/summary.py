@@ -75,7 +75,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class FailedStep:
-    """A step that failed in some run."""
+    """A step that failed, or failed its SLA, in some run."""
 
     lines: tuple[str, ...]
     step: str
@@ -83,6 +83,7 @@ class FailedStep:
     revision: str
     repetition: int
     note: str
+    sla: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +141,7 @@ def sentence(detected: Detected) -> str:
     return f"{text[0].upper()}{text[1:]}."
 
 
-def _caveats(lines: Sequence[LineData], plan: Plan, failed: Sequence[FailedStep]) -> list[str]:
+def _caveats(lines: Sequence[LineData], plan: Plan, lost: Sequence[FailedStep]) -> list[str]:
     have = {
         (run.cell_key, run.repetition)
         for line in lines
@@ -155,11 +156,19 @@ def _caveats(lines: Sequence[LineData], plan: Plan, failed: Sequence[FailedStep]
             f"{missing} of {counted(planned, 'planned run')} "
             f"{'is' if missing == 1 else 'are'} not in the store yet."
         )
+    failed = [one for one in lost if not one.sla]
+    missed = [one for one in lost if one.sla]
     if failed:
         steps = counted(len({one.step for one in failed}), "step")
         texts.append(
             f"{counted(len(failed), 'measurement')} failed, in {steps}; they are shown as failed "
             "and are part of no figure."
+        )
+    if missed:
+        steps = counted(len({one.step for one in missed}), "step")
+        texts.append(
+            f"{counted(len(missed), 'measurement')} failed {'its' if len(missed) == 1 else 'their'}"
+            f" SLA, in {steps}: the work beside what is measured was not sustained."
         )
     return texts
 
@@ -195,7 +204,7 @@ def _failed(lines: Sequence[LineData], places: Places) -> tuple[FailedStep, ...]
     for line in lines:
         for part in line.setups:
             for step in part.steps:
-                for run in step.failed():
+                for run in (*step.failed(), *step.sla_failed()):
                     known = found.get((run.run_id, step.step.name))
                     found[run.run_id, step.step.name] = (
                         replace(known, lines=(*known.lines, line.line.name))
@@ -206,7 +215,8 @@ def _failed(lines: Sequence[LineData], places: Places) -> tuple[FailedStep, ...]
                             anchor=places[line.line.name, part.setup, step.step.name],
                             revision=run.revision,
                             repetition=run.repetition,
-                            note=run.note,
+                            note=f"SLA: {run.note}" if run.sla_failed else run.note,
+                            sla=run.sla_failed,
                         )
                     )
     return tuple(found.values())

@@ -15,13 +15,12 @@ FEWEST = 4
 def thin(points: Points, most: int) -> list[tuple[float, float]]:
     """Return at most ``most`` of the points, but no fewer than :data:`FEWEST`, in order.
 
-    First the inner points of level stretches are left out, which changes no line that is drawn.
-    What is still too much is cut into stretches of equally many points, and of each the least and
-    the greatest are kept, where they are; the first and the last point always are. This is the
-    min-max aggregation of Jugel and others, "M4: a visualization-oriented time series data
-    aggregation", VLDB 2014.
+    First the inner points of level stretches are left out. What is still too much is cut into
+    stretches of equally many points, and of each the least and the greatest are kept, where they
+    are; the first and the last point always are. This is the min-max aggregation of Jugel and
+    others, "M4: a visualization-oriented time series data aggregation", VLDB 2014.
     """
-    kept = _without_level(points)
+    kept = without_level(points)
     if len(kept) <= max(FEWEST, most):
         return kept
     inner = kept[1:-1]
@@ -31,7 +30,8 @@ def thin(points: Points, most: int) -> list[tuple[float, float]]:
     return [kept[0], *chosen, kept[-1]]
 
 
-def _without_level(points: Points) -> list[tuple[float, float]]:
+def without_level(points: Points) -> list[tuple[float, float]]:
+    """Return the points but for the inner ones of level stretches: they draw the same line."""
     if len(points) < 3:
         return list(points)
     inner = (

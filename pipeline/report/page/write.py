@@ -34,7 +34,7 @@ from pipeline.report.page.wording import Anchors
 from pipeline.store.queries import settings_of
 
 _PACKAGE = "pipeline.report.page"
-_SCRIPTS = ("common", "trend", "overtime", "responses", "page")
+_SCRIPTS = ("common", "trend", "overtime", "responses", "scaleup", "page")
 
 
 def write_page(

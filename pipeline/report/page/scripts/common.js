@@ -52,3 +52,23 @@ function extent(values, zero) {
   if (zero || low - room <= 0) return [Math.min(0, low), high + room];
   return [low - room, high + room];
 }
+
+// The look of a revision, the same in all charts over time.
+const lookOf = (position) => ({
+  color: css(`--series-${position % SERIES}`),
+  dash: DASHES[Math.floor(position / SERIES) % DASHES.length],
+});
+
+// A short piece of a revision's line, for the button that shows it.
+function swatch(position) {
+  const { color, dash } = lookOf(position);
+  const lengths = { solid: "none", dash: "6 3", dot: "2 2", dashdot: "6 2 2 2" };
+  const drawn = (tag, attributes) => {
+    const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+    Object.entries(attributes).forEach(([name, value]) => made.setAttribute(name, value));
+    return made;
+  };
+  const made = drawn("svg", { width: 18, height: 8, "aria-hidden": true });
+  made.append(drawn("line", { x1: 0, x2: 18, y1: 4, y2: 4, stroke: color, "stroke-width": 3, "stroke-dasharray": lengths[dash] }));
+  return made;
+}

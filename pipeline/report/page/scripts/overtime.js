@@ -6,12 +6,6 @@ const FIRST_ROWS = 6; // shown at once
 const FOOT = 34;
 const KILO = 1024;
 
-// The look of a revision, the same in all charts over time.
-const lookOf = (position) => ({
-  color: css(`--series-${position % SERIES}`),
-  dash: DASHES[Math.floor(position / SERIES) % DASHES.length],
-});
-
 const timelineOf = (chart, index) => data.timelines[chart.points[index][3]];
 const runsAt = (chart, position) =>
   chart.points.map((_, index) => index).filter((index) => chart.points[index][0] === position);
@@ -87,16 +81,7 @@ function controls(section, chart, within) {
     runsAt(chart, at).length || chart.failed.some((point) => point[0] === at));
   present.forEach((at) => {
     const made = button(shown, "revision", revisions[at], () => choose(section, at), within.positions.includes(at));
-    const swatch = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-    swatch.setAttribute("width", "18");
-    swatch.setAttribute("height", "8");
-    const stroke = document.createElementNS("http://www.w3.org/2000/svg", "line");
-    const { color, dash } = lookOf(at);
-    const lengths = { solid: "none", dash: "6 3", dot: "2 2", dashdot: "6 2 2 2" };
-    Object.entries({ x1: 0, x2: 18, y1: 4, y2: 4, stroke: color, "stroke-width": 3, "stroke-dasharray": lengths[dash] })
-      .forEach(([name, value]) => stroke.setAttribute(name, value));
-    swatch.append(stroke);
-    made.prepend(swatch);
+    made.prepend(swatch(at));
   });
   if (present.length > 2) {
     const all = present.every((at) => within.positions.includes(at));
@@ -154,9 +139,7 @@ function sentences(chart, within) {
     if (line.stalls?.length) shaded.push("stalls, below a tenth of the median throughput");
     if (line.warming) shaded.push(`the first ${number(line.warming)} s, until the throughput was steady`);
     if (shaded.length) found.push(`Shaded: ${shaded.join("; ")}.`);
-    if (line.t.length < line.reports && line.reports > 2 * line.t.length) {
-      found.push(`Of ${number(line.reports)} reports ${number(line.t.length)} are drawn, every peak and every dip among them.`);
-    }
+    if (line.thinned) found.push(`Of ${number(line.reports)} reports ${number(line.t.length)} are drawn, every peak and every dip among them.`);
   }
   if (focus !== null) found.push(`Bundle: ${data.runs[chart.points[focus][2]]}.`);
   return found;

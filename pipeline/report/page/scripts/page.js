@@ -31,6 +31,13 @@ document.querySelectorAll("section.step").forEach((section) => {
   coming.observe(section);
 });
 
+const scaling = new IntersectionObserver((entries) => entries.filter((entry) => entry.isIntersecting).forEach((entry) => {
+  scaling.unobserve(entry.target);
+  prepareScaleUp(entry.target);
+  drawScaleUp(entry.target);
+}), { rootMargin: "400px 0px" });
+document.querySelectorAll("section.scale-up").forEach((section) => scaling.observe(section));
+
 // A link from a table of one metric shows that metric's chart.
 document.querySelectorAll("a[data-metric]").forEach((link) => link.addEventListener("click", () => {
   const section = document.getElementById(link.getAttribute("href").slice(1));
@@ -62,9 +69,16 @@ const reading = new IntersectionObserver((entries) => entries.forEach((entry) =>
 }), { rootMargin: "-20% 0px -70% 0px" });
 document.querySelectorAll("section[id]").forEach((section) => reading.observe(section));
 
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => states.forEach((state, id) => {
-  if (!state.drawn) return;
-  const section = document.getElementById(id);
-  draw(section);
-  if (state.within) refresh(section);
-}));
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+  states.forEach((state, id) => {
+    if (!state.drawn) return;
+    const section = document.getElementById(id);
+    draw(section);
+    if (state.within) refresh(section);
+  });
+  document.querySelectorAll("section.scale-up").forEach((section) => {
+    if (!section.querySelector(".main-svg")) return;
+    section.querySelectorAll(".revision").forEach((button) => button.firstChild.replaceWith(swatch(button.dataset.revision)));
+    drawScaleUp(section);
+  });
+});
