@@ -66,6 +66,19 @@ METRICS: dict[str, Metric] = {
         # tproc-c.
         ("nopm", "1/min", _MORE, "new orders per minute (tproc-c)"),
         ("tpm", "1/min", _MORE, "transactions per minute (tproc-c)"),
+        # RocksDB's compaction, by the names of its own benchmark scripts where they have one.
+        ("w_amp", "ratio", _LESS, "bytes written by flushes and compaction per byte flushed"),
+        ("flush_wgb", "GB", _LESS, "written by flushes"),
+        ("ingest_gb", "GB", _MORE, "written by the clients"),
+        ("c_wgb", "GB", _LESS, "written by flushes and compaction"),
+        ("c_rgb", "GB", _LESS, "read by compaction"),
+        ("c_mbps", "MB/s", _LESS, "written by flushes and compaction, per second"),
+        ("c_wsecs", "s", _LESS, "time of all threads in flushes and compaction"),
+        ("c_csecs", "s", _LESS, "CPU time of all threads in compaction"),
+        ("c_pending_gb", "GB", _LESS, "that compaction owed at the end"),
+        ("lsm_gb", "GB", _LESS, "size of all levels at the end"),
+        ("stall%", "%", _LESS, "time in which writes were slowed or stopped"),
+        ("Nstall", "count", _LESS, "times that writes were slowed or stopped"),
         # Over the time of a step.
         ("warming_s", "s", _LESS, "seconds until the throughput was steady"),
         ("drift", "ratio", _LESS, "relative change of the throughput through the step, unsigned"),

@@ -137,12 +137,14 @@ class ServerConfig(Frozen):
     """A named DBMS configuration, with the file as it was given to the server.
 
     ``family`` is the name a series keeps over the versions (x10a); ``name`` adds what it
-    was scaled to (x10a_c8r32: 8 cores, 32 GB).
+    was scaled to (x10a_c8r32: 8 cores, 32 GB). A database of not more bytes than it ``exceeds``
+    fits into memory where the configuration is for one that does not.
     """
 
     family: str
     name: str
     text: str
+    exceeds: int = 0
 
     @property
     def hash(self) -> str:

@@ -179,6 +179,9 @@ class _Execution:
         self._phases.append(PhaseRecord(name=name, seconds=done.seconds, command=command))
         if done.failure:
             self._check_space(done.text)
+            if isinstance(action, Warm) and server.pid is None:
+                # The load generator is the DBMS, and that it fails is a result.
+                raise ServerError(f"{name} failed ({done.failure})")
             raise UserError(
                 f"{self._cell.run_id(self._repetition)}: {name} failed ({done.failure}); "
                 "mend it and run the same command again"

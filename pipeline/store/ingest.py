@@ -26,6 +26,7 @@ from pipeline.probes.base import load_samples
 from pipeline.store.derive import measurements
 from pipeline.store.derive.activity import activity
 from pipeline.store.derive.background import missed_rates
+from pipeline.store.derive.fits import fits
 from pipeline.store.derive.histogram import histogram
 from pipeline.store.write import StepValues, Writer
 from pipeline.workloads import find_family
@@ -141,6 +142,7 @@ def _steps(bundle: Bundle) -> Iterator[StepValues]:
             [(p.at, p.ops_per_second, p.latency_ms) for p in output.timeline],
             activity=activity(samples, manifest.sampled),
             histogram=histogram(output),
+            marks=fits(manifest.config, record.database_bytes),
         )
 
 

@@ -122,7 +122,7 @@ def reading(night: subprocess.Popen[bytes]) -> psutil.Process:
             # What runs it becomes it, by and by; and it may end at any moment.
             with contextlib.suppress(psutil.NoSuchProcess):
                 words = child.cmdline()
-                if "--benchmarks=readwhilewriting" in words and words[0] not in WRAPPERS:
+                if "--benchmarks=readwhilewriting,stats" in words and words[0] not in WRAPPERS:
                     return child
         time.sleep(0.02)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.model import Connection, Scale, StepOutput, Workload
-from pipeline.workloads.base import Load, Maintain, Measure, UnknownStepError
+from pipeline.workloads.base import Load, Maintain, Measure, UnknownStepError, Warm
 from pipeline.workloads.db_bench.catalogue import STEPS
 from pipeline.workloads.db_bench.family import DbBench
 from pipeline.workloads.db_bench.parse import read_report, read_result
@@ -53,8 +53,9 @@ def parsed(release: str, step: str, text: str | None = None) -> StepOutput:
 
 
 def test_a_run_loads_pays_its_debt_and_goes_on_in_the_published_order() -> None:
-    first, debt, *others = FAMILY.actions(workload())
+    first, shuffle, debt, *others = FAMILY.actions(workload())
     assert first == measure("fillseq")
+    assert shuffle == Warm(step=measure("overwrite").step)
     assert debt == Maintain(rest=0.0)
     assert [action.step.name for action in others if isinstance(action, Measure)] == [
         "revrangewhilewriting",
@@ -95,6 +96,13 @@ def test_other_steps_run_for_a_time_on_what_is_there(spec: object) -> None:
     limited = "--benchmark_write_rate_limit=2097152" in command
     assert limited == name.endswith("whilewriting")
     assert ("--reverse_iterator=true" in command) == (name == "revrangewhilewriting")
+
+
+def test_a_tenth_of_the_rows_is_overwritten_before_the_queries() -> None:
+    command = FAMILY.command(Warm(step=measure("overwrite").step), workload(), CONNECTION, 7)
+    assert {"--benchmarks=overwrite,stats", "--threads=2", "--writes=10000"} <= {*command}
+    assert not [word for word in command if word.startswith("--duration")]
+    assert FAMILY.timing(Warm(step=measure("overwrite").step), workload()).limit == 200
 
 
 def test_there_is_no_load_apart_from_the_step() -> None:
@@ -202,14 +210,30 @@ def test_what_was_warm_up_does_not_count(release: str, step: str) -> None:
 
 @pytest.mark.parametrize("release", RELEASES)
 def test_the_timeline_is_of_all_readers_and_without_the_writer(release: str) -> None:
-    found = parsed(release, "revrangewhilewriting")
+    text = output(release, "revrangewhilewriting")
+    printed = re.compile(
+        r"thread ([12]): \(.*\) ops and \(([\d.]+),.* in \([\d.]+,([\d.]+)\) seconds"
+    )
     rates: dict[int, float] = {}
-    for line in output(release, "revrangewhilewriting").splitlines():
-        if (report := read_report(line)) and report.thread != 0 and report.seconds > 1.5:
-            second = round(report.seconds)
-            rates[second] = rates.get(second, 0.0) + report.rate
-    assert [point.ops_per_second for point in found.timeline] == pytest.approx([*rates.values()])
-    assert [round(point.at) for point in found.timeline] == [1, 2]
+    for _, rate, seconds in printed.findall(text):
+        rates[round(float(seconds))] = rates.get(round(float(seconds)), 0.0) + float(rate)
+    found = parsed(release, "revrangewhilewriting").timeline
+    # The first second is the warm-up. Reports come a few hundredths after each second.
+    assert [point.at for point in found] == [1, 2]
+    assert [point.ops_per_second for point in found] == pytest.approx([rates[2], rates[3]], rel=0.1)
+
+
+def test_slow_threads_that_report_at_other_times_have_a_throughput_in_each_second() -> None:
+    slow = Scale(tables=1, rows=200_000, clients=2, measure=5, warmup=0)
+    reports = "".join(
+        f"2026/01/01-00:00:00  ... thread {thread}: (1000,{operations}) ops and (1,1) ops/second "
+        f"in (1,{seconds}) seconds\n"
+        for thread, operations, seconds in ((0, 1000, 2.5), (1, 3000, 3.0), (0, 2000, 5.0))
+    )
+    printed = output("9.10", "overwrite")
+    text = reports + printed[printed.index("\noverwrite  ") :]
+    found = FAMILY.parse(measure("overwrite").step, workload(scale=slow), text).timeline
+    assert [point.ops_per_second for point in found] == pytest.approx([1400, 1400, 1400])
 
 
 # --- what is not whole ----------------------------------------------------------------

@@ -40,7 +40,7 @@ class ConfigFiles:
         }
 
     def config(
-        self, family: str, revision: Revision, machine: Machine, scale: Mapping[str, int]
+        self, family: str, revision: Revision, machine: Machine, scale: Mapping[str, int | str]
     ) -> ServerConfig:
         """Return a family's configuration for a revision, with the values of ``scale``."""
         known = self.families()

@@ -70,8 +70,8 @@ def run_program(
     stdin: str = "",
     environment: Mapping[str, str] = ENVIRONMENT,
     program: Path | None = None,
-) -> None:
-    """Run a program of a build to its end in ``folder``.
+) -> str:
+    """Run a program of a build to its end in ``folder``, and return what it printed.
 
     It is the first word of the command unless ``program`` says which. ``complaint`` finds in
     what it said the reason why it failed. Raises UserError for a full disk, and StartError for
@@ -89,7 +89,7 @@ def run_program(
     )
     # A server that reads statements reports one that failed and may still end with 0.
     if answer.returncode == 0 and "ERROR: " not in answer.stderr:
-        return
+        return answer.stdout
     program = program or Path(command[0])
     if "No space left on device" in answer.stderr:
         raise UserError(

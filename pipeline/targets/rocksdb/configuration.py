@@ -1,8 +1,9 @@
 """The configurations of RocksDB: options of db_bench, in configs/<family>/<since>.flags, scaled.
 
-byrx is the published one for a database that RocksDB's block cache holds, with the LRU cache;
-byrx_hcc has the hyper clock cache from the release on that has one, for many threads. The files
-say why of every option. All of them are known to every release that a file is for.
+They are the published ones: those of the scripts that the reports are made with, benchmark.sh and
+benchmark_compare.sh of RocksDB's own tools/, with the values of x.sh and x3.sh of the repository
+mdcallag/mytools (bench/rx2). byrx is for a database that the block cache holds, iobuf and iodir for
+one that is larger than memory. The files say why of every option.
 """
 
 from __future__ import annotations
@@ -11,24 +12,61 @@ from collections.abc import Mapping
 from importlib.resources import files
 
 from pipeline.machine.fingerprint import memory_gb
-from pipeline.model import Machine
+from pipeline.model import Machine, Revision
 from pipeline.targets.base.configurations import ConfigFiles
 
 FILES = ConfigFiles("rocksdb", files("pipeline.targets.rocksdb") / "configs", ".flags")
 """The files of all families."""
 
+LARGE_CORES = 24
+"""Cores from which on a machine is large. Threads of the published runs wait for each other in the
+LRU cache on the 48 cores that have 36 of them; on 8 cores, with one thread, nobody waits."""
 
-def scale(machine: Machine) -> Mapping[str, int]:
-    """Return the values that depend on the machine, by the names the files use.
+_CACHES = ((8, 6), "auto_hyper_clock_cache"), ((7, 7), "hyper_clock_cache")
+"""The caches without locks by the release series that they are good from, as published."""
 
-    - ``cache_bytes``: 70 % of memory, the share that Postgres is given in x10a;
-    - ``background_jobs``: as many flushes and compactions at once as there are cores, from 2 up
-      to 16 (published: 8 on 8 cores).
+
+def cache_bytes(machine: Machine) -> int:
+    """Return the size of the block cache: 5/8 of memory up to 32 GB, 7/10 of more.
+
+    Published are 10 of 16 GB, 20 of 32 and 90 of 128.
+    """
+    gb = memory_gb(machine.memory_bytes)
+    return (gb << 30) * 5 // 8 if gb <= 32 else (gb << 30) * 7 // 10
+
+
+def scale(machine: Machine, revision: Revision) -> Mapping[str, int | str]:
+    """Return the values that depend on machine and release, by the names the files use.
+
+    - ``cache_bytes``: see :func:`cache_bytes`;
+    - ``background_jobs``: as many flushes and compactions at once as half of the cores, from 3
+      up to 12 (published: 3 on 4 cores, 4 on 8, 8 on 16, 12 on 24 and 48);
+    - ``cache_type``: see :func:`cache_type`.
     """
     return {
-        "cache_bytes": (memory_gb(machine.memory_bytes) << 30) * 7 // 10,
-        "background_jobs": min(max(machine.cores, 2), 16),
+        "cache_bytes": cache_bytes(machine),
+        "background_jobs": min(max(machine.cores // 2, 3), 12),
+        "cache_type": cache_type(machine, revision),
     }
+
+
+def cache_type(machine: Machine, revision: Revision) -> str:
+    """Return the block cache: on a large machine the best that a release has, else LRU."""
+    if machine.cores >= LARGE_CORES:
+        series = tuple(int(number) for number in revision.major.split(".") if number)
+        for since, cache in _CACHES:
+            # A commit of which the series is not known is the newest code there is.
+            if not series or series >= since:
+                return cache
+    return "lru_cache"
+
+
+def least_database(family: str, machine: Machine) -> int:
+    """Return the bytes that a database must exceed for a family to measure what it is for.
+
+    Through the kernel's page cache that is memory, past it the block cache; 0 for byrx.
+    """
+    return {"iobuf": machine.memory_bytes, "iodir": cache_bytes(machine)}.get(family, 0)
 
 
 def arguments(text: str) -> tuple[str, ...]:

@@ -65,8 +65,10 @@ class RocksDB:
 
     def config(self, family: str, revision: Revision, machine: Machine) -> ServerConfig:
         """Return a family's configuration for a revision, scaled to the machine."""
-        scale = configuration.scale(machine)
-        return configuration.FILES.config(family, revision, machine, scale)
+        scale = configuration.scale(machine, revision)
+        made = configuration.FILES.config(family, revision, machine, scale)
+        exceeds = configuration.least_database(family, machine)
+        return made.model_copy(update={"exceeds": exceeds})
 
     def template(self, build: Build, folder: Path, account: Account) -> None:
         """Make the empty folder that every repetition of a build starts from."""

@@ -17,7 +17,13 @@ ALL: Final = "all"
 WRITER_BYTES: Final = 2 << 20
 """Bytes per second that the writer beside the queries of a step writes, as published."""
 
-_WHILE_WRITING = (f"--benchmark_write_rate_limit={WRITER_BYTES}",)
+SHUFFLED = 10
+"""One row of so many is overwritten before the queries, as published (overwritesome): a tree that
+was loaded in key order has nothing but its last level."""
+
+# What the published scripts give to all steps but the one that loads. Nothing is merged.
+_RUN = ("--sync=false", "--merge_operator=put")
+_WHILE_WRITING = (*_RUN, f"--benchmark_write_rate_limit={WRITER_BYTES}")
 _RANGE = (*_WHILE_WRITING, "--seek_nexts=10")
 
 
@@ -27,7 +33,8 @@ class StepSpec(NamedTuple):
     ``benchmark`` is db_bench's name for what it does and ``options`` how. A step that ``loads``
     writes every row once, from one thread, into a new database; the others run for a time on what
     there is. In one with a ``writer`` db_bench starts a thread more, its first, that writes
-    and is not counted.
+    and is not counted. Options are those of benchmark.sh in RocksDB's tools/, as called by
+    benchmark_compare.sh beside it.
     """
 
     name: str
@@ -43,8 +50,15 @@ STEPS: Final = (
         "fillseq",
         WRITE,
         "fillseq",
-        # In key order there is nothing to sort, nor to recover that could not be loaded again.
-        ("--memtablerep=vector", "--allow_concurrent_memtable_write=false", "--disable_wal=true"),
+        (
+            # In key order there is nothing to sort, nor to recover that could not be loaded again.
+            "--memtablerep=vector",
+            "--allow_concurrent_memtable_write=false",
+            "--disable_wal=true",
+            # Files are moved to lower levels as they are, and so they must be made compressed.
+            "--min_level_to_compress=0",
+            "--sync=false",
+        ),
         loads=True,
     ),
     StepSpec(
@@ -54,9 +68,15 @@ STEPS: Final = (
         (*_RANGE, "--reverse_iterator=true"),
         writer=True,
     ),
-    StepSpec("fwdrangewhilewriting", RANGE, "seekrandomwhilewriting", _RANGE, writer=True),
+    StepSpec(
+        "fwdrangewhilewriting",
+        RANGE,
+        "seekrandomwhilewriting",
+        (*_RANGE, "--reverse_iterator=false"),
+        writer=True,
+    ),
     StepSpec("readwhilewriting", POINT, "readwhilewriting", _WHILE_WRITING, writer=True),
-    StepSpec("overwrite", WRITE, "overwrite"),
+    StepSpec("overwrite", WRITE, "overwrite", _RUN),
 )
 """All steps, in the published order."""
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from pipeline.model import (
     Connection,
     OptionValue,
@@ -23,11 +25,13 @@ from pipeline.workloads.base import (
     Measure,
     Timing,
     UnknownStepError,
+    Warm,
 )
 from pipeline.workloads.base.options import Option, checked
 from pipeline.workloads.db_bench import catalogue
-from pipeline.workloads.db_bench.catalogue import StepSpec, step_named
+from pipeline.workloads.db_bench.catalogue import SHUFFLED, StepSpec, step_named
 from pipeline.workloads.db_bench.parse import Report, read_report, read_result
+from pipeline.workloads.db_bench.statistics import read_statistics
 
 KEY_BYTES = 20
 VALUE_BYTES = 400
@@ -43,9 +47,12 @@ _COMMON = (
     f"--key_size={KEY_BYTES}",
     f"--value_size={VALUE_BYTES}",
     "--histogram=true",
-    # Each thread reports once a second, without what all of RocksDB has counted.
+    # Each thread reports once a second. A report for all of them together (--report_file) would
+    # count the writer beside the queries, too.
     "--stats_interval_seconds=1",
     "--stats_per_interval=0",
+    # Counting everything that RocksDB does costs processor time, and is off as published.
+    "--statistics=false",
 )
 _PERCENTILES = {"p50": 0.50, "p95": 0.95, "p99": 0.99}
 
@@ -79,18 +86,16 @@ class DbBench:
         return Workload(
             family=self.name,
             name=name,
-            version=digest([_COMMON, catalogue.STEPS])[:12],
+            version=digest([_COMMON, catalogue.STEPS, catalogue.SHUFFLED])[:12],
             scale=scale,
-            steps=tuple(
-                Step(name=spec.name, group=spec.group, unit="operations") for spec in chosen
-            ),
+            steps=tuple(_step(spec) for spec in chosen),
             options=checked(options, self.options),
         )
 
     def actions(self, workload: Workload) -> tuple[Action, ...]:
-        """Return the steps, with maintenance after the one that loads."""
+        """Return the steps. After the load some rows are overwritten, and maintenance is done."""
         first, *others = (Measure(step=step) for step in workload.steps)
-        return (first, Maintain(rest=0.0), *others)
+        return (first, Warm(step=_OVERWRITE), Maintain(rest=0.0), *others)
 
     def tables(self, workload: Workload) -> tuple[str, ...]:
         """Return nothing: there are no tables."""
@@ -99,21 +104,19 @@ class DbBench:
     def command(
         self, action: Command, workload: Workload, connection: Connection, seed: int
     ) -> tuple[str, ...]:
-        """Return the db_bench command of a step."""
+        """Return the db_bench command of a step, or of the overwriting before the queries."""
         spec, scale = _spec(action), workload.scale
-        how = (
-            ("--threads=1", "--use_existing_db=false")
-            if spec.loads
-            else (
-                f"--threads={scale.clients}",
-                "--use_existing_db=true",
-                f"--duration={_warmup(scale) + int(scale.measure)}",
-            )
-        )
+        how: tuple[str, ...] = (f"--threads={scale.clients}", "--use_existing_db=true")
+        if spec.loads:
+            how = ("--threads=1", "--use_existing_db=false")
+        elif isinstance(action, Warm):
+            how += (f"--writes={max(scale.rows // SHUFFLED // scale.clients, 1)}",)
+        else:
+            how += (f"--duration={_warmup(scale) + int(scale.measure)}",)
         return (
             *connection.command,
             f"--db={connection.socket_dir}",
-            f"--benchmarks={spec.benchmark}",
+            f"--benchmarks={spec.benchmark},stats",
             f"--num={scale.rows}",
             f"--seed={seed}",
             *_COMMON,
@@ -122,9 +125,9 @@ class DbBench:
         )
 
     def timing(self, action: Command, workload: Workload) -> Timing:
-        """Return the times of the scale, but for the step that loads: it ends when all is there."""
+        """Return the times of the scale, but for what ends when all rows are written."""
         scale = workload.scale
-        if _spec(action).loads:
+        if _spec(action).loads or isinstance(action, Warm):
             longest = scale.rows / SLOWEST_LOAD
             return Timing(measured=longest, limit=longest)
         return Timing(measured=scale.measure, limit=_warmup(scale) + scale.measure)
@@ -162,11 +165,20 @@ class DbBench:
                 "max": histogram.most / 1e3,
             },
             histogram=histogram.in_ms(),
+            figures=read_statistics(text),
         )
 
     def tools(self) -> dict[str, str]:
         """Return nothing: db_bench is a part of the build."""
         return {}
+
+
+def _step(spec: StepSpec) -> Step:
+    return Step(name=spec.name, group=spec.group, unit="operations")
+
+
+_OVERWRITE = _step(step_named("overwrite"))
+"""What is done without being measured, too."""
 
 
 def _spec(action: Command) -> StepSpec:
@@ -201,16 +213,23 @@ def _warmed(reports: Sequence[Report], warmup: int, threads: int) -> tuple[int, 
 
 
 def _timeline(reports: Sequence[Report], warmup: int, threads: int) -> tuple[TimePoint, ...]:
-    """Return the throughput of all threads together, report by report, after the warm-up."""
+    """Return the throughput of all threads together in each second after the warm-up.
+
+    A thread reports at the first of its next thousand operations once a second is over, so that
+    of slow ones the reports are further apart. Between two of them its throughput counts as even.
+    """
     by_thread: dict[int, list[Report]] = {}
     for report in reports:
         by_thread.setdefault(report.thread, []).append(report)
     if len(by_thread) < threads:
         return ()
-    points = []
-    for together in zip(*by_thread.values(), strict=False):
-        at = sum(report.seconds for report in together) / threads
-        if at > warmup + 0.5:
-            rate = sum(report.rate for report in together)
-            points.append(TimePoint(at=at - warmup, ops_per_second=rate))
-    return tuple(points)
+    end = min(said[-1].seconds for said in by_thread.values())
+    seconds = np.arange(warmup, math.floor(end) + 1)
+    done = np.zeros(len(seconds))
+    for said in by_thread.values():
+        times = [0.0, *(report.seconds for report in said)]
+        done += np.interp(seconds, times, [0, *(report.operations for report in said)])
+    return tuple(
+        TimePoint(at=float(second), ops_per_second=float(rate))
+        for second, rate in enumerate(np.diff(done), start=1)
+    )

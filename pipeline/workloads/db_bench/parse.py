@@ -20,7 +20,7 @@ _HISTOGRAM = re.compile(
 )
 _BUCKET = re.compile(r"^[\[(] *(\d+), +(\d+) \] +(\d+) +[\d.]+% +[\d.]+% ?#*$")
 _REPORT = re.compile(
-    r"^\S+ +\.\.\. thread (\d+): \((\d+),(\d+)\) ops and \(([\d.]+),[\d.]+\) ops/second "
+    r"^\S+ +\.\.\. thread (\d+): \(\d+,(\d+)\) ops and \([\d.]+,[\d.]+\) ops/second "
     r"in \([\d.]+,([\d.]+)\) seconds"
 )
 
@@ -29,15 +29,10 @@ _MS = 1e-3
 
 
 class Report(NamedTuple):
-    """What one thread said of itself while it ran.
-
-    ``rate`` is of the time since its report before; ``operations`` and ``seconds`` count from its
-    start.
-    """
+    """What one thread said of itself while it ran, counted from its start."""
 
     thread: int
     operations: int
-    rate: float
     seconds: float
 
 
@@ -90,8 +85,8 @@ def read_report(line: str) -> Report | None:
     """Return the report that a line holds, if it is one."""
     if not (found := _REPORT.match(line)):
         return None
-    thread, _, operations, rate, seconds = found.groups()
-    return Report(int(thread), int(operations), float(rate), float(seconds))
+    thread, operations, seconds = found.groups()
+    return Report(int(thread), int(operations), float(seconds))
 
 
 def read_result(text: str, benchmark: str) -> Result:
