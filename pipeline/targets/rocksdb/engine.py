@@ -12,7 +12,7 @@ from pipeline.model import Build, Connection, ServerConfig
 from pipeline.targets.base import Activity, Placement, ServerError, StartError
 from pipeline.targets.base.programs import ENVIRONMENT, run_program
 from pipeline.targets.base.templates import USER, copy_template
-from pipeline.targets.rocksdb import configuration
+from pipeline.targets.rocksdb import configuration, log
 
 DEBTS = ("flush", "waitforcompaction", "compact0", "waitforcompaction")
 """The maintenance, as benchmarks of db_bench: write what is in memory, let compaction end, and
@@ -44,10 +44,10 @@ class RocksDBEngine:
     ) -> None:
         """Take over a folder; ``command`` runs db_bench with the options of a configuration."""
         self.connection = connection
-        self.activity: Activity | None = None
         self._command = tuple(command)
         self._placement = placement
         self._data = Path(connection.socket_dir)
+        self.activity: Activity | None = log.activity(self._data)
 
     def settings(self) -> Mapping[str, str]:
         """Return every option of the database as it is open now, by section and name."""
@@ -79,8 +79,8 @@ class RocksDBEngine:
             seconds = math.ceil(min(self.database_bytes() * _PUBLISHED_IDLE, _LONGEST_IDLE))
             done = f"open for {seconds} s: this release cannot be asked to pay what it owes"
             shown = self._pay("seekrandom", arguments=(f"--duration={seconds}", "--num=100"))
-        log = self._placement.folder / "maintenance.log"
-        log.write_text(f"{done}\n\n{left(shown)}\n")
+        kept = self._placement.folder / "maintenance.log"
+        kept.write_text(f"{done}\n\n{left(shown)}\n")
 
     def _pay(self, *debts: str, arguments: Sequence[str] = ()) -> str:
         benchmarks = ",".join(("levelstats", *debts, "levelstats", "stats"))

@@ -1,0 +1,137 @@
+"""What RocksDB tells of its work in its LOG, read as it grows.
+
+Flushes and compactions begin and end in a line of JSON each (EVENT_LOG_v1). That writes are slowed
+or stopped, how many bytes compaction owes and for how long writes were stalled are in prose, of
+which the few words that are read here are the same in all releases since 6.0.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping
+from contextlib import nullcontext, suppress
+from pathlib import Path
+from typing import Any, Final
+
+from pipeline.model import FieldKind, SampledField
+from pipeline.targets.base import Activity
+
+_COUNTER, _GAUGE = FieldKind.COUNTER, FieldKind.GAUGE
+
+FIELDS: Final = (
+    SampledField("dbms.flushes", _GAUGE, "count"),
+    SampledField("dbms.flush_bytes", _COUNTER, "bytes"),
+    SampledField("dbms.compactions", _GAUGE, "count"),
+    SampledField("dbms.compaction_bytes", _COUNTER, "bytes"),
+    SampledField("dbms.l0_files", _GAUGE, "count"),
+    SampledField("dbms.pending_bytes", _GAUGE, "bytes"),
+    SampledField("dbms.stalls", _COUNTER, "count"),
+    SampledField("dbms.stalled_s", _COUNTER, "s"),
+)
+"""Flushes and compactions that run, and the bytes that they have written; files in level 0; bytes
+that compaction owes; how often RocksDB decided to slow or stop writes, and for how long it did."""
+
+_EVENT: Final = "EVENT_LOG_v1 "
+_OPENED: Final = " DB pointer "
+_CLOSED: Final = "Shutdown complete"
+_STALL: Final = re.compile(r"\] (?:Stalling|Stopping) writes because ")
+_PENDING: Final = re.compile(r"[Ee]stimated pending compaction bytes:? (\d+)")
+_STALLED: Final = re.compile(r"^Cumulative stall: (\d+):(\d+):([\d.]+) H:M:S")
+
+
+class LogReader:
+    """Adds up what a LOG says, in pieces of any length.
+
+    A database that was closed tells nothing any more.
+    """
+
+    def __init__(self) -> None:
+        self._rest = ""
+        self._open = False
+        self._flushing: set[int] = set()
+        self._compacting: set[int] = set()
+        counters = (field.name for field in FIELDS if field.kind is _COUNTER)
+        self._values = dict.fromkeys(counters, 0.0)
+
+    def feed(self, text: str) -> None:
+        """Read on. A line that is not whole yet waits for its end."""
+        *lines, self._rest = (self._rest + text).split("\n")
+        for line in lines:
+            self._line(line)
+
+    def readings(self) -> dict[str, float]:
+        """Return the present values by field; what was never told is missing."""
+        if not self._open:
+            return {}
+        running = {
+            "dbms.flushes": float(len(self._flushing)),
+            "dbms.compactions": float(len(self._compacting)),
+        }
+        return {**self._values, **running}
+
+    def _line(self, line: str) -> None:
+        before, is_event, event = line.partition(_EVENT)
+        if is_event:
+            # A line that a full disk has cut short is none.
+            with suppress(ValueError):
+                self._event(json.loads(event))
+        elif found := _PENDING.search(line):
+            self._values["dbms.pending_bytes"] = float(found[1])
+        elif found := _STALLED.match(line):
+            hours, minutes, seconds = map(float, found.groups())
+            self._values["dbms.stalled_s"] = 3600 * hours + 60 * minutes + seconds
+        elif _OPENED in line:
+            self._open = True
+        elif line.endswith(_CLOSED):
+            self._open = False
+        if _STALL.search(before):
+            self._values["dbms.stalls"] += 1
+
+    def _event(self, event: Mapping[str, Any]) -> None:
+        job = event["job"]
+        match event["event"]:
+            case "flush_started":
+                self._flushing.add(job)
+            case "flush_finished":
+                self._flushing.discard(job)
+            case "compaction_started":
+                self._compacting.add(job)
+            case "compaction_finished":
+                self._compacting.discard(job)
+            case "table_file_creation" if job in self._flushing:
+                self._values["dbms.flush_bytes"] += event["file_size"]
+            case "table_file_creation" if job in self._compacting:
+                self._values["dbms.compaction_bytes"] += event["file_size"]
+        if "lsm_state" in event:
+            self._values["dbms.l0_files"] = float(event["lsm_state"][0])
+
+
+class Follower:
+    """Reads a LOG as it grows. Every process that opens the database begins a new one."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._file, self._offset = -1, 0
+        self._reader = LogReader()
+
+    def __call__(self) -> Mapping[str, float]:
+        """Return what is known by now; nothing while no database is open."""
+        try:
+            with self._path.open("rb") as log:
+                file = os.fstat(log.fileno()).st_ino
+                if file != self._file:
+                    self._file, self._offset, self._reader = file, 0, LogReader()
+                log.seek(self._offset)
+                new = log.read()
+        except FileNotFoundError:
+            return {}
+        self._offset += len(new)
+        self._reader.feed(new.decode(errors="replace"))
+        return self._reader.readings()
+
+
+def activity(data: Path) -> Activity:
+    """Return the activity of the database in ``data``, whichever process opens it."""
+    return Activity(FIELDS, lambda: nullcontext(Follower(data / "LOG")))
