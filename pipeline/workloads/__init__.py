@@ -7,9 +7,10 @@ from pipeline.workloads.base import Family
 from pipeline.workloads.db_bench.family import DbBench
 from pipeline.workloads.insert_benchmark.family import InsertBenchmark
 from pipeline.workloads.sysbench.family import Sysbench
+from pipeline.workloads.tproc_c.family import TprocC
 
 _FAMILIES: dict[str, Family] = {
-    family.name: family for family in (Sysbench(), InsertBenchmark(), DbBench())
+    family.name: family for family in (Sysbench(), InsertBenchmark(), TprocC(), DbBench())
 }
 
 

@@ -15,6 +15,7 @@ from pipeline.targets.sqlite.database import SQLiteDatabase
 from tests.conftest import RunningPostgres
 from tests.workloads.databases import Database, MySQLDatabase, PostgresDatabase, SQLiteFile
 from tests.workloads.sysbench_runner import ROWS, Sysbench
+from tests.workloads.tproc_c_shop import Shop, drop, loaded
 
 
 @pytest.fixture
@@ -76,3 +77,20 @@ def every_database(request: pytest.FixtureRequest) -> Database:
 def load(connection: Connection) -> None:
     done = Sysbench(connection)("prepare", f"--table-size={ROWS}")
     assert done.returncode == 0, done.stdout
+
+
+@pytest.fixture(scope="module", params=["postgres", "mysql", "mariadb"])
+def shop(request: pytest.FixtureRequest) -> Iterator[Shop]:
+    """A database of tproc-c, loaded once for all tests of a file."""
+    if request.param == "postgres":
+        running: RunningPostgres = request.getfixturevalue("postgres_server")
+        with connect(running.server.connection) as session:
+            made = loaded(PostgresDatabase(running.server.connection, session))
+            yield made
+            drop(made)
+    else:
+        server: Server = request.getfixturevalue(f"{request.param}_server")
+        with asking(server.connection) as cursor:
+            made = loaded(MySQLDatabase(server.connection, cursor))
+            yield made
+            drop(made)

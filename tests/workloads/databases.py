@@ -38,6 +38,11 @@ class PostgresDatabase:
     def rows(self, query: str) -> list[Row]:
         return self._session.execute(query.encode()).fetchall()
 
+    def do(self, *statements: str) -> None:
+        """Run statements that have no result."""
+        for statement in statements:
+            self._session.execute(statement.encode())
+
     def close_to_new_ids(self, largest: int) -> str:
         closed = f"ALTER TABLE sbtest1 ADD CONSTRAINT closed CHECK (id <= {largest})"
         self._session.execute(closed.encode())
@@ -54,6 +59,11 @@ class MySQLDatabase:
     def rows(self, query: str) -> list[Row]:
         self._session.execute(query)
         return list(self._session.fetchall())
+
+    def do(self, *statements: str) -> None:
+        """Run statements that have no result."""
+        for statement in statements:
+            self._session.execute(statement)
 
     def close_to_new_ids(self, largest: int) -> str:
         # It has no constraint on ids that it makes; any row without one would be above.

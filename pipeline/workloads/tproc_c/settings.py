@@ -1,0 +1,58 @@
+"""The settings of tproc-c: how large its database is, and what drives it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pipeline.model import Frozen, OptionValue, Workload
+from pipeline.workloads.base.options import Option, OptionError, checked, one_of, whole_number
+
+SYSBENCH, HAMMERDB = "sysbench", "hammerdb"
+
+DISTRICTS = 10
+"""Districts of a warehouse, in all of TPC-C."""
+
+_LINES = 10
+"""Lines of an order, on average."""
+
+
+class Settings(Frozen):
+    """The database: so many warehouses, customers of a district, and items; TPC-C's by default."""
+
+    warehouses: int = 1
+    customers: int = 3000
+    items: int = 100_000
+    driver: str = SYSBENCH
+
+    @property
+    def rows(self) -> int:
+        """How many rows are loaded, about: of an order one each, and its lines."""
+        of_customer = 3 + _LINES
+        warehouse = self.items + DISTRICTS * self.customers * of_customer
+        return self.items + self.warehouses * warehouse
+
+
+OPTIONS = (
+    Option("warehouses", "number of warehouses", whole_number(1)),
+    Option("customers", "customers of a district, 3000 by default", whole_number(10)),
+    Option("items", "items that are sold, 100000 by default", whole_number(100)),
+    Option("driver", "sysbench, or an installed hammerdb", one_of(SYSBENCH, HAMMERDB)),
+)
+
+
+def read_options(options: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
+    """Return the options with their values read.
+
+    Raises OptionError, also for a size that HammerDB cannot load.
+    """
+    values = checked(options, OPTIONS)
+    if values.get("driver") == HAMMERDB:
+        for name in ("customers", "items"):
+            if name in values:
+                raise OptionError(name, f"HammerDB loads the {name} that TPC-C wants; leave it out")
+    return values
+
+
+def settings(workload: Workload) -> Settings:
+    """Return the settings of a workload, with the defaults of those that were not given."""
+    return Settings.model_validate(workload.options)

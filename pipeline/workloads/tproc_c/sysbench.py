@@ -1,0 +1,121 @@
+"""tproc-c by sysbench, with the Lua in ``lua/``: its commands, and what they print."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from pipeline.model import Connection, StepOutput, TimePoint, Workload
+from pipeline.workloads.base import Command, Load, Timing
+from pipeline.workloads.base.histogram import Histogram, latencies
+from pipeline.workloads.base.sysbench import MEASURING, SLOWEST_LOAD, connection_options
+from pipeline.workloads.base.tally import Tally, read_tallies
+from pipeline.workloads.tproc_c.settings import settings
+
+SCRIPTS: Final = Path(__file__).parent / "lua"
+
+NEW_ORDER: Final = "new-order"
+"""The kind of transaction that counts for NOPM; those that roll back are a kind of their own."""
+
+_SLOWEST_CHECK: Final = 10_000.0
+"""Rows per second that the consistency conditions are checked of even on a slow machine."""
+
+_CONSISTENT: Final = re.compile(r"^nightshift consistent conditions=\d+$", re.MULTILINE)
+_FATAL: Final = re.compile(r"^FATAL: (.+)$", re.MULTILINE)
+
+
+def command(
+    action: Command, workload: Workload, connection: Connection, seed: int
+) -> tuple[str, ...]:
+    """Return the command that loads, or that runs the transactions."""
+    scale, size = workload.scale, settings(workload)
+    base = (
+        "sysbench",
+        *connection_options(connection),
+        f"--warehouses={size.warehouses}",
+        f"--customers={size.customers}",
+        f"--items={size.items}",
+        f"--rand-seed={seed}",
+        "--events=0",
+    )
+    if isinstance(action, Load):
+        loaders = min(size.warehouses, scale.clients)
+        script = str(SCRIPTS / "load.lua")
+        return (*base, "--time=0", f"--threads={loaders}", script, "run")
+    return (
+        *base,
+        f"--time={int(scale.measure)}",
+        f"--threads={scale.clients}",
+        "--report-interval=1",
+        f"--warmup={scale.warmup}",
+        str(SCRIPTS / "tproc_c.lua"),
+        "run",
+    )
+
+
+def timing(action: Command, workload: Workload) -> Timing:
+    """Return the times of the scale; loading and checking take what a slow machine would need."""
+    scale, rows = workload.scale, settings(workload).rows
+    if isinstance(action, Load):
+        return Timing(measured=0.0, limit=rows / SLOWEST_LOAD)
+    limit = scale.warmup + scale.measure + rows / _SLOWEST_CHECK
+    return Timing(measured=scale.measure, limit=limit)
+
+
+def started(line: str) -> bool:
+    """Say whether sysbench's clock starts with this line."""
+    return line.startswith(MEASURING)
+
+
+def parse(text: str) -> StepOutput:
+    """Read the output of a run.
+
+    Raises ValueError, in a sentence, when sysbench failed or was killed, no transaction ended, or
+    the database was not consistent, or not checked, afterwards.
+    """
+    kinds = read_tallies(text)
+    if not _CONSISTENT.search(text):
+        fatal = _FATAL.search(text)
+        raise ValueError(fatal[1] if fatal else "the consistency conditions were not checked")
+    tallies = tuple(kinds.values())
+    transactions, seconds = sum(tally.events for tally in tallies), tallies[0].seconds
+    if not transactions:
+        raise ValueError(f"sysbench ended no transaction in {seconds:g} s")
+    histogram = _together(tallies)
+    total_ms = sum(tally.average_ms * tally.events for tally in tallies)
+    return StepOutput(
+        operations=transactions,
+        seconds=seconds,
+        timeline=_timeline(tallies),
+        histogram=histogram,
+        latency_ms=latencies(
+            histogram, total_ms / transactions, max(tally.max_ms for tally in tallies)
+        ),
+        errors=sum(tally.errors for tally in tallies),
+        figures={
+            "nopm": kinds[NEW_ORDER].per_second * 60,
+            "tpm": transactions / seconds * 60,
+        },
+    )
+
+
+def _together(tallies: Sequence[Tally]) -> Histogram:
+    """Return one histogram of all; their buckets are the same."""
+    counts: Counter[float] = Counter()
+    for tally in tallies:
+        counts.update(dict(tally.histogram))
+    return tuple(sorted(counts.items()))
+
+
+def _timeline(tallies: Sequence[Tally]) -> tuple[TimePoint, ...]:
+    """Return the throughput of all kinds together, interval by interval.
+
+    sysbench ends its report where it is when the time is over, perhaps between two kinds.
+    """
+    return tuple(
+        TimePoint(at=together[0][0], ops_per_second=sum(rate for _, rate in together))
+        for together in zip(*(tally.timeline for tally in tallies), strict=False)
+    )
