@@ -178,7 +178,8 @@ def test_range_queries_are_answered_by_each_index_alone(database: Database) -> N
             assert 8 * scans < read < 15 * scans
             # Rows that came since the VACUUM are looked up in the table, too.
             assert fetched < 0.5 * read
-    assert number(database, "SELECT seq_scan FROM pg_stat_user_tables") == 0
+    # So small a table may be scanned to delete from it.
+    assert number(database, "SELECT seq_scan FROM pg_stat_user_tables") < asked / 100
 
 
 @pytest.mark.parametrize("database", ["mariadb", "mysql"], indirect=True)
@@ -192,7 +193,8 @@ def test_range_queries_need_no_sort_and_no_scan(database: Database) -> None:
     grown = {name: after[name] - before[name] for name in after}
     assert grown["Sort_rows"] == 0
     assert grown["Handler_read_rnd_next"] < asked / 10
-    assert 5 * asked < grown["Handler_read_next"] < 10 * asked
+    # Nine more rows of the index for each query, and those that are deleted.
+    assert 8 * asked < grown["Handler_read_next"] < 12 * asked
 
 
 def status(database: Database) -> dict[str, int]:
