@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pipeline.report.cells import published_cell
+from pipeline.report.cells import PUBLISHED_DECIMALS, published_cell
 from pipeline.report.grid import Grid, GridRow, Section
 from pipeline.report.layouts.base import Wish
 from pipeline.report.layouts.blocks import Figures, head
@@ -19,8 +19,14 @@ def averages(subjects: Sequence[Subject], wish: Wish) -> list[Grid]:
     return [grid for subject in subjects if (grid := _grid(subject, wish)) is not None]
 
 
+def _place(metric: str) -> int:
+    """Return the place of an imported metric: as published, others behind."""
+    published = list(PUBLISHED_DECIMALS)
+    return published.index(metric) if metric in published else len(published)
+
+
 def _grid(subject: Subject, wish: Wish) -> Grid | None:
-    heads = [head(metric) for metric in subject.metrics or METRICS]
+    heads = [head(metric) for metric in sorted(subject.metrics, key=_place) or METRICS]
     figures = Figures(subject, [tuple(heads)])
     steps, places = figures.steps(), range(len(subject.columns))
     shown = [
