@@ -27,6 +27,10 @@ _OLDEST_FIRST = (run.c.started_at, run.c.run_id)
 does not keep."""
 
 
+_AT_ONCE = 50
+"""Rows with everything over time that are held at once: a few megabytes."""
+
+
 class Row(NamedTuple):
     """One measurement with everything that places it."""
 
@@ -174,6 +178,11 @@ def rows(
 
 def outcomes(engine: Engine, *, cells: Sequence[str] | None = None) -> list[StepOutcome]:
     """Return how the steps of the cells with these keys ended, in the order of runs and steps."""
+    return list(each_outcome(engine, cells=cells))
+
+
+def each_outcome(engine: Engine, *, cells: Sequence[str] | None = None) -> Iterator[StepOutcome]:
+    """Yield the same one after the other: with everything over time, all at once are large."""
     wanted = (
         select(
             run.c.run_id,
@@ -197,14 +206,12 @@ def outcomes(engine: Engine, *, cells: Sequence[str] | None = None) -> list[Step
     )
     wanted = _of_runs(wanted, cells)
     with engine.connect() as connection:
-        found = [StepOutcome(*row) for row in connection.execute(wanted)]
-    # Rows from before these columns have none.
-    return [
-        row._replace(
-            marks=row.marks or [], activity=row.activity or {}, histogram=row.histogram or []
-        )
-        for row in found
-    ]
+        for found in connection.execution_options(yield_per=_AT_ONCE).execute(wanted):
+            row = StepOutcome(*found)
+            # Rows from before these columns have none.
+            yield row._replace(
+                marks=row.marks or [], activity=row.activity or {}, histogram=row.histogram or []
+            )
 
 
 def remarks(engine: Engine, *, cells: Sequence[str]) -> list[Remark]:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
-
-Activity = Mapping[str, Sequence[Sequence[float]]]
-"""[seconds, value] by the name of a field."""
 
 MOVED = 0.01
 """Part of its greatest value by which a field has to move within a run to be shown."""
@@ -19,18 +16,15 @@ class FieldWording(NamedTuple):
     unit: str
 
 
-def moved(activities: Iterable[Activity]) -> list[str]:
-    """Return the fields that moved within one of some runs: the known ones first, in their order.
+def moves(values: Sequence[float]) -> bool:
+    """Say whether a field moved within a run: what stood still explains no dip."""
+    low, high = min(values), max(values)
+    return high - low > MOVED * max(-low, high)
 
-    What stood still through every run explains no dip.
-    """
-    found = {
-        name
-        for activity in activities
-        for name, points in activity.items()
-        if _moves([value for _, value in points])
-    }
-    return [name for name in FIELDS if name in found] + sorted(found - FIELDS.keys())
+
+def in_order(names: Collection[str]) -> list[str]:
+    """Return fields in the order in which they are shown: the known ones, then the others."""
+    return [name for name in FIELDS if name in names] + sorted(set(names) - FIELDS.keys())
 
 
 def wording(name: str) -> FieldWording:
@@ -39,10 +33,6 @@ def wording(name: str) -> FieldWording:
         return FIELDS[name]
     unit = next((unit for ending, unit in _UNITS.items() if name.endswith(ending)), "")
     return FieldWording(name.replace("_", " "), unit)
-
-
-def _moves(values: Sequence[float]) -> bool:
-    return bool(values) and max(values) - min(values) > MOVED * max(map(abs, values))
 
 
 _UNITS = {"bytes/s": "bytes/s", "bytes": "bytes", "/s": "1/s", "_s": "s", "_ms": "ms", "_pct": "%"}

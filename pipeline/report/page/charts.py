@@ -9,9 +9,9 @@ from typing import Any
 
 from pipeline.metrics import METRICS, Direction
 from pipeline.model import Shift
-from pipeline.report.page.data import LineData, Setup, StepData, StepRun
-from pipeline.report.page.overtime import OverTime
+from pipeline.report.page.data import LineData, StepData, StepRun
 from pipeline.report.page.response import BUCKETS_MS, responses
+from pipeline.report.page.timelines import Timelines
 from pipeline.report.page.wording import percent, short
 
 
@@ -22,14 +22,13 @@ class Charts:
         self._lines = [line.labels for line in lines]
         self._charts: list[dict[str, Any]] = []
         self._runs: dict[str, int] = {}
-        self._over_time = OverTime(lines)
+        self._timelines = Timelines()
         self._scale_ups: list[Mapping[str, Any]] = []
 
     def add(
         self,
         anchor: str,
         line: int,
-        setup: Setup,
         data: StepData,
         shifts: Sequence[Shift],
         base: int,
@@ -49,17 +48,13 @@ class Charts:
                         run.position,
                         run.repetition,
                         self._run(run.run_id),
-                        self._over_time.add(setup, data, run),
+                        self._timelines.add(data.step.name, run),
                     ]
                     for run in measured
                 ],
                 "sla": {place: run.note for place, run in enumerate(measured) if run.sla_failed},
-                "marks": {
-                    place: run.outcome.marks
-                    for place, run in enumerate(measured)
-                    if run.outcome.marks
-                },
-                "fields": self._over_time.fields(setup, data),
+                "marks": {place: run.marks for place, run in enumerate(measured) if run.marks},
+                "fields": self._timelines.fields(data),
                 "responses": responses(data),
                 "failed": [[run.position, run.repetition, run.note] for run in data.failed()],
                 "values": {
@@ -83,7 +78,7 @@ class Charts:
             "lines": self._lines,
             "charts": self._charts,
             "runs": list(self._runs),
-            **self._over_time.document(),
+            **self._timelines.document(),
             "buckets": BUCKETS_MS,
             "scaleups": self._scale_ups,
             "metrics": {

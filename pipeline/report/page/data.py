@@ -11,8 +11,9 @@ from sqlalchemy import Engine
 from pipeline.analyse.series import SLA_METRICS
 from pipeline.execute.plan import Line, Plan
 from pipeline.model import SeriesKey, Step, StepStatus, Workload
+from pipeline.report.page.overtime import OverTime, over_time
 from pipeline.report.tables import GROUPS
-from pipeline.store.queries import Row, RunRow, StepOutcome, outcomes, rows, runs
+from pipeline.store.queries import Row, RunRow, StepOutcome, each_outcome, rows, runs
 
 THROUGHPUT = "qps"
 TABLE_METRICS = (THROUGHPUT, "nopm", "cpu_us/o")
@@ -60,6 +61,10 @@ SHOWN_METRICS = (
 """The metrics beside the charts, in the order of their columns."""
 
 
+Histogram = Sequence[tuple[float, int]]
+"""(upper bound in milliseconds, operations), ascending."""
+
+
 class Setup(NamedTuple):
     """What is fixed along the series of a line besides the step and the metric."""
 
@@ -87,6 +92,8 @@ class Setup(NamedTuple):
 class StepRun:
     """One step of one run: where it stands on the line, how it ended, its values by metric.
 
+    ``histogram`` is (upper bound in milliseconds, operations), ascending.
+
     ``note`` says why it failed, or which rates it missed where it failed its SLA; of such a step
     ``values`` has the SLA's metrics alone.
     """
@@ -98,7 +105,9 @@ class StepRun:
     status: StepStatus
     note: str
     values: Mapping[str, float]
-    outcome: StepOutcome
+    marks: tuple[str, ...]
+    over_time: OverTime
+    histogram: Histogram
 
     @property
     def failed(self) -> bool:
@@ -109,15 +118,6 @@ class StepRun:
     def sla_failed(self) -> bool:
         """Whether the work beside what is measured was not sustained."""
         return self.status is StepStatus.SLA_FAILED
-
-    @property
-    def timeline(self) -> list[tuple[float, float]]:
-        """Throughput over time: (seconds, operations per second)."""
-        return [
-            (at, rate)
-            for at, rate, _ in self.outcome.timeline
-            if at is not None and rate is not None
-        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +169,28 @@ class LineData:
         return [revision.label for revision in self.line.revisions]
 
 
+class _Ended(NamedTuple):
+    """What the page needs of an outcome."""
+
+    step: str
+    status: StepStatus
+    note: str
+    marks: tuple[str, ...]
+    over_time: OverTime
+    histogram: Histogram
+
+    @classmethod
+    def of(cls, outcome: StepOutcome, share: float) -> _Ended:
+        return cls(
+            step=outcome.step,
+            status=StepStatus(outcome.status),
+            note=outcome.note,
+            marks=tuple(outcome.marks),
+            over_time=over_time(outcome, share),
+            histogram=[(bound, int(count)) for bound, count in outcome.histogram],
+        )
+
+
 def gather(store: Engine, plan: Plan) -> list[LineData]:
     """Return what the store holds of a plan's lines, in the order of the plan.
 
@@ -189,9 +211,11 @@ def gather(store: Engine, plan: Plan) -> list[LineData]:
         values.setdefault((row.run_id, row.step), {})[row.metric] = row.value
         if row.metric in TABLE_METRICS:
             table_rows.setdefault((row.target, setup), []).append(row)
-    ended: dict[str, list[StepOutcome]] = {}
-    for outcome in outcomes(store, cells=keys):
-        ended.setdefault(outcome.run_id, []).append(outcome)
+    ended: dict[str, list[_Ended]] = {}
+    share = 1 / max(1, sum(len(run.workload["steps"]) for run in known.values()))
+    # One after the other: what is told of every second would take more memory than there is.
+    for outcome in each_outcome(store, cells=keys):
+        ended.setdefault(outcome.run_id, []).append(_Ended.of(outcome, share))
         # A run in which every step failed has no row to tell its setup by.
         if outcome.run_id not in setups:
             setups[outcome.run_id] = _setup_of(known[outcome.run_id], outcome, families)
@@ -220,7 +244,7 @@ def _part(
     found: Sequence[RunRow],
     measured: Iterable[Row],
     values: Mapping[tuple[str, str], Mapping[str, float]],
-    ended: Mapping[str, Sequence[StepOutcome]],
+    ended: Mapping[str, Sequence[_Ended]],
 ) -> Iterable[SetupData]:
     position = {revision.label: place for place, revision in enumerate(line.revisions)}
     keys = set(line.keys())
@@ -240,10 +264,12 @@ def _part(
                     revision=run.revision,
                     repetition=run.repetition,
                     run_id=run.run_id,
-                    status=StepStatus(outcome.status),
+                    status=outcome.status,
                     note=outcome.note,
                     values=values.get((run.run_id, outcome.step), {}),
-                    outcome=outcome,
+                    marks=outcome.marks,
+                    over_time=outcome.over_time,
+                    histogram=outcome.histogram,
                 )
             )
     defined = Workload.model_validate(members[0].workload).steps

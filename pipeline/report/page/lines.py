@@ -113,7 +113,7 @@ def view_lines(
                 key = (line.line.name, part.setup, step.step.name)
                 found = sorted(shifts.get(key, ()), key=lambda shift: shift.position)
                 at = line.labels.index(base)
-                charts.add(places[key], number, part.setup, step, found, at)
+                charts.add(places[key], number, step, found, at)
                 steps.append(view_step(places[key], step, found, line.labels, measured, settings))
             setups.append(
                 SetupView(

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from pipeline.report.page.data import StepData
+from pipeline.report.page.data import Histogram, StepData
 from pipeline.report.page.wording import short
 
 BUCKETS_MS = (0.256, 1.0, 4.0, 16.0, 64.0, 256.0, 1000.0, 4000.0, 16000.0)
@@ -17,9 +17,6 @@ last one has none."""
 
 _PER_DOUBLING = 4
 """Points of the curve for each doubling of the response time."""
-
-Histogram = Sequence[tuple[float, int]]
-"""(upper bound in milliseconds, operations), ascending."""
 
 
 def responses(data: StepData) -> dict[int, dict[str, Any]]:
@@ -32,14 +29,14 @@ def responses(data: StepData) -> dict[int, dict[str, Any]]:
     found: dict[int, Counter[float]] = {}
     longest: dict[int, float] = {}
     for run in data.runs:
-        if run.failed or run.sla_failed or not run.outcome.histogram:
+        if run.failed or run.sla_failed or not run.histogram:
             continue
         counts = found.setdefault(run.position, Counter())
-        for bound, count in run.outcome.histogram:
-            counts[bound] += int(count)
+        for bound, count in run.histogram:
+            counts[bound] += count
         longest[run.position] = max(
             longest.get(run.position, 0.0),
-            run.values.get("latency_max", run.outcome.histogram[-1][0]),
+            run.values.get("latency_max", run.histogram[-1][0]),
         )
     return {
         position: _document(sorted(counts.items()), longest[position])

@@ -144,9 +144,7 @@ def view_step(
         failed=len(data.failed()),
         missed=tuple(Remark(run.revision, run.repetition, run.note) for run in data.sla_failed()),
         marked=tuple(
-            Remark(run.revision, run.repetition, text)
-            for run in data.runs
-            for text in run.outcome.marks
+            Remark(run.revision, run.repetition, text) for run in data.runs for text in run.marks
         ),
         measured=bool(heads),
     )
