@@ -8,12 +8,14 @@ import os
 import shutil
 import signal
 import subprocess
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import psutil
 import pytest
+from sqlalchemy import create_engine, text
 
 from pipeline.bundle import read_bundle
 from pipeline.machine.account import SYSTEM_USER
@@ -39,13 +41,15 @@ def versions(rocksdb_releases: Callable[[str], Release]) -> tuple[str, str]:
     return old, new
 
 
-def rocksdb_night(folder: Path, versions: tuple[str, ...], more: str = "", **changed: int) -> Night:
+def rocksdb_night(
+    folder: Path, versions: tuple[str, ...], more: str = "", config: str = "byrx", **changed: int
+) -> Night:
     return make_night(
         folder,
         revisions=versions,
         steps=["all"],
         target="rocksdb",
-        config="byrx",
+        config=config,
         more=f'family = "db_bench"\n{more}',
         **changed,
     )
@@ -112,6 +116,66 @@ def test_the_load_generator_is_measured_as_the_server(night: Night) -> None:
 def test_the_settings_of_two_runs_differ_in_nothing_of_the_folder(night: Night) -> None:
     page = (night.folder / "results/report.html").read_text()
     assert "/runs/rocksdb-" not in page, "a folder of a run is shown as a changed setting"
+
+
+def test_maintenance_tells_what_it_left(night: Night, versions: tuple[str, str]) -> None:
+    for path in (night.folder / "results/bundles").glob("*.tar.zst"):
+        bundle = read_bundle(path)
+        phases = [phase.name for phase in bundle.manifest.phases]
+        assert phases == ["start", "warm-up overwrite", "maintenance", "stop"]
+        log = bundle.files["maintenance.log"].decode()
+        old = bundle.manifest.revision.version == versions[0]
+        assert log.startswith("open for " if old else "flush, waitforcompaction, compact0")
+        assert log.count("Level Files Size(MB)") == 2
+        assert ("Estimated pending compaction bytes: " in log) == (not old)
+
+
+def test_what_rocksdb_counts_is_in_the_store(night: Night) -> None:
+    found: dict[str, set[str]] = {}
+    for _, step, metric, _ in night.rows():
+        found.setdefault(step, set()).add(metric)
+    counted = {"c_wgb", "c_rgb", "c_mbps", "c_wsecs", "c_csecs", "flush_wgb", "stall%", "Nstall"}
+    assert all(counted <= metrics for metrics in found.values())
+    # 420 MB are written, and files that need not be merged are moved as they are.
+    amplified = [
+        value for _, step, name, value in night.rows() if (step, name) == ("fillseq", "w_amp")
+    ]
+    assert len(amplified) == 4
+    assert all(1.0 <= value < 1.2 for value in amplified)
+
+
+def refuses_direct_io(folder: Path) -> bool:
+    with tempfile.NamedTemporaryFile(dir=folder) as file:
+        try:
+            os.close(os.open(file.name, os.O_RDONLY | os.O_DIRECT))
+        except OSError:
+            return True
+    return False
+
+
+@pytest.mark.parametrize("config", ["iobuf", "iodir"])
+def test_a_database_that_fits_into_memory_is_no_io_bound_result_and_says_so(
+    tmp_path: Path, versions: tuple[str, str], cache: Path, config: str
+) -> None:
+    if config == "iodir" and refuses_direct_io(cache):
+        pytest.skip(f"the file system of {cache} refuses O_DIRECT")
+    night = rocksdb_night(tmp_path / "n", versions[1:], config=config)
+    file = night.folder / "nightshift.toml"
+    file.write_text(file.read_text().replace("rows = 5000", "rows = 100000"))
+    night.run("nightly")
+    (path,) = (night.folder / "results/bundles").glob("*.tar.zst")
+    bundle = read_bundle(path)
+    assert [record.status for record in bundle.manifest.steps] == ["ok"] * len(STEPS)
+    settings = json.loads(bundle.files["settings.json"])
+    assert settings["DBOptions.use_direct_reads"] == str(config == "iodir").lower()
+    assert settings["CFOptions.compression_per_level"].count("kLZ4Compression") == 5
+    with create_engine(f"sqlite:///{night.folder}/results/store.db").connect() as store:
+        marks = [
+            json.loads(each) for each in store.execute(text("SELECT marks FROM step_run")).scalars()
+        ]
+    assert len(marks) == len(STEPS)
+    for (mark,) in marks:
+        assert mark.endswith(f"that one for {config} exceeds: this is no IO-bound result")
 
 
 def reading(night: subprocess.Popen[bytes]) -> psutil.Process:
