@@ -92,11 +92,12 @@ def table_verb(
         lines = [found for found in lines if _has(found, base)] or lines
     wish = Wish(context.config.report, base=base, metric=metric, decimals=decimals)
     grids = [grid for subjects in lines for grid in make_grids(subjects, wish, layout)]
-    if absolute:
-        grids = [grid for grid in grids if grid.base is None]
     if not grids:
         raise UserError(_nothing(layout, metric))
-    _print(grids, form)
+    shown = [grid for grid in grids if grid.base is None] if absolute else grids
+    if not shown:
+        raise UserError(f"the layout {layout} has relative values only; leave --absolute out")
+    _print(shown, form)
 
 
 def _check(layout: str, metric: str) -> None:

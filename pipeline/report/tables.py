@@ -21,6 +21,7 @@ from pipeline.store.queries import (
     rows,
     runs,
 )
+from pipeline.units import counted
 
 GROUPS = (
     "point queries",
@@ -35,6 +36,7 @@ GROUPS = (
 class Subject:
     """What was measured on a line with one workload, or imported as one.
 
+    ``title`` tells it from the others of its line, ``name`` leaves out the number of clients.
     ``columns`` are the revisions with results. ``base`` is set where values are relative to it
     as they were published. ``metrics`` are those that an imported line has; of a measured one
     they are not known beforehand, and it is empty.
@@ -42,6 +44,7 @@ class Subject:
 
     line: str
     title: str
+    name: str
     workload: Workload
     columns: tuple[Column, ...]
     base: Column | None
@@ -61,6 +64,11 @@ class Subject:
     def table(self, metric: str) -> Table:
         """Return the table of a metric."""
         return self.tables([metric])[metric]
+
+    def in_order(self, steps: Iterable[str]) -> list[str]:
+        """Return steps in the order in which the workload has them, whatever their groups."""
+        places = {step.name: place for place, step in enumerate(self.workload.steps)}
+        return sorted(steps, key=lambda step: places.get(step, len(places)))
 
     def signs(self, step: str, *labels: str) -> str:
         """Return the signs of the footnotes that figures of these revisions have at a step."""
@@ -96,9 +104,12 @@ def measured_subject(store: Engine, line: Line, workload: Workload) -> Subject |
     columns = _columns([revision.label for revision in line.revisions], runs(store, cells=keys))
     if not columns:
         return None
+    name = f"{line.name}, {workload.name}"
+    several = [each.name for each in line.workloads()].count(workload.name) > 1
     return Subject(
         line=line.name,
-        title=f"{line.name}, {workload.name}",
+        title=f"{name}, {counted(workload.scale.clients, 'client')}" if several else name,
+        name=name,
         workload=workload,
         columns=columns,
         base=None,
@@ -116,6 +127,7 @@ def imported_subject(store: Engine, line: str) -> Subject:
     return Subject(
         line=line,
         title=line,
+        name=line,
         workload=workload,
         columns=columns,
         base=_published_base(workload, columns),

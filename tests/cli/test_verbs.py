@@ -141,6 +141,12 @@ def test_other_metrics(nightshift: Nightshift, folder: Path) -> None:
         (["--base", "17.1"], "there is no '17.1' to compare with in minors, cached; did you mean"),
         (["--line", "minor"], "there is no line 'minor'; did you mean minors?"),
         (["--metric", "cpu_us"], "nothing was measured in the metric 'cpu_us'; did you mean cpu"),
+        (["--metric", "nopm"], "there is nothing to show; the layout relative needs figures in"),
+        (["--layout", "sumary"], "there is no layout 'sumary'; did you mean summary?"),
+        (["--layout", "scale-up"], "there is nothing to show; the layout scale-up needs a"),
+        (["--layout", "nopm"], "there is nothing to show; the layout nopm needs runs of tproc-c"),
+        (["--layout", "summary", "--absolute"], "the layout summary has relative values only"),
+        (["--layout", "details", "--metric", "qps"], "the layout details has metrics of its own"),
     ],
 )
 def test_what_a_table_cannot_show(
@@ -163,6 +169,32 @@ def test_a_line_of_one_revision_is_shown_as_it_is(nightshift: Nightshift, folder
     lines = nightshift("table").out.splitlines()
     assert lines[1].startswith("col-1 : pg1711")
     assert "150     scan_range=100" in lines
+
+
+def test_layouts_are_chosen_by_name(nightshift: Nightshift, folder: Path) -> None:
+    take(folder, nightshift)
+    out = nightshift("table", "--layout", "summary").out
+    assert "range queries without aggregation  1.50    1.50    1.50    1.50    -\n" in out
+    out = nightshift("table", "--layout", "per-operation").out
+    assert "pg1710_official.x10a_" in out
+    assert "\ncpu_us/o  dbms\n" in out
+    absolute = nightshift("table", "--layout", "per-operation", "--absolute").out
+    assert out.startswith(absolute.rstrip())
+    assert "Relative to" not in absolute
+
+
+def test_a_table_by_numbers_of_clients(nightshift: Nightshift, folder: Path) -> None:
+    take(folder, nightshift, CONFIG.replace('steps = ["scan"', 'clients = [1, 2]\nsteps = ["scan"'))
+    out = nightshift("table").out
+    assert "minors, cached, 1 client: qps" in out
+    assert "minors, cached, 2 clients: qps" in out
+    out = nightshift("table", "--layout", "scale-up", "--format", "csv").out
+    assert "step,dbms,1,2\n" in out
+
+
+def test_colours_are_for_terminals(nightshift: Nightshift, folder: Path) -> None:
+    take(folder, nightshift)
+    assert "\x1b" not in nightshift("table").out
 
 
 def test_a_table_as_json_and_markdown(nightshift: Nightshift, folder: Path) -> None:

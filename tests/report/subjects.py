@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from pipeline.model import OptionValue, Scale, StepStatus, Workload
+from pipeline.model import OptionValue, Scale, Step, StepStatus, Workload
 from pipeline.report.relative import Column
 from pipeline.report.tables import Subject
 from pipeline.store.queries import Remark, Row
@@ -24,6 +24,7 @@ def subject(
     options: Mapping[str, OptionValue] | None = None,
     remarks: Sequence[Remark] = (),
     config: str = "x10a",
+    steps: Sequence[str] = (),
 ) -> Subject:
     """Return a subject of these figures; steps are in the group "reads" if not told."""
     failed = {
@@ -63,12 +64,13 @@ def subject(
     return Subject(
         line="minors",
         title=f"minors, {name}",
+        name=f"minors, {name}",
         workload=Workload(
             family=family,
             name=name,
             version="1",
             scale=Scale(tables=1, rows=1000, clients=clients, measure=1, warmup=0),
-            steps=(),
+            steps=tuple(Step(name=step, group="", unit="") for step in steps),
             options=dict(options or {}),
         ),
         columns=tuple(

@@ -202,6 +202,12 @@ def test_what_an_operation_costs_absolute_and_relative() -> None:
     assert [cell.colour for cell in row.cells] == ["yellow", "yellow"]
 
 
+def test_heads_are_explained_once() -> None:
+    first, *others = make_grids([hardware(), hardware()], WISH, "per-operation")
+    assert first.legend
+    assert [grid.legend for grid in others] == [()] * 3
+
+
 def test_costs_relative_to_a_chosen_base() -> None:
     _, relative = make_grids([hardware()], Wish(ReportSection(), base="17.11"), "per-operation")
     assert shown(relative)["scan"]["pg1710.x10a"] == ["2.00", "0.67", "0.56", "1.00"]
@@ -235,7 +241,8 @@ def test_the_details_of_a_step_have_the_published_columns() -> None:
         "latency_max": {"qr100 at 17.10": 250.0},
         "latency_p99": {"qr100 at 17.10": 1.25},
     }
-    grid = only([subject(figures, columns=["17.10"])], "details")
+    given = subject(figures, columns=["17.10"], family="insert_benchmark")
+    grid = only([given, subject(figures, columns=["17.10"])], "details")
     assert [section.heads for section in grid.sections] == [
         ("ips", "qps", "wpi"),
         ("ips", "qps", "wpi", "dbgb", "rss", "maxop", "p99"),
@@ -307,6 +314,25 @@ def test_the_three_tables_of_the_insert_benchmark() -> None:
     )
 
 
+def test_steps_come_in_the_order_of_the_workload() -> None:
+    figures = {
+        "qps": {"qp100 at 17.10": 1.0, "l.i0 at 17.10": 2.0},
+        "cs/o": {"qp100 at 17.10": 1.0},
+    }
+    # Of a sysbench workload the point queries would come first.
+    given = subject(
+        figures,
+        columns=["17.10"],
+        family="insert_benchmark",
+        groups={"qp100": "point queries"},
+        steps=["l.i0", "qp100"],
+    )
+    (throughput,) = make_grids([given], WISH)
+    assert throughput.sections[0].heads == ("l.i0", "qp100")
+    (costs,) = make_grids([given], WISH, "per-operation")
+    assert [section.of for section in costs.sections] == ["l.i0", "qp100", "qp100"]
+
+
 def test_a_rate_of_95_percent_is_sustained() -> None:
     *_, achieved = make_grids([inserts(95.0)], WISH)
     assert achieved.notes == ()
@@ -319,7 +345,7 @@ def test_the_colour_of_a_missed_rate_is_a_setting() -> None:
 
 
 def test_configurations_of_one_workload_stand_in_one_table() -> None:
-    other = replace(inserts(config="x10b"), title="minors, ib-b")
+    other = replace(inserts(config="x10b"), name="minors, ib-b")
     renamed = replace(other, workload=other.workload.model_copy(update={"name": "ib-b"}))
     _, relative, _ = make_grids([inserts(), renamed], WISH)
     assert list(shown(relative)[""]) == [
@@ -348,7 +374,8 @@ def tproc(users: int, warehouses: int, old: float, new: float) -> Subject:
 
 def test_nopm_has_a_row_for_each_scale() -> None:
     given = [tproc(10, 1000, 163059.4, 183268.0), tproc(20, 1000, 210506.0, 105253.0)]
-    absolute, relative = make_grids(given, WISH)
+    absolute, relative = make_grids([*given, at(1, 1.0)], WISH, "nopm")
+    assert absolute.title == "minors, wh1000"
     assert absolute.sections[0].heads == ("pg1710.x10a", "pg1711.x10a")
     assert shown(absolute) == {
         "tproc-c": {
@@ -365,7 +392,7 @@ def test_nopm_has_a_row_for_each_scale() -> None:
 def test_nopm_of_one_revision_has_no_ratios() -> None:
     one = subject({"nopm": {"t at 17.10": 5.0}}, columns=["17.10"], family="tproc-c")
     (grid,) = make_grids([one], WISH)
-    assert shown(grid) == {"tproc-c": {"vu=1": ["5"]}}
+    assert shown(grid) == {"tproc-c": {"vu=1, wh=1": ["5"]}}
 
 
 # --- which layout ----------------------------------------------------------------------------

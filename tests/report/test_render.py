@@ -383,6 +383,16 @@ def test_csv_leaves_out_what_failed_its_sla_and_begins_anew_where_heads_change()
     )
 
 
+def test_csv_of_rows_with_nothing_in_common() -> None:
+    of = ABSOLUTE.sections[0].model_copy(update={"of": ""})
+    lines = as_csv(ABSOLUTE.model_copy(update={"sections": (of,)})).splitlines()
+    assert lines[4:] == [
+        "step,pg1710,pg1711",
+        "insert,0.30000000000000004,1234567.5",
+        '"delete, all",,3.0',
+    ]
+
+
 @pytest.mark.parametrize("form", ["csv", "tsv"])
 def test_an_absolute_table_can_be_read_as_a_published_one(tmp_path: Path, form: str) -> None:
     path = tmp_path / f"table.{form}"

@@ -80,6 +80,7 @@ def test_each_number_of_clients_has_a_table_of_its_own(tmp_path: Path) -> None:
         for workload in plan.lines[0].workloads()
     )
     assert one.groups != four.groups
+    assert [one.title, four.title] == ["m, cached, 1 client", "m, cached, 4 clients"]
 
 
 def test_nothing_measured_is_no_table(tmp_path: Path) -> None:

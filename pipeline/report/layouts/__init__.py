@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from pipeline.report.grid import Grid
 from pipeline.report.layouts.averages import averages
 from pipeline.report.layouts.base import Layout, Wish
+from pipeline.report.layouts.insert_benchmark import FAMILY as INSERT_BENCHMARK
 from pipeline.report.layouts.insert_benchmark import details, insert_benchmark
+from pipeline.report.layouts.nopm import FAMILY as TPROC_C
 from pipeline.report.layouts.nopm import METRIC as NOPM
 from pipeline.report.layouts.nopm import nopm
 from pipeline.report.layouts.per_operation import per_operation
@@ -18,9 +20,14 @@ from pipeline.report.tables import Subject
 
 LAYOUTS: dict[str, Layout] = {
     "relative": Layout(
-        "steps by revisions, each value over the base's", "absolute values", True, relative
+        "steps by revisions, each value over the base's", "figures in the metric", True, relative
     ),
-    "absolute": Layout("steps by revisions, the values", "absolute values", True, absolute),
+    "absolute": Layout(
+        "steps by revisions, the values",
+        "values that were not published relative",
+        True,
+        absolute,
+    ),
     "summary": Layout(
         "min, max, avg, median and stdev of the relative values of each group",
         "a second revision to compare",
@@ -50,7 +57,7 @@ LAYOUTS: dict[str, Layout] = {
     ),
     "details": Layout(
         "for each step of the Insert Benchmark: ips, qps, rpq, ..., p99",
-        "steps with a throughput",
+        "runs of the Insert Benchmark",
         False,
         details,
     ),
@@ -63,7 +70,7 @@ LAYOUTS: dict[str, Layout] = {
 }
 """The layouts by name, in the order they are told."""
 
-_OF_FAMILY = {"insert_benchmark": "insert-benchmark", "tproc-c": "nopm"}
+_OF_FAMILY = {INSERT_BENCHMARK: "insert-benchmark", TPROC_C: "nopm"}
 _OF_PUBLISHED = {"insert benchmark": "insert-benchmark"}
 """By the workload that a published table names."""
 

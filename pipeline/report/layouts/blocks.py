@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from pipeline.metrics import METRICS
@@ -16,13 +16,15 @@ from pipeline.report.tables import Subject
 class Head(NamedTuple):
     """A column: its head, the metrics that it shows (the first that a step has), their scale.
 
-    Without ``decimals`` those that the metric is published with.
+    Without ``decimals`` those that the metric is published with. ``help`` explains the head;
+    where it is empty the metric's own words do.
     """
 
     text: str
     metrics: tuple[str, ...]
     decimals: int | None = None
     scale: float = 1.0
+    help: str = ""
 
 
 Block = tuple[Head, ...]
@@ -40,13 +42,16 @@ class Figures:
     def __init__(self, subject: Subject, blocks: Sequence[Block]) -> None:
         heads = [head for block in blocks for head in block]
         metrics = dict.fromkeys(metric for head in heads for metric in head.metrics)
-        self._tables = subject.tables(list(metrics))
-        self._values = {name: _by_step(table) for name, table in self._tables.items()}
+        self._subject = subject
+        tables = subject.tables(list(metrics))
+        self._values = {name: _by_step(table) for name, table in tables.items()}
 
     def steps(self) -> list[str]:
         """Return the steps that have any of the metrics, in their order."""
         with_most = sorted(self._values.values(), key=len, reverse=True)
-        return list(dict.fromkeys(step for values in with_most for step in values))
+        return self._subject.in_order(
+            dict.fromkeys(step for values in with_most for step in values)
+        )
 
     def value(self, head: Head, step: str, at: int) -> float | None:
         """Return the figure of a step in the column at this place."""
@@ -112,10 +117,16 @@ def block_grid(
         rows_are="dbms",
         sections_are="step",
         names="last",
-        legend=() if relative else _legend(blocks, sections),
+        legend=_legend(blocks, sections),
         notes=subject.notes(),
         decimals=wish.decimals,
     )
+
+
+def explained_once(grids: Iterable[Grid | None]) -> list[Grid]:
+    """Return the grids that there are; only the first of them explains its heads."""
+    found = [grid for grid in grids if grid is not None]
+    return found[:1] + [grid.model_copy(update={"legend": ()}) for grid in found[1:]]
 
 
 def _cell(
@@ -144,15 +155,15 @@ def _cell(
 
 
 def _legend(blocks: Sequence[Block], sections: Sequence[Section]) -> tuple[tuple[str, str], ...]:
-    """Explain the heads that are shown, where the metric is known."""
+    """Explain the heads that are shown."""
     shown = {text for section in sections for text in section.heads}
-    explained: Mapping[str, str] = {
-        head.text: known.help
-        for block in blocks
-        for head in block
-        if head.text in shown and (known := METRICS.get(head.metrics[-1])) is not None
-    }
-    return tuple(explained.items())
+    heads = [head for block in blocks for head in block if head.text in shown]
+    return tuple((head.text, _explained(head)) for head in heads)
+
+
+def _explained(head: Head) -> str:
+    # Of several metrics the last is one of ours; the first may be a published name.
+    return head.help or METRICS[head.metrics[-1]].help
 
 
 def _by_step(table: Table) -> dict[str, tuple[float | None, ...]]:

@@ -8,10 +8,12 @@ from pipeline.model import digest
 from pipeline.report.cells import RATIO_DECIMALS, value_cell
 from pipeline.report.grid import MISSED_SIGN, Cell, Grid, GridRow, Section
 from pipeline.report.layouts.base import THROUGHPUT, Wish
-from pipeline.report.layouts.blocks import Block, Head, block_grid
+from pipeline.report.layouts.blocks import Block, Head, block_grid, explained_once
 from pipeline.report.layouts.sheet import Sheet, notes_of, sheet_of
 from pipeline.report.tables import Subject
 from pipeline.store.derive.background import SUSTAINED
+
+FAMILY = "insert_benchmark"
 
 BACKGROUND = ("inserts", "deletes")
 """The work beside the queries."""
@@ -21,23 +23,22 @@ _GIGA = 1 / 1024**3
 DETAILS: tuple[Block, ...] = (
     (
         # A step that measures inserts has none beside it: what it wrote, it wrote for them.
-        Head("ips", ("inserts/s", "qps"), 0),
-        Head("qps", ("qps",), 0),
-        Head("rpq", ("r/o",)),
-        Head("rkbpq", ("rKB/o",)),
-        Head("wpi", ("w/i", "w/o"), 3),
-        Head("wkbpi", ("wKB/i", "wKB/o"), 3),
-        Head("cspq", ("cs/o",)),
-        Head("cpupq", ("cpu_us/o",), 1),
-        Head("dbgb", ("dbsize",), 2, _GIGA),
-        Head("rss", ("rss",), 2, _GIGA),
-        Head("maxop", ("latency_max",), 3, 1e-3),
-        Head("p50", ("latency_p50",), 3),
-        Head("p99", ("latency_p99",), 3),
+        Head("ips", ("inserts/s", "qps"), 0, help="rows inserted per second"),
+        Head("qps", ("qps",), 0, help="what the step measures per second: rows, or queries"),
+        Head("rpq", ("r/o",), help="reads from storage per query"),
+        Head("rkbpq", ("rKB/o",), help="KB read from storage per query"),
+        Head("wpi", ("w/i", "w/o"), 3, help="writes to storage per insert"),
+        Head("wkbpi", ("wKB/i", "wKB/o"), 3, help="KB written to storage per insert"),
+        Head("cspq", ("cs/o",), help="context switches of the host per query"),
+        Head("cpupq", ("cpu_us/o",), 1, help="CPU time of the server per query, us"),
+        Head("dbgb", ("dbsize",), 2, _GIGA, help="size of the database after the step, GB"),
+        Head("rss", ("rss",), 2, _GIGA, help="resident memory of the server, GB"),
+        Head("maxop", ("latency_max",), 3, 1e-3, help="longest response time, s"),
+        Head("p50", ("latency_p50",), 3, help="median response time, ms"),
+        Head("p99", ("latency_p99",), 3, help="99th percentile of the response time, ms"),
     ),
 )
-"""The published columns of a step. Sizes in GB, ``maxop`` in seconds, percentiles in
-milliseconds, ``cpupq`` in microseconds of the server."""
+"""The published columns of a step."""
 
 
 def insert_benchmark(subjects: Sequence[Subject], wish: Wish) -> list[Grid]:
@@ -47,7 +48,7 @@ def insert_benchmark(subjects: Sequence[Subject], wish: Wish) -> list[Grid]:
     """
     grids = []
     for same in _same_work(subjects):
-        title = " and ".join(dict.fromkeys(subject.title for subject in same))
+        title = " and ".join(dict.fromkeys(subject.name for subject in same))
         sheet = sheet_of(same, wish.metric or THROUGHPUT, _step)
         if not sheet.parts:
             continue
@@ -68,8 +69,11 @@ def insert_benchmark(subjects: Sequence[Subject], wish: Wish) -> list[Grid]:
 
 def details(subjects: Sequence[Subject], wish: Wish) -> list[Grid]:
     """Return the columns of the published summaries for each step, where there are figures."""
-    found = (block_grid(each, DETAILS, "per step", wish, relative=False) for each in subjects)
-    return [grid for grid in found if grid is not None]
+    return explained_once(
+        block_grid(each, DETAILS, "per step", wish, relative=False)
+        for each in subjects
+        if each.workload.family == FAMILY
+    )
 
 
 def _same_work(subjects: Sequence[Subject]) -> list[list[Subject]]:

@@ -12,16 +12,21 @@ from pipeline.report.tables import Subject
 FAMILY = "tproc-c"
 METRIC = "nopm"
 
+_UNSET = 1
+"""The warehouses of a workload that sets none."""
+
 _RATIO_DECIMALS = 3
 """As published."""
 
 
 def nopm(subjects: Sequence[Subject], wish: Wish) -> list[Grid]:
     """Return the new orders per minute, absolute and relative, of all workloads together."""
-    sheet = sheet_of(subjects, wish.metric or METRIC, _part)
-    if not sheet.parts:
+    metric = wish.metric or METRIC
+    subjects = [subject for subject in subjects if subject.table(metric).groups]
+    if not subjects:
         return []
-    title = " and ".join(dict.fromkeys(subject.title for subject in subjects))
+    sheet = sheet_of(subjects, metric, _part)
+    title = " and ".join(dict.fromkeys(subject.name for subject in subjects))
     notes = notes_of(subjects, _scale)
     sheets = [] if sheet.base else [sheet]
     if sheet.base or len(sheet.columns) > 1:
@@ -68,6 +73,5 @@ def _scale(subject: Subject) -> str:
     workload = subject.workload
     if workload.family != FAMILY:
         return ""
-    warehouses = workload.options.get("warehouses")
-    users = f"vu={workload.scale.clients}"
-    return f"{users}, wh={warehouses}" if warehouses is not None else users
+    warehouses = workload.options.get("warehouses", _UNSET)
+    return f"vu={workload.scale.clients}, wh={warehouses}"

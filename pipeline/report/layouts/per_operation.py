@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pipeline.report.grid import Grid
 from pipeline.report.layouts.base import Wish
-from pipeline.report.layouts.blocks import Block, Head, block_grid, head
+from pipeline.report.layouts.blocks import Block, Head, block_grid, explained_once, head
 from pipeline.report.tables import Subject
 
 BLOCKS: tuple[Block, ...] = (
@@ -28,4 +28,4 @@ def per_operation(subjects: Sequence[Subject], wish: Wish) -> list[Grid]:
         grids.append(block_grid(subject, BLOCKS, what, wish, relative=False))
         if len(subject.columns) > 1:
             grids.append(block_grid(subject, BLOCKS, what, wish, relative=True))
-    return [grid for grid in grids if grid is not None]
+    return explained_once(grids)

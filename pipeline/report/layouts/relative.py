@@ -17,10 +17,10 @@ def relative(subjects: Sequence[Subject], wish: Wish) -> list[Grid]:
     A line of one revision has nothing to compare with and stays absolute.
     """
     return [
-        _grid(subject, relative_table(subject, wish, metric), wish)
+        _grid(subject, relative_table(subject, table, wish.base), wish)
         for subject in subjects
         for metric in _metrics(subject, wish)
-        if subject.table(metric).groups
+        if (table := subject.table(metric)).groups
     ]
 
 
@@ -34,11 +34,10 @@ def absolute(subjects: Sequence[Subject], wish: Wish) -> list[Grid]:
     ]
 
 
-def relative_table(subject: Subject, wish: Wish, metric: str) -> Table:
-    """Return the relative table of a subject: computed here, or as it was published."""
-    table = subject.table(metric)
-    if subject.base is None or wish.base:
-        return compared(table, wish.base)
+def relative_table(subject: Subject, table: Table, base: str) -> Table:
+    """Return a table of a subject relative to a base: computed here, or as it was published."""
+    if subject.base is None or base:
+        return compared(table, base)
     if subject.base in table.columns:
         return compared(table, subject.base.name)
     return table.model_copy(update={"base": subject.base})

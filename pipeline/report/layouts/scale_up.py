@@ -19,7 +19,7 @@ def scale_up(subjects: Sequence[Subject], wish: Wish) -> list[Grid]:
     """
     by_name: dict[str, dict[int, Subject]] = {}
     for subject in subjects:
-        by_name.setdefault(subject.title, {})[subject.workload.scale.clients] = subject
+        by_name.setdefault(subject.name, {})[subject.workload.scale.clients] = subject
     return [
         _grid(dict(sorted(found.items())), wish) for found in by_name.values() if len(found) > 1
     ]
@@ -37,7 +37,7 @@ def _grid(by_clients: Mapping[int, Subject], wish: Wish) -> Grid:
                     of_step = values.setdefault(column.name, {}).setdefault(row.step, {})
                     of_step[clients] = value
     return Grid(
-        title=by_clients[fewest].title,
+        title=by_clients[fewest].name,
         metric="",
         what=f"scale-up, {metric}(X) / {metric}({fewest}) with X clients",
         base=None,

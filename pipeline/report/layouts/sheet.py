@@ -69,15 +69,15 @@ def sheet_of(
     base: Column | None = None
     for subject in subjects:
         base = subject.base or base
-        for group in subject.table(metric).groups:
-            for row in group.rows:
-                part = part_of(subject, row.step)
-                parts.setdefault(part)
-                for column, value in zip(subject.columns, row.values, strict=True):
-                    columns.setdefault(column.name, column)
-                    signs[part, column.name] = subject.signs(row.step, column.label)
-                    if value is not None:
-                        values[part, column.name] = value
+        found = {row.step: row for group in subject.table(metric).groups for row in group.rows}
+        for step in subject.in_order(found):
+            part = part_of(subject, step)
+            parts.setdefault(part)
+            for column, value in zip(subject.columns, found[step].values, strict=True):
+                columns.setdefault(column.name, column)
+                signs[part, column.name] = subject.signs(step, column.label)
+                if value is not None:
+                    values[part, column.name] = value
     return Sheet(metric, tuple(parts), tuple(columns.values()), values, signs, base)
 
 

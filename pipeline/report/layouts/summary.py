@@ -40,7 +40,7 @@ def summary(subjects: Sequence[Subject], wish: Wish) -> list[Grid]:
         if set(STATISTICS) <= set(subject.metrics):
             grids.append(_published(subject, wish))
             continue
-        table = relative_table(subject, wish, wish.metric or THROUGHPUT)
+        table = relative_table(subject, subject.table(wish.metric or THROUGHPUT), wish.base)
         if table.base is not None and table.groups:
             sections = tuple(
                 _section(column, _rows(subject, table, at, wish))

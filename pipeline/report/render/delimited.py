@@ -12,7 +12,7 @@ from pipeline.report.grid import SLA_SIGN, Cell, Grid
 def as_delimited(grid: Grid, delimiter: str) -> str:
     """Return comment lines, then a row for each row of the grid; exact values.
 
-    The first two columns say of what a row is. Sections with other heads begin with a row of
+    The first columns say of what a row is. Sections with other heads begin with a row of
     heads of their own, after an empty line. A value that failed its SLA is nothing to compute
     with: it is left empty, and the notes tell it. An absolute table of steps by revisions can be
     imported again.
@@ -21,14 +21,16 @@ def as_delimited(grid: Grid, delimiter: str) -> str:
     out.write(_comments(grid))
     writer = csv.writer(out, lineterminator="\n", delimiter=delimiter)
     above: tuple[str, ...] = ()
+    # Of a single section there may be nothing to say.
+    named = any(section.of for section in grid.sections)
     for section in grid.sections:
         if section.heads != above:
             out.write("\n" if above else "")
-            writer.writerow([grid.rows_are, grid.sections_are, *section.heads])
+            writer.writerow([grid.rows_are, *[grid.sections_are] * named, *section.heads])
             above = section.heads
         for row in section.rows:
             values = (_exact(cell, grid.decimals) for cell in row.cells)
-            writer.writerow([row.name, section.of, *values])
+            writer.writerow([row.name, *[section.of] * named, *values])
     return out.getvalue()
 
 

@@ -17,7 +17,8 @@ _GAP = 2
 def as_text(grid: Grid) -> Text:
     """Return the heading and the legend, then the sections, then the footnotes.
 
-    All columns are equally wide, through all sections; a terminal breaks what is wider than it.
+    All columns of a section are equally wide, and those of sections with the same heads; a
+    terminal breaks what is wider than it.
     """
     text = Text()
     text.append(f"{grid.heading}\n", style="bold")
@@ -25,7 +26,6 @@ def as_text(grid: Grid) -> Text:
         text.append(f"Relative to: {grid.base.name}\n")
     for head, meaning in grid.explained:
         text.append(f"{head} : {meaning}\n")
-    width = _width(grid)
     names = [row.name for section in grid.sections for row in section.rows]
     names += [section.stub for section in grid.sections]
     name_width = max((len(name) for name in names), default=0) + _GAP
@@ -33,6 +33,7 @@ def as_text(grid: Grid) -> Text:
         text.append("\n")
         if section.title:
             text.append(f"{section.title}\n", style="bold")
+        width = _width(grid, section.heads)
         heads = "".join(head.ljust(width) for head in grid.heads(section))
         if grid.names == "first":
             text.append(f"{section.stub.ljust(name_width)}{heads}".rstrip() + "\n")
@@ -59,8 +60,9 @@ def _cells(text: Text, row: GridRow, width: int) -> None:
         text.append((cell.text + cell.signs).ljust(width), style=style)
 
 
-def _width(grid: Grid) -> int:
-    texts = [text for section in grid.sections for text in (*grid.heads(section), *_texts(section))]
+def _width(grid: Grid, heads: tuple[str, ...]) -> int:
+    alike = [section for section in grid.sections if section.heads == heads]
+    texts = [text for section in alike for text in (*grid.heads(section), *_texts(section))]
     return max([_NARROWEST, *(len(text) + _GAP for text in texts)])
 
 
