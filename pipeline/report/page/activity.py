@@ -64,6 +64,15 @@ FIELDS: Mapping[str, FieldWording] = {
         ("buffer_pool_reads/s", "pages read from storage", "1/s"),
         ("log_bytes/s", "redo log written", "bytes/s"),
         ("row_lock_waits/s", "waits for row locks", "1/s"),
+        # RocksDB.
+        ("compactions", "compactions running", ""),
+        ("flushes", "flushes running", ""),
+        ("stalled_s/s", "writes stalled, part of the time", ""),
+        ("stalls/s", "write stalls", "1/s"),
+        ("pending_bytes", "compaction debt", "bytes"),
+        ("l0_files", "files in level 0", ""),
+        ("compaction_bytes/s", "written by compactions", "bytes/s"),
+        ("flush_bytes/s", "written by flushes", "bytes/s"),
         # SQLite.
         ("wal_bytes", "size of the WAL", "bytes"),
         ("database_bytes", "size of the database", "bytes"),

@@ -92,8 +92,6 @@ class Setup(NamedTuple):
 class StepRun:
     """One step of one run: where it stands on the line, how it ended, its values by metric.
 
-    ``histogram`` is (upper bound in milliseconds, operations), ascending.
-
     ``note`` says why it failed, or which rates it missed where it failed its SLA; of such a step
     ``values`` has the SLA's metrics alone.
     """

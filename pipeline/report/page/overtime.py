@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from pipeline.report.page.activity import moves
-from pipeline.report.page.thin import thin, without_level
+from pipeline.report.page.thin import Points, thin, without_level
 from pipeline.store.derive.stalls import stalls
 from pipeline.store.derive.variance import SHORTEST_TIMELINE
 from pipeline.store.queries import StepOutcome
@@ -21,9 +21,6 @@ MOST_ACTIVITY = 300_000
 MOST_POINTS = 1200
 """Points of one line: two for each pixel that a chart is wide."""
 
-Line = Sequence[tuple[float, float]]
-"""(seconds, value) of the points that are drawn."""
-
 
 @dataclass(frozen=True, slots=True)
 class OverTime:
@@ -34,11 +31,11 @@ class OverTime:
     field; ``moved`` are those fields that moved.
     """
 
-    throughput: Line = ()
+    throughput: Points = ()
     reports: int = 0
     thinned: bool = False
-    stalls: Line = ()
-    activity: Mapping[str, Line] = field(default_factory=dict)
+    stalls: Points = ()
+    activity: Mapping[str, Points] = field(default_factory=dict)
     moved: frozenset[str] = frozenset()
 
 
@@ -53,11 +50,7 @@ def over_time(outcome: StepOutcome, share: float) -> OverTime:
     if not reports:
         return OverTime()
     throughput = thin(reports, min(MOST_POINTS, int(MOST_THROUGHPUT * share)))
-    told = {
-        name: [(at, value) for at, value in points]
-        for name, points in outcome.activity.items()
-        if points
-    }
+    told = {name: points for name, points in outcome.activity.items() if points}
     moved = frozenset(name for name, points in told.items() if moves([v for _, v in points]))
     most = min(MOST_POINTS, int(MOST_ACTIVITY * share) // max(1, len(moved)))
     return OverTime(

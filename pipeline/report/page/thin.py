@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-Points = Sequence[tuple[float, float]]
+Points = Sequence[Sequence[float]]
 """(seconds, value) in the order of time."""
 
 FEWEST = 4
 """Points that are always kept: the two ends, the least and the greatest between them."""
 
 
-def thin(points: Points, most: int) -> list[tuple[float, float]]:
+def thin(points: Points, most: int) -> list[Sequence[float]]:
     """Return at most ``most`` of the points, but no fewer than :data:`FEWEST`, in order.
 
     First the inner points of level stretches are left out. What is still too much is cut into
@@ -30,7 +30,7 @@ def thin(points: Points, most: int) -> list[tuple[float, float]]:
     return [kept[0], *chosen, kept[-1]]
 
 
-def without_level(points: Points) -> list[tuple[float, float]]:
+def without_level(points: Points) -> list[Sequence[float]]:
     """Return the points but for the inner ones of level stretches: they draw the same line."""
     if len(points) < 3:
         return list(points)
@@ -42,7 +42,7 @@ def without_level(points: Points) -> list[tuple[float, float]]:
     return [points[0], *inner, points[-1]]
 
 
-def _ends(points: Points) -> list[tuple[float, float]]:
+def _ends(points: Points) -> list[Sequence[float]]:
     """Return the least and the greatest of some points, in the order of time."""
     values = [value for _, value in points]
     places = {values.index(min(values)), values.index(max(values))}

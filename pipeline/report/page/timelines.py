@@ -6,7 +6,7 @@ from typing import Any
 
 from pipeline.report.page.activity import in_order, wording
 from pipeline.report.page.data import StepData, StepRun
-from pipeline.report.page.overtime import Line
+from pipeline.report.page.thin import Points
 from pipeline.report.page.wording import short
 
 
@@ -57,5 +57,5 @@ class Timelines:
         return drawn
 
 
-def _line(points: Line) -> dict[str, Any]:
+def _line(points: Points) -> dict[str, Any]:
     return {"t": [short(at) for at, _ in points], "v": [short(value) for _, value in points]}
