@@ -89,6 +89,7 @@ def make_store(
     repetitions: int = 3,
     seconds: int = 1,
     clients: Sequence[int] = (1,),
+    family: str = "sysbench",
     level: Level = unchanged,
     fails: Fails = never,
     left_out: Sequence[str] = (),
@@ -98,7 +99,7 @@ def make_store(
     drawn = random.Random(7)
     workloads = [
         Workload(
-            family="sysbench",
+            family=family,
             name="cached",
             version="1",
             scale=Scale(tables=1, rows=20000, clients=count, measure=seconds, warmup=0.25),

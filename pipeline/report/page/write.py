@@ -21,6 +21,7 @@ from pipeline.errors import UserError
 from pipeline.execute.plan import Plan
 from pipeline.report.page.charts import Charts, embedded
 from pipeline.report.page.data import gather
+from pipeline.report.page.layouts import view_layouts
 from pipeline.report.page.lines import name_places, view_lines
 from pipeline.report.page.machine import (
     PER_RUN_SETTINGS,
@@ -31,6 +32,7 @@ from pipeline.report.page.machine import (
 )
 from pipeline.report.page.summary import summarise
 from pipeline.report.page.wording import Anchors
+from pipeline.report.render.html import colour_styles
 from pipeline.store.queries import settings_of
 
 _PACKAGE = "pipeline.report.page"
@@ -87,6 +89,7 @@ def render_page(
         {
             "summary": summarise(lines, plan, detected, places, now),
             "lines": views,
+            "layouts": {line.name: view_layouts(store, line, settings) for line in plan.lines},
             "machines": view_machines(runs),
             "builds": view_builds(runs),
             "settings": view_settings(lines, lambda settings_id: settings_of(store, settings_id)),
@@ -111,7 +114,7 @@ def _render(facts: Mapping[str, Any], document: Mapping[str, Any]) -> str:
     scripts = {"library": get_plotlyjs(), "script": f'"use strict";\n(() => {{\n{own}\n}})();'}
     return environment.get_template("page.html.j2").render(
         facts,
-        style=_own("page.css"),
+        style=_own("page.css") + colour_styles(),
         document=embedded(document),
         policy=_policy(scripts.values()),
         **scripts,
