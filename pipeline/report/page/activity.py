@@ -43,17 +43,17 @@ FIELDS: Mapping[str, FieldWording] = {
     for name, label, unit in (
         # Postgres.
         ("autovacuum_workers", "autovacuum workers", ""),
-        ("vacuums", "vacuums running", ""),
+        ("dead_tuples", "dead row versions", ""),
+        ("checkpoint_pages/s", "pages written by checkpoints", "1/s"),
+        ("wal_bytes/s", "WAL written", "bytes/s"),
+        ("backend_pages/s", "pages written by backends", "1/s"),
         ("vacuum_scanned", "of the tables scanned by running vacuums", "%"),
+        ("vacuums", "vacuums running", ""),
         ("autovacuums/s", "autovacuums ended", "1/s"),
         ("autoanalyzes/s", "automatic ANALYZE ended", "1/s"),
-        ("dead_tuples", "dead row versions", ""),
         ("xmin_age", "age of the oldest snapshot", "transactions"),
         ("checkpoints/s", "checkpoints", "1/s"),
-        ("checkpoint_pages/s", "pages written by checkpoints", "1/s"),
         ("bgwriter_pages/s", "pages written by the background writer", "1/s"),
-        ("backend_pages/s", "pages written by backends", "1/s"),
-        ("wal_bytes/s", "WAL written", "bytes/s"),
         ("temp_bytes/s", "temporary files written", "bytes/s"),
         # InnoDB.
         ("history_length", "purge debt (history list)", "transactions"),
@@ -78,4 +78,4 @@ FIELDS: Mapping[str, FieldWording] = {
         ("database_bytes", "size of the database", "bytes"),
     )
 }
-"""Fields in the order in which they are shown: work in the background, its debt, what it writes."""
+"""Fields in the order in which they are shown: those that explain most dips first."""

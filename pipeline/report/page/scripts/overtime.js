@@ -198,9 +198,12 @@ function drawOverTime(section, panel, chart, within) {
   const layout = base({
     margin: { l: 58, r: 14, t: 8, b: FOOT },
     hovermode: "x unified", hoversubplots: "axis",
+    // Of level stretches the ends alone are kept: the nearest point of each line is told.
+    hoverdistance: -1,
     xaxis: {
       title: title("seconds"), range: [0, last * 1.02], showgrid: false, zeroline: false, linecolor: css("--rule"),
       anchor: rows.length ? `y${rows.length + 1}` : "y", fixedrange: !matchMedia("(pointer: fine)").matches, unifiedhovertitle: { text: "%{x:.1f} s" },
+      spikecolor: css("--soft"), spikethickness: 1, spikedash: "dot",
     },
     yaxis: { ...axis, domain: [1 - share(THROUGHPUT_HEIGHT), 1], range: [0, high * 1.1], nticks: 5, title: title(`${plain(chart.unit || "operations")}/s`) },
     annotations: [], shapes: [],
