@@ -89,6 +89,14 @@ def test_sizes_come_in_units(unit: str, gb: float) -> None:
     assert read_statistics(text)["ingest_gb"] == pytest.approx(gb)
 
 
+def test_columns_are_found_by_their_headings() -> None:
+    # 10.5 has one more before the times: github.com/facebook/rocksdb/pull/13596.
+    text = output("9.11").replace("Write(GB) Wnew(GB)", "Write(GB) WPreComp(GB) Wnew(GB)")
+    assert text != output("9.11")
+    text = re.sub(r"^( Sum .*?  1\.1)", r"\1       1.2", text, flags=re.MULTILINE)
+    assert read_statistics(text) == read_statistics(output("9.11"))
+
+
 def test_stops_count_as_stalls_do() -> None:
     text = output("9.11").replace("total-stops: 0", "total-stops: 5")
     assert read_statistics(text)["Nstall"] == 32
