@@ -144,6 +144,21 @@ def test_what_rocksdb_counts_is_in_the_store(night: Night) -> None:
     assert amplified == pytest.approx([1.0] * 4, abs=0.1), "it prints two decimals"
 
 
+def test_what_rocksdb_did_meanwhile_is_in_the_store(night: Night) -> None:
+    with create_engine(f"sqlite:///{night.folder}/results/store.db").connect() as store:
+        found = store.execute(
+            text(
+                "SELECT step.name, activity FROM step_run JOIN step ON step.id = step_run.step "
+                "WHERE activity IS NOT NULL"
+            )
+        ).all()
+    loads = [json.loads(activity) for step, activity in found if step == "fillseq"]
+    assert len(loads) == 4
+    for activity in loads:
+        assert {"flushes", "compactions", "flush_bytes/s", "stalls/s"} <= activity.keys()
+        assert max(value for _, value in activity["flush_bytes/s"]) > 10_000_000
+
+
 def refuses_direct_io(folder: Path) -> bool:
     with tempfile.NamedTemporaryFile(dir=folder) as file:
         try:

@@ -1,8 +1,8 @@
 """What RocksDB tells of its work in its LOG, read as it grows.
 
 Flushes and compactions begin and end in a line of JSON each (EVENT_LOG_v1). That writes are slowed
-or stopped, how many bytes compaction owes and for how long writes were stalled are in prose, of
-which the few words that are read here are the same in all releases since 6.0.
+or stopped, how many bytes compaction owes and how long writes were stalled are in prose, of which
+the few words that are read here are the same in all releases since 6.0.
 """
 
 from __future__ import annotations
@@ -28,17 +28,18 @@ FIELDS: Final = (
     SampledField("dbms.l0_files", _GAUGE, "count"),
     SampledField("dbms.pending_bytes", _GAUGE, "bytes"),
     SampledField("dbms.stalls", _COUNTER, "count"),
-    SampledField("dbms.stalled_s", _COUNTER, "s"),
+    SampledField("dbms.stalled", _GAUGE, "%"),
 )
 """Flushes and compactions that run, and the bytes that they have written; files in level 0; bytes
-that compaction owes; how often RocksDB decided to slow or stop writes, and for how long it did."""
+that compaction owes; how often RocksDB decided to slow or stop writes, and how much of the time
+before its last look at the statistics it did."""
 
 _EVENT: Final = "EVENT_LOG_v1 "
 _OPENED: Final = " DB pointer "
 _CLOSED: Final = "Shutdown complete"
 _STALL: Final = re.compile(r"\] (?:Stalling|Stopping) writes because ")
 _PENDING: Final = re.compile(r"[Ee]stimated pending compaction bytes:? (\d+)")
-_STALLED: Final = re.compile(r"^Cumulative stall: (\d+):(\d+):([\d.]+) H:M:S")
+_STALLED: Final = re.compile(r"^Interval stall: .* ([\d.]+) percent$")
 
 
 class LogReader:
@@ -80,8 +81,7 @@ class LogReader:
         elif found := _PENDING.search(line):
             self._values["dbms.pending_bytes"] = float(found[1])
         elif found := _STALLED.match(line):
-            hours, minutes, seconds = map(float, found.groups())
-            self._values["dbms.stalled_s"] = 3600 * hours + 60 * minutes + seconds
+            self._values["dbms.stalled"] = float(found[1])
         elif _OPENED in line:
             self._open = True
         elif line.endswith(_CLOSED):
@@ -90,8 +90,8 @@ class LogReader:
             self._values["dbms.stalls"] += 1
 
     def _event(self, event: Mapping[str, Any]) -> None:
-        job = event["job"]
-        match event["event"]:
+        job = event.get("job", 0)
+        match event.get("event"):
             case "flush_started":
                 self._flushing.add(job)
             case "flush_finished":
