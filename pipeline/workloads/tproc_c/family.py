@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Protocol
 
 from pipeline.errors import meant
 from pipeline.model import Connection, OptionValue, Scale, Step, StepOutput, Workload
@@ -16,9 +17,9 @@ from pipeline.workloads.base import (
     UnknownStepError,
 )
 from pipeline.workloads.base.options import Option
-from pipeline.workloads.base.sysbench import scripts_version, sysbench_version
-from pipeline.workloads.tproc_c import sysbench
-from pipeline.workloads.tproc_c.settings import OPTIONS, read_options
+from pipeline.workloads.base.sysbench import sysbench_version
+from pipeline.workloads.tproc_c import hammerdb, sysbench
+from pipeline.workloads.tproc_c.settings import HAMMERDB, OPTIONS, SYSBENCH, read_options, settings
 
 STEP = Step(name="tproc-c", group="tproc-c", unit="transactions")
 
@@ -33,6 +34,38 @@ TABLES = (
     "item",
     "stock",
 )
+
+
+class _Driver(Protocol):
+    """What runs the transactions: each is a module."""
+
+    def check(self, scale: Scale) -> None:
+        """Raise ValueError for a time that it cannot measure."""
+
+    def identity(self) -> str:
+        """Return the identity of its scripts: other scripts measure something else."""
+        ...
+
+    def command(
+        self, action: Command, workload: Workload, connection: Connection, seed: int
+    ) -> tuple[str, ...]:
+        """Return the command of a load or the step."""
+        ...
+
+    def timing(self, action: Command, workload: Workload) -> Timing:
+        """Return how long that may take."""
+        ...
+
+    def started(self, line: str) -> bool:
+        """Say whether measuring begins with this line of its output."""
+        ...
+
+    def parse(self, text: str, workload: Workload) -> StepOutput:
+        """Read the output of the step. Raises ValueError, in a sentence."""
+        ...
+
+
+_DRIVERS: dict[str, _Driver] = {SYSBENCH: sysbench, HAMMERDB: hammerdb}
 
 
 class TprocC:
@@ -53,21 +86,22 @@ class TprocC:
         """Return the workload of the one step.
 
         Raises UnknownStepError for any other step, OptionError for an option, and ValueError for
-        a measured time that sysbench cannot do.
+        a time that the driver cannot do.
         """
-        if scale.measure != int(scale.measure) or scale.measure < 1:
-            raise ValueError(f"sysbench measures whole seconds, not {scale.measure:g} s")
         for step in steps:
             if step not in (STEP.name, "all"):
                 known = meant(step, [STEP.name, "all"])
                 raise UnknownStepError(f"tproc-c has no step or group {step!r}; {known}")
+        values = read_options(options)
+        driver = _DRIVERS[str(values.get("driver", SYSBENCH))]
+        driver.check(scale)
         return Workload(
             family=self.name,
             name=name,
-            version=scripts_version(sysbench.SCRIPTS),
+            version=driver.identity(),
             scale=scale,
             steps=(STEP,),
-            options=read_options(options),
+            options=values,
         )
 
     def actions(self, workload: Workload) -> tuple[Action, ...]:
@@ -81,23 +115,33 @@ class TprocC:
     def command(
         self, action: Command, workload: Workload, connection: Connection, seed: int
     ) -> tuple[str, ...]:
-        """Return the command of the load or the step."""
-        return sysbench.command(action, workload, connection, seed)
+        """Return the command of the load or the step.
+
+        Raises UserError for a HammerDB that is wanted but not installed.
+        """
+        return _driver(workload).command(action, workload, connection, seed)
 
     def timing(self, action: Command, workload: Workload) -> Timing:
         """Return how long the command of an action may take."""
-        return sysbench.timing(action, workload)
+        return _driver(workload).timing(action, workload)
 
     def started(self, line: str, action: Command, workload: Workload) -> bool:
         """Say whether measuring begins with this line."""
-        return sysbench.started(line)
+        return _driver(workload).started(line)
 
     def parse(self, step: Step, workload: Workload, text: str) -> StepOutput:
         """Read the step's output. Raises ValueError when it is not whole or not consistent."""
         if step != STEP:
             raise UnknownStepError(f"tproc-c has no step {step.name!r}")
-        return sysbench.parse(text)
+        return _driver(workload).parse(text, workload)
 
     def tools(self) -> dict[str, str]:
-        """Return the version of sysbench. Raises UserError when it is not installed."""
-        return sysbench_version()
+        """Return the versions of sysbench and, if there is one, of HammerDB.
+
+        Raises UserError when sysbench is not installed.
+        """
+        return sysbench_version() | hammerdb.version()
+
+
+def _driver(workload: Workload) -> _Driver:
+    return _DRIVERS[settings(workload).driver]

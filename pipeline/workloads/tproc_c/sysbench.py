@@ -8,10 +8,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from pipeline.model import Connection, StepOutput, TimePoint, Workload
+from pipeline.model import Connection, Scale, StepOutput, TimePoint, Workload
 from pipeline.workloads.base import Command, Load, Timing
 from pipeline.workloads.base.histogram import Histogram, latencies
-from pipeline.workloads.base.sysbench import MEASURING, SLOWEST_LOAD, connection_options
+from pipeline.workloads.base.sysbench import (
+    MEASURING,
+    SLOWEST_LOAD,
+    connection_options,
+    scripts_version,
+)
 from pipeline.workloads.base.tally import Tally, read_tallies
 from pipeline.workloads.tproc_c.settings import settings
 
@@ -25,6 +30,17 @@ _SLOWEST_CHECK: Final = 10_000.0
 
 _CONSISTENT: Final = re.compile(r"^nightshift consistent conditions=\d+$", re.MULTILINE)
 _FATAL: Final = re.compile(r"^FATAL: (.+)$", re.MULTILINE)
+
+
+def check(scale: Scale) -> None:
+    """Raise ValueError for a time that sysbench cannot measure."""
+    if scale.measure != int(scale.measure) or scale.measure < 1:
+        raise ValueError(f"sysbench measures whole seconds, not {scale.measure:g} s")
+
+
+def identity() -> str:
+    """Return the identity of the scripts."""
+    return scripts_version(SCRIPTS)
 
 
 def command(
@@ -70,12 +86,13 @@ def started(line: str) -> bool:
     return line.startswith(MEASURING)
 
 
-def parse(text: str) -> StepOutput:
+def parse(text: str, workload: Workload) -> StepOutput:
     """Read the output of a run.
 
     Raises ValueError, in a sentence, when sysbench failed or was killed, no transaction ended, or
     the database was not consistent, or not checked, afterwards.
     """
+    del workload
     kinds = read_tallies(text)
     if not _CONSISTENT.search(text):
         fatal = _FATAL.search(text)

@@ -1,0 +1,143 @@
+"""tproc-c by an installed hammerdbcli: its commands, and what it prints.
+
+The scripts in ``tcl/`` run in HammerDB 4.0 and later. For MariaDB, too, they take its MySQL.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+from typing import Final
+
+from pipeline.errors import UserError
+from pipeline.model import Connection, Scale, StepOutput, Workload, digest
+from pipeline.workloads.base import Command, Load, Timing
+from pipeline.workloads.base.sysbench import SLOWEST_LOAD
+from pipeline.workloads.tproc_c.settings import settings
+
+SCRIPTS: Final = Path(__file__).parent / "tcl"
+
+_PROGRAM: Final = "hammerdbcli"
+
+_PARTITIONED: Final = 200
+"""Warehouses from which HammerDB advises to partition."""
+
+_MEASURING: Final = "Rampup complete, Taking start"
+_RESULT: Final = re.compile(
+    r"TEST RESULT : System achieved "
+    r"(?:(?P<nopm>\d+) NOPM from (?P<tpm>\d+) [\w ]+ TPM"
+    # As it is set to in its generic.xml.
+    r"|(?P<tpm_first>\d+) [\w ]+ TPM at (?P<nopm_last>\d+) NOPM)"
+)
+_FAILED: Final = re.compile(r"Vuser (\d+):FINISHED FAILED")
+_ERROR: Final = re.compile(r"^Error in Virtual User \d+: (.+)$", re.MULTILINE)
+_VERSION: Final = re.compile(r"(?:set hdb_version \"|HammerDB CLI )(v[\d.]+)")
+
+
+def check(scale: Scale) -> None:
+    """Raise ValueError for a time that HammerDB cannot measure."""
+    if scale.measure % 60 or scale.warmup % 60 or not scale.measure:
+        raise ValueError(
+            f"HammerDB measures and warms up for whole minutes, not {scale.measure:g} s "
+            f"and {scale.warmup:g} s"
+        )
+
+
+def identity() -> str:
+    """Return the identity of the scripts; HammerDB's own is among the tools of a run."""
+    return digest([path.read_text() for path in sorted(SCRIPTS.glob("*.tcl"))])[:12]
+
+
+def command(
+    action: Command, workload: Workload, connection: Connection, seed: int
+) -> tuple[str, ...]:
+    """Return the command that loads, or that runs the timed driver.
+
+    HammerDB finds its parts in the folder that it is started in. Raises UserError when it is not
+    installed.
+    """
+    # It draws its random numbers from the clock.
+    del seed
+    found = _installed()
+    if found is None:
+        raise UserError(
+            'driver = "hammerdb" needs HammerDB, which is not packaged: install it from its makers,'
+            f" and put a link to its {_PROGRAM} into a folder of PATH"
+        )
+    scale, warehouses = workload.scale, settings(workload).warehouses
+    values = {
+        "DRIVER": connection.driver,
+        "SOCKET": connection.socket_dir,
+        "PORT": connection.port,
+        "USER": connection.user,
+        "DATABASE": connection.database,
+    }
+    if isinstance(action, Load):
+        values |= {
+            "WAREHOUSES": warehouses,
+            "LOADERS": min(warehouses, scale.clients),
+            "PARTITION": str(warehouses >= _PARTITIONED).lower(),
+        }
+        script = "load.tcl"
+    else:
+        values |= {
+            "RAMPUP": int(scale.warmup // 60),
+            "DURATION": int(scale.measure // 60),
+            "USERS": scale.clients,
+        }
+        script = "run.tcl"
+    environment = (f"NIGHTSHIFT_{name}={value}" for name, value in values.items())
+    return (
+        "env",
+        f"--chdir={found.parent}",
+        *environment,
+        f"./{_PROGRAM}",
+        "auto",
+        str(SCRIPTS / script),
+    )
+
+
+def timing(action: Command, workload: Workload) -> Timing:
+    """Return the times of the scale; a load is given what the slowest machine would need."""
+    scale = workload.scale
+    if isinstance(action, Load):
+        return Timing(measured=0.0, limit=settings(workload).rows / SLOWEST_LOAD)
+    return Timing(measured=scale.measure, limit=scale.warmup + scale.measure)
+
+
+def started(line: str) -> bool:
+    """Say whether the ramp-up is over with this line."""
+    return _MEASURING in line
+
+
+def parse(text: str, workload: Workload) -> StepOutput:
+    """Read the output of the timed driver, which has no response times.
+
+    Raises ValueError, in a sentence, when it has no result or a virtual user failed.
+    """
+    result, failed = _RESULT.search(text), _FAILED.search(text)
+    if result is None or failed is not None:
+        error = _ERROR.search(text)
+        what = f"virtual user {failed[1]} failed" if failed else "it printed no result"
+        raise ValueError(f"HammerDB failed: {error[1].strip() if error else what}")
+    nopm = float(result["nopm"] or result["nopm_last"])
+    tpm = float(result["tpm"] or result["tpm_first"])
+    seconds = workload.scale.measure
+    return StepOutput(
+        operations=tpm * seconds / 60, seconds=seconds, figures={"nopm": nopm, "tpm": tpm}
+    )
+
+
+def version() -> dict[str, str]:
+    """Return the version of HammerDB, if it is installed; it is written in its program."""
+    found = _installed()
+    if found is None:
+        return {}
+    said = _VERSION.search(found.read_text(encoding="utf-8", errors="replace"))
+    return {"hammerdb": said[1] if said else "unknown"}
+
+
+def _installed() -> Path | None:
+    path = shutil.which(_PROGRAM)
+    return Path(path).resolve() if path else None

@@ -1,0 +1,162 @@
+"""HammerDB's own tproc-c: what it is told to do, and what it prints."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from pipeline.errors import UserError
+from pipeline.model import Connection, Scale, Workload
+from pipeline.workloads.base import Command, Load, Measure
+from pipeline.workloads.base.options import OptionError
+from pipeline.workloads.tproc_c.family import STEP, TprocC
+
+FAKE = Path(__file__).parents[1] / "fakes" / "hammerdbcli"
+
+POSTGRES = Connection(
+    driver="pgsql", socket_dir="/srv/run", port=5433, user="someone", database="sbtest"
+)
+MYSQL = POSTGRES.model_copy(update={"driver": "mysql"})
+
+
+def workload(
+    measure: float = 120.0, warmup: float = 60.0, options: Mapping[str, int | str] | None = None
+) -> Workload:
+    scale = Scale(tables=1, rows=1000, clients=3, measure=measure, warmup=warmup)
+    return TprocC().workload(
+        "tpcc", ["tproc-c"], scale, {"driver": "hammerdb", "warehouses": 2, **(options or {})}
+    )
+
+
+@pytest.fixture
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with the program, and a link to it in PATH; returns the folder."""
+    if shutil.which("tclsh") is None:
+        pytest.skip("tclsh is not installed; Debian's package is tcl")
+    home, links = tmp_path / "HammerDB-4.5", tmp_path / "bin"
+    for folder in (home, links):
+        folder.mkdir()
+    shutil.copy(FAKE, home)
+    (links / "hammerdbcli").symlink_to(home / "hammerdbcli")
+    monkeypatch.setenv("PATH", str(links), prepend=":")
+    return home
+
+
+def run(action: Command, connection: Connection) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        TprocC().command(action, workload(), connection, 7),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def test_the_schema_is_built_in_the_database_of_the_run(installed: Path) -> None:
+    done = run(Load(), POSTGRES)
+    assert done.returncode == 0, done.stdout
+    told = done.stdout.splitlines()
+    assert f"in {installed}" in told
+    for setting in (
+        "dbset db pg",
+        "dbset bm TPC-C",
+        "diset connection pg_host /srv/run",
+        "diset connection pg_port 5433",
+        "diset tpcc pg_superuser someone",
+        "diset tpcc pg_user someone",
+        "diset tpcc pg_defaultdbase sbtest",
+        "diset tpcc pg_dbase sbtest",
+        "diset tpcc pg_storedprocs true",
+        "diset tpcc pg_count_ware 2",
+        "diset tpcc pg_num_vu 2",
+        "diset tpcc pg_partition false",
+    ):
+        assert f"did {setting}" in told
+    assert told[-1] == "ALL VIRTUAL USERS COMPLETE"
+
+
+def test_the_timed_driver_runs_for_the_minutes_of_the_scale(installed: Path) -> None:
+    done = run(Measure(step=STEP), MYSQL)
+    assert done.returncode == 0, done.stdout
+    for setting in (
+        "dbset db mysql",
+        "diset connection mysql_socket /srv/run/socket",
+        "diset connection mysql_host 127.0.0.1",
+        "diset tpcc mysql_user someone",
+        "diset tpcc mysql_dbase sbtest",
+        "diset tpcc mysql_driver timed",
+        "diset tpcc mysql_rampup 1",
+        "diset tpcc mysql_duration 2",
+        "diset tpcc mysql_allwarehouse true",
+        "vuset vu 3",
+    ):
+        assert f"did {setting}" in done.stdout
+    assert TprocC().parse(STEP, workload(), done.stdout).figures == {"nopm": 5.0, "tpm": 11.0}
+
+
+@pytest.mark.parametrize("action", [Load(), Measure(step=STEP)])
+def test_a_virtual_user_that_fails_ends_it(
+    installed: Path, monkeypatch: pytest.MonkeyPatch, action: Command
+) -> None:
+    monkeypatch.setenv("FAKE_FAILS", "1")
+    done = run(action, POSTGRES)
+    assert done.returncode == 1
+    with pytest.raises(ValueError, match="HammerDB failed: no connection"):
+        TprocC().parse(STEP, workload(), done.stdout)
+
+
+def test_its_version_is_among_the_tools(installed: Path) -> None:
+    assert TprocC().tools()["hammerdb"] == "v4.5"
+
+
+def test_without_it_a_sentence_says_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(UserError, match="put a link to its hammerdbcli into a folder of PATH"):
+        TprocC().command(Load(), workload(), POSTGRES, 7)
+
+
+@pytest.mark.parametrize(
+    ("text", "nopm", "tpm"),
+    [
+        (
+            "Vuser 1:TEST RESULT : System achieved 18664 NOPM from 43386 PostgreSQL TPM",
+            18664,
+            43386,
+        ),
+        (
+            "Vuser 1:TEST RESULT : System achieved 253792 NOPM from 767954 MariaDB TPM",
+            253792,
+            767954,
+        ),
+        ("Vuser 1:TEST RESULT : System achieved 43386 MySQL TPM at 18664 NOPM", 18664, 43386),
+    ],
+)
+def test_the_result_is_read_as_each_release_prints_it(text: str, nopm: int, tpm: int) -> None:
+    output = TprocC().parse(STEP, workload(), f"Vuser 1:TEST RESULT : {text}\n")
+    assert output.figures == {"nopm": nopm, "tpm": tpm}
+    # Two minutes were measured.
+    assert (output.operations, output.seconds) == (2 * tpm, 120.0)
+
+
+def test_output_without_a_result_is_refused() -> None:
+    with pytest.raises(ValueError, match="it printed no result"):
+        TprocC().parse(STEP, workload(), "Vuser 1:Beginning rampup time of 1 minutes\n")
+
+
+@pytest.mark.parametrize("option", ["customers", "items"])
+def test_a_size_that_it_cannot_load_is_refused(option: str) -> None:
+    with pytest.raises(OptionError, match="leave it out"):
+        workload(options={option: 300})
+
+
+@pytest.mark.parametrize(("measure", "warmup"), [(90.0, 60.0), (60.0, 0.25)])
+def test_it_measures_whole_minutes(measure: float, warmup: float) -> None:
+    with pytest.raises(ValueError, match="whole minutes"):
+        workload(measure, warmup)
