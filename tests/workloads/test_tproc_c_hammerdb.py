@@ -17,6 +17,8 @@ from pipeline.workloads.tproc_c.family import STEP, TprocC
 
 FAKE = Path(__file__).parents[1] / "fakes" / "hammerdbcli"
 
+DATA = Path(__file__).parent / "data"
+
 POSTGRES = Connection(
     driver="pgsql", socket_dir="/srv/run", port=5433, user="someone", database="sbtest"
 )
@@ -78,6 +80,18 @@ def test_the_schema_is_built_in_the_database_of_the_run(installed: Path) -> None
     ):
         assert f"did {setting}" in told
     assert told[-1] == "ALL VIRTUAL USERS COMPLETE"
+
+
+@pytest.mark.parametrize(("release", "written"), [("v4.5", "{{}}"), ("v5.0", "{}")])
+def test_an_empty_password_is_written_as_each_release_takes_it(
+    installed: Path, release: str, written: str
+) -> None:
+    program = installed / "hammerdbcli"
+    if release == "v5.0":
+        quoting = "proc quotemeta {text} { return $text }\n"
+        program.write_text(program.read_text().replace("set complete", quoting + "set complete", 1))
+    assert f"did diset tpcc mysql_pass {written}\n" in run(Load(), MYSQL).stdout
+    assert "did diset tpcc mysql_pass {}\n" in run(Measure(step=STEP), MYSQL).stdout
 
 
 def test_the_timed_driver_runs_for_the_minutes_of_the_scale(installed: Path) -> None:
@@ -143,6 +157,19 @@ def test_the_result_is_read_as_each_release_prints_it(text: str, nopm: int, tpm:
     assert output.figures == {"nopm": nopm, "tpm": tpm}
     # Two minutes were measured.
     assert (output.operations, output.seconds) == (2 * tpm, 120.0)
+
+
+@pytest.mark.parametrize(
+    ("file", "nopm", "tpm"),
+    [("hammerdb-4.5-postgres.txt", 7644, 17573), ("hammerdb-4.5-mysql.txt", 5293, 12371)],
+)
+def test_the_whole_output_of_a_release_is_read(file: str, nopm: int, tpm: int) -> None:
+    text = (DATA / file).read_text()
+    assert TprocC().parse(STEP, workload(), text).figures == {"nopm": nopm, "tpm": tpm}
+    begins = [
+        line for line in text.splitlines() if TprocC().started(line, Measure(step=STEP), workload())
+    ]
+    assert begins == ["Vuser 1:Rampup complete, Taking start Transaction Count."]
 
 
 def test_output_without_a_result_is_refused() -> None:

@@ -34,16 +34,19 @@ proc finish {} {
     exit $::failed
 }
 
-dbset db $dbms
-dbset bm TPC-C
-if {$dbms eq "pg"} {
-    configure connection [list host [setting SOCKET] port [setting PORT]]
-    # The server asks for no password, but HammerDB sets one.
-    configure tpcc [list superuser [setting USER] superuserpass nightshift user [setting USER] \
-        pass nightshift defaultdbase [setting DATABASE] dbase [setting DATABASE] storedprocs true]
-} else {
-    # The socket is taken only beside this host.
-    configure connection [list host 127.0.0.1 port [setting PORT] socket [setting SOCKET]/socket]
-    # It puts the password into a list of words; these braces are the empty one.
-    configure tpcc [list user [setting USER] pass "{}" dbase [setting DATABASE]]
+# Tells HammerDB the DBMS and how to reach it. `no_password` is how the empty password of MySQL is
+# written: HammerDB puts it into a list of words.
+proc connect {no_password} {
+    dbset db $::dbms
+    dbset bm TPC-C
+    if {$::dbms eq "pg"} {
+        configure connection [list host [setting SOCKET] port [setting PORT]]
+        # The server asks for no password, but HammerDB sets one.
+        configure tpcc [list superuser [setting USER] superuserpass nightshift user [setting USER] \
+            pass nightshift defaultdbase [setting DATABASE] dbase [setting DATABASE] storedprocs true]
+    } else {
+        # The socket is taken only beside this host.
+        configure connection [list host 127.0.0.1 port [setting PORT] socket [setting SOCKET]/socket]
+        configure tpcc [list user [setting USER] pass $no_password dbase [setting DATABASE]]
+    }
 }

@@ -2,6 +2,7 @@
 
 source [file join [file dirname [info script]] common.tcl]
 
+connect "{}"
 configure tpcc [list driver timed rampup [setting RAMPUP] duration [setting DURATION] \
     allwarehouse true keyandthink false timeprofile false]
 loadscript
