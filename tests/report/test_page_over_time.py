@@ -11,7 +11,8 @@ from pipeline.analyse.detection import Detected
 from pipeline.config import ReportSection
 from pipeline.report.page import overtime, write_page
 from pipeline.report.page.activity import FIELDS, in_order, moves, wording
-from pipeline.report.page.response import BUCKETS_MS, shares, slower
+from pipeline.report.page.response import shares, slower
+from pipeline.workloads.base.histogram import PUBLISHED_EDGES_MS
 
 from .page_store import STEPS, make_store, over_time
 from .test_page import NOW, Elements, document, row_of
@@ -176,7 +177,7 @@ def test_every_field_has_words_and_a_rate_has_a_unit() -> None:
 def test_shares_by_published_bucket_include_the_bound() -> None:
     histogram = [(0.256, 1), (0.26, 1), (16000.0, 1), (16001.0, 1)]
     found = shares(histogram)
-    assert len(found) == len(BUCKETS_MS) + 1
+    assert len(found) == len(PUBLISHED_EDGES_MS) + 1
     assert found == [0.25, 0.25, 0, 0, 0, 0, 0, 0, 0.25, 0.25]
 
 

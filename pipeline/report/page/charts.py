@@ -10,9 +10,10 @@ from typing import Any
 from pipeline.metrics import METRICS, Direction
 from pipeline.model import Shift
 from pipeline.report.page.data import LineData, StepData, StepRun
-from pipeline.report.page.response import BUCKETS_MS, responses
+from pipeline.report.page.response import responses
 from pipeline.report.page.timelines import Timelines
 from pipeline.report.page.wording import percent, short
+from pipeline.workloads.base.histogram import PUBLISHED_EDGES_MS
 
 
 class Charts:
@@ -79,7 +80,7 @@ class Charts:
             "charts": self._charts,
             "runs": list(self._runs),
             **self._timelines.document(),
-            "buckets": BUCKETS_MS,
+            "buckets": PUBLISHED_EDGES_MS,
             "scaleups": self._scale_ups,
             "metrics": {
                 name: {

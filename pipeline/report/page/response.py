@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import bisect
 import math
 from collections import Counter
 from collections.abc import Sequence
@@ -10,10 +9,7 @@ from typing import Any
 
 from pipeline.report.page.data import Histogram, StepData
 from pipeline.report.page.wording import short
-
-BUCKETS_MS = (0.256, 1.0, 4.0, 16.0, 64.0, 256.0, 1000.0, 4000.0, 16000.0)
-"""Upper bounds of the buckets in which the Insert Benchmark's response times are published; the
-last one has none."""
+from pipeline.workloads.base.histogram import published_histogram
 
 _PER_DOUBLING = 4
 """Points of the curve for each doubling of the response time."""
@@ -23,7 +19,7 @@ def responses(data: StepData) -> dict[int, dict[str, Any]]:
     """Return the response times of a step for the page, by position.
 
     All repetitions count together; those that failed, or failed their SLA, do not count.
-    ``buckets`` is the share of all operations in each of :data:`BUCKETS_MS` and beyond, ``t`` and
+    ``buckets`` is the share of all operations in each of the published buckets, ``t`` and
     ``slower`` the share that took longer than so many milliseconds, ``max`` the longest.
     """
     found: dict[int, Counter[float]] = {}
@@ -44,14 +40,9 @@ def responses(data: StepData) -> dict[int, dict[str, Any]]:
     }
 
 
-def shares(histogram: Histogram, bounds: Sequence[float] = BUCKETS_MS) -> list[float]:
-    """Return the share of all operations in each bucket that ends at one of ``bounds``, and beyond.
-
-    A measured bucket that reaches over a bound counts as above it.
-    """
-    counts = [0] * (len(bounds) + 1)
-    for upper, count in histogram:
-        counts[bisect.bisect_left(bounds, upper)] += count
+def shares(histogram: Histogram) -> list[float]:
+    """Return the share of all operations in each of the published buckets."""
+    counts = published_histogram(histogram)
     total = sum(counts)
     return [count / total for count in counts]
 

@@ -7,7 +7,7 @@ centres go from 0.001 to 100000 ms.
 from __future__ import annotations
 
 import math
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Sequence
 from itertools import accumulate
 from typing import Final
@@ -37,14 +37,14 @@ def upper_ms(bucket: int) -> float:
     return _FIRST_MS * math.exp((bucket + 0.5) * _LOG_STEP)
 
 
-def published_histogram(histogram: Histogram) -> tuple[int, ...]:
+def published_histogram(histogram: Sequence[tuple[float, int]]) -> tuple[int, ...]:
     """Return how many events were in each of the published buckets, the last one without end.
 
-    A bucket of the fine histogram that an edge divides counts where its centre is.
+    A bucket of the finer histogram that reaches over an edge counts as above it.
     """
     counts = [0] * (len(PUBLISHED_EDGES_MS) + 1)
     for upper, count in histogram:
-        counts[bisect_right(PUBLISHED_EDGES_MS, upper * math.exp(-_LOG_STEP / 2))] += count
+        counts[bisect_left(PUBLISHED_EDGES_MS, upper)] += count
     return tuple(counts)
 
 

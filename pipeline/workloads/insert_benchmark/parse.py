@@ -42,6 +42,7 @@ def read_output(text: str, spec: StepSpec, scale: Scale) -> StepOutput:
         histogram=measured.histogram,
         errors=sum(tallies[kind].errors for kind in spec.kinds),
         background=_background(tallies, spec, scale.clients),
+        figures=_responses_beside(tallies, spec),
     )
 
 
@@ -60,4 +61,14 @@ def _background(
             target=float(spec.rate * clients) if spec.rate else None,
         )
         for kind in spec.kinds[1:]
+    }
+
+
+def _responses_beside(tallies: Mapping[str, Tally], spec: StepSpec) -> dict[str, float]:
+    """Return how long, in milliseconds, transactions beside what is measured took."""
+    done = {kind: tallies[kind] for kind in spec.kinds[1:] if tallies[kind].events}
+    return {
+        f"{kind}_{name}": latencies(tally.histogram, tally.average_ms, tally.max_ms)[name]
+        for kind, tally in done.items()
+        for name in ("p99", "max")
     }
