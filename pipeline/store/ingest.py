@@ -23,7 +23,7 @@ from pipeline.bundle import (
 from pipeline.errors import UserError, first_line
 from pipeline.model import Origin, StepStatus
 from pipeline.probes.base import load_samples
-from pipeline.store.derive import measurements
+from pipeline.store.derive import marks, measurements
 from pipeline.store.derive.activity import activity
 from pipeline.store.derive.background import missed_rates
 from pipeline.store.derive.fits import fits
@@ -140,9 +140,9 @@ def _steps(bundle: Bundle) -> Iterator[StepValues]:
             missed or record.note,
             measurements(output, samples, record.database_bytes),
             [(p.at, p.ops_per_second, p.latency_ms) for p in output.timeline],
-            activity=activity(samples, manifest.sampled),
+activity=activity(samples, manifest.sampled),
             histogram=histogram(output),
-            marks=fits(manifest.config, record.database_bytes),
+            marks=(*marks(output), *fits(manifest.config, record.database_bytes)),
         )
 
 
