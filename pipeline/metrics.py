@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from enum import StrEnum
 
-from pipeline.model import Frozen
+from pipeline.model import Frozen, Shift
 
 
 class Direction(StrEnum):
@@ -105,3 +106,27 @@ METRICS: dict[str, Metric] = {
     )
 }
 """Every metric known, by name. Imported tables may bring others."""
+
+LEAST_CHANGE: dict[str, float] = {
+    "stall_s": 1.0,
+    "warming_s": 1.0,
+    "drift": 0.02,
+    "oscillation": 0.02,
+    "qps_cv": 0.005,
+    "errors": 1.0,
+}
+"""The smallest change worth a word of metrics that are zero when all is well, in their own unit:
+any change is large relative to nothing. Throughput is reported once a second, and levels are
+known to a few percent."""
+
+
+def change_in_unit(shift: Shift) -> str:
+    """Write a change in the unit of its metric: ``+5 s``, ``-12 1/s``, ``+0.3``."""
+    known = METRICS.get(shift.series.metric)
+    unit = known.unit if known is not None and known.unit not in {"count", "ratio"} else ""
+    return f"{shift.after - shift.before:+.3g} {unit}".rstrip()
+
+
+def change(shift: Shift) -> str:
+    """Write a change relative to the level before, or in its own unit where that was zero."""
+    return f"{shift.effect:+.1%}" if math.isfinite(shift.effect) else change_in_unit(shift)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from changepoint import ChangePoint, detect
 from pipeline.config import DetectSection
-from pipeline.metrics import METRICS, Direction
+from pipeline.metrics import LEAST_CHANGE, METRICS, Direction
 from pipeline.model import (
     Regression,
     RegressionState,
@@ -27,7 +28,11 @@ def is_worse(metric: str, effect: float) -> bool:
 
 
 def find_shifts(series: Series, settings: DetectSection) -> list[Shift]:
-    """Return the change points of one series, as shifts between revisions."""
+    """Return the change points of one series, as shifts between revisions.
+
+    Those too small for a word are left out: relative to the level before (``min_effect``) or, as
+    that may be zero, in the unit of the metric.
+    """
     values = [point.value for point in series.points]
     positions = [point.position for point in series.points]
     found = detect(
@@ -36,7 +41,12 @@ def find_shifts(series: Series, settings: DetectSection) -> list[Shift]:
         alarms_per_1000=settings.alarms_per_1000,
         min_effect=settings.min_effect,
     )
-    return [_shift(series, change) for change in found.changes if change.kind == "level"]
+    least = LEAST_CHANGE.get(series.key.metric, 0.0)
+    return [
+        _shift(series, change)
+        for change in found.changes
+        if change.kind == "level" and abs(change.after.level - change.before.level) >= least
+    ]
 
 
 def group_shifts(shifts: Sequence[Shift]) -> list[Regression]:
@@ -46,7 +56,7 @@ def group_shifts(shifts: Sequence[Shift]) -> list[Regression]:
     other's intervals. The surest shift of a group gives its position.
     """
     groups: list[list[Shift]] = []
-    for shift in sorted(shifts, key=lambda s: (s.pvalue, -abs(s.effect), s.series.step)):
+    for shift in sorted(shifts, key=lambda s: (s.pvalue, -size(s), s.series.step)):
         for group in groups:
             if _same_cause(group[0], shift):
                 group.append(shift)
@@ -56,13 +66,23 @@ def group_shifts(shifts: Sequence[Shift]) -> list[Regression]:
     return sorted((_regression(group) for group in groups), key=_badness)
 
 
-def worst_effect(regression: Regression) -> float:
-    """Return the largest relative change among the shifts of a regression, with its sign."""
-    return max((shift.effect for shift in regression.shifts), key=abs)
+FROM_ZERO = 1.0
+"""What a change from a level of zero, which is infinite, counts as beside relative ones: as if all
+had been lost, so that it hides no change of throughput that is as large."""
+
+
+def size(shift: Shift) -> float:
+    """Return how large a change is relative to the level before, without its sign."""
+    return abs(shift.effect) if math.isfinite(shift.effect) else FROM_ZERO
+
+
+def worst(regression: Regression) -> Shift:
+    """Return the largest change of a regression."""
+    return max(regression.shifts, key=size)
 
 
 def _badness(regression: Regression) -> tuple[bool, float, int]:
-    return (not regression.worse, -abs(worst_effect(regression)), regression.position)
+    return (not regression.worse, -size(worst(regression)), regression.position)
 
 
 def _same_cause(surest: Shift, other: Shift) -> bool:
@@ -108,5 +128,5 @@ def _regression(group: Sequence[Shift]) -> Regression:
         position=surest.position,
         worse=surest.worse,
         state=RegressionState.SUSPECTED,
-        shifts=tuple(sorted(group, key=lambda s: (-abs(s.effect), s.series.step))),
+        shifts=tuple(sorted(group, key=lambda s: (-size(s), s.series.step))),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pipeline.analyse.detection import Detected, detect_all, save_detected
-from pipeline.analyse.regressions import worst_effect
+from pipeline.analyse.regressions import worst
 from pipeline.cli.app import app
 from pipeline.cli.context import (
     ConfigOption,
@@ -15,6 +15,7 @@ from pipeline.cli.context import (
     print_json,
 )
 from pipeline.config import DEFAULT_FILE
+from pipeline.metrics import change
 from pipeline.model import Regression
 from pipeline.units import counted
 
@@ -56,9 +57,9 @@ def show(detected: Detected) -> None:
 def summary(regression: Regression) -> str:
     """Say a regression in one line: where, how much, in what."""
     shifts = regression.shifts
-    first = shifts[0].series
+    largest = worst(regression)
     more = f" and {len(shifts) - 1} more series" if len(shifts) > 1 else ""
     return (
         f"{regression.line}: {regression.last_good} -> {regression.first_bad}  "
-        f"{worst_effect(regression):+.1%}  {first.step} {first.metric}{more}"
+        f"{change(largest)}  {largest.series.step} {largest.series.metric}{more}"
     )

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from pathlib import Path
 
 from pipeline.markdown import cell
-from pipeline.metrics import METRICS
+from pipeline.metrics import METRICS, change
 from pipeline.model import (
     Regression,
     Shift,
@@ -35,7 +36,7 @@ def issue_text(regression: Regression, reproduce: str) -> str:
     lines = [
         _HEADER.format(fingerprint=regression.fingerprint),
         f"# {kind} in {regression.target} {regression.first_bad}: "
-        f"{cell(worst.series.step)} {worst.effect:+.1%} {worst.series.metric}",
+        f"{cell(worst.series.step)} {change(worst)} {worst.series.metric}",
         "",
         f"- line: {regression.line}",
         f"- {'last good' if regression.worse else 'before'}: {regression.last_good}",
@@ -48,8 +49,9 @@ def issue_text(regression: Regression, reproduce: str) -> str:
         "| :--- | :--- | ---: | ---: | ---: | :---: | ---: |",
         *(_row(shift) for shift in regression.shifts),
         "",
-        "Change is relative to the level before; p is of the change point, corrected for having",
-        "searched for it. This was measured in one night and not yet again.",
+        "Change is relative to the level before, or in the metric's unit if that was zero. p is of",
+        "the change point, corrected for having searched for it. This was measured in one night",
+        "and not yet again.",
         "",
         "## Reproduce",
         "",
@@ -83,8 +85,10 @@ def write_issues(
 def _row(shift: Shift) -> str:
     known = METRICS.get(shift.series.metric)
     metric = shift.series.metric + (f" ({known.unit})" if known is not None else "")
+    interval = "–"
+    if math.isfinite(shift.effect):
+        interval = f"{shift.effect_low:+.1%} to {shift.effect_high:+.1%}"
     return (
         f"| {cell(shift.series.step)} | {cell(metric)} | {shift.before:.5g} | "
-        f"{shift.after:.5g} | {shift.effect:+.1%} | {shift.effect_low:+.1%} to "
-        f"{shift.effect_high:+.1%} | {shift.pvalue:.2g} |"
+        f"{shift.after:.5g} | {change(shift)} | {interval} | {shift.pvalue:.2g} |"
     )

@@ -140,7 +140,7 @@ def _steps(bundle: Bundle) -> Iterator[StepValues]:
             missed or record.note,
             measurements(output, samples, record.database_bytes),
             [(p.at, p.ops_per_second, p.latency_ms) for p in output.timeline],
-activity=activity(samples, manifest.sampled),
+            activity=activity(samples, manifest.sampled),
             histogram=histogram(output),
             marks=(*marks(output), *fits(manifest.config, record.database_bytes)),
         )

@@ -1,13 +1,15 @@
 from __future__ import annotations
 
+import math
 import random
 
 import pytest
 
-from pipeline.analyse.regressions import find_shifts, group_shifts, is_worse, worst_effect
+from pipeline.analyse.regressions import find_shifts, group_shifts, is_worse, worst
 from pipeline.config import DetectSection
-from pipeline.model import RegressionState
-from tests.analyse.samples import series, shift
+from pipeline.metrics import LEAST_CHANGE, METRICS, change
+from pipeline.model import Point, RegressionState, Series
+from tests.analyse.samples import key, series, shift
 
 SETTINGS = DetectSection()
 UP = [100.0] * 5 + [130.0] * 5
@@ -82,7 +84,7 @@ def test_one_position_over_steps_and_metrics_is_one_regression() -> None:
     ]
     (found,) = group_shifts(shifts)
     assert [one.effect for one in found.shifts] == [0.30, -0.20, -0.10]
-    assert worst_effect(found) == 0.30
+    assert worst(found).effect == 0.30
     assert (found.position, found.last_good, found.first_bad) == (5, "17.4", "17.5")
     assert found.state is RegressionState.SUSPECTED
 
@@ -117,7 +119,7 @@ def test_the_worst_comes_first_and_improvements_last() -> None:
     found = group_shifts(
         [shift(2, 0.9, worse=False), shift(4, -0.1), shift(6, -0.5), shift(8, 0.2, worse=False)]
     )
-    assert [worst_effect(one) for one in found] == [-0.5, -0.1, 0.9, 0.2]
+    assert [worst(one).effect for one in found] == [-0.5, -0.1, 0.9, 0.2]
 
 
 def test_regressions_do_not_depend_on_the_order_of_the_shifts() -> None:
@@ -147,3 +149,59 @@ def test_no_shifts_are_no_regressions() -> None:
 def test_no_change_is_not_worse() -> None:
     assert not is_worse("qps", 0.0)
     assert not is_worse("cpu_us/o", 0.0)
+
+
+def exactly(metric: str, values: list[list[float]]) -> Series:
+    """The values of each position as they are; a position may have none."""
+    return Series(
+        key=key(metric=metric),
+        points=tuple(
+            Point(
+                position=place,
+                revision=f"17.{place}",
+                repetition=repetition,
+                value=value,
+                run_id=f"{place}-{repetition}",
+            )
+            for place, found in enumerate(values)
+            for repetition, value in enumerate(found, start=1)
+        ),
+    )
+
+
+def test_a_stall_where_there_was_none_is_told_in_seconds() -> None:
+    stalls = exactly("stall_s", [[0.0] * 3] * 6 + [[5.0, 6.0, 5.0], [5.0, 4.0, 5.0]] * 3)
+    (found,) = find_shifts(stalls, SETTINGS)
+    assert (found.before, found.worse, found.first_bad) == (0.0, True, "17.6")
+    assert math.isinf(found.effect)
+    assert change(found) == "+5 s"
+
+
+def test_that_a_stall_is_gone_is_told_too() -> None:
+    (found,) = find_shifts(exactly("stall_s", [[5.0] * 3] * 6 + [[0.0] * 3] * 6), SETTINGS)
+    assert not found.worse
+    assert change(found) == "-100.0%"
+
+
+def test_a_change_too_small_in_its_own_unit_is_none() -> None:
+    """Of drifts of half a percent, one is twice another, and neither is of interest."""
+    assert find_shifts(series([0.004] * 6 + [0.008] * 6, "drift"), SETTINGS) == []
+    assert len(find_shifts(series([0.004] * 6 + [0.08] * 6, "drift"), SETTINGS)) == 1
+
+
+def test_least_changes_are_of_metrics_there_are() -> None:
+    assert LEAST_CHANGE.keys() <= METRICS.keys()
+
+
+def test_runs_without_a_value_are_passed_over() -> None:
+    some = [[30.0, 31.0], [], [30.5], [30.0, 30.2, 30.1], [], [30.3]]
+    more = [[60.0], [], [61.0, 60.5], [60.2, 60.1], [60.3], []]
+    (found,) = find_shifts(exactly("period_s", some + more), SETTINGS)
+    assert (found.last_good, found.first_bad) == ("17.5", "17.6")
+
+
+def test_a_change_from_zero_hides_no_loss_of_throughput() -> None:
+    stall = shift(4, math.inf, metric="stall_s").model_copy(update={"before": 0.0, "after": 3.0})
+    (found,) = group_shifts([stall, shift(4, -1.0), shift(4, 2.0, metric="cpu_us/o")])
+    assert worst(found).series.metric == "cpu_us/o"
+    assert found.shifts[0] == worst(found)

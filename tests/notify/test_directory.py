@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 import re
 from pathlib import Path
 
@@ -57,8 +58,10 @@ def test_a_regression_says_what_since_when_and_how_to_see_it_again() -> None:
         "| scan | cpu_us/o (us) | 100 | 130 | +30.0% | +29.0% to +31.0% | 0.001 |\n"
         "| scan_range=100 | qps (1/s) | 100 | 80 | -20.0% | -21.0% to -19.0% | 0.001 |\n"
         "\n"
-        "Change is relative to the level before; p is of the change point, corrected for having\n"
-        "searched for it. This was measured in one night and not yet again.\n"
+        "Change is relative to the level before, or in the metric's unit if that was zero. p is"
+        " of\n"
+        "the change point, corrected for having searched for it. This was measured in one night\n"
+        "and not yet again.\n"
         "\n"
         "## Reproduce\n"
         "\n"
@@ -117,3 +120,10 @@ def test_every_regression_is_a_file_and_new_once(tmp_path: Path) -> None:
 def test_nothing_found_is_an_empty_folder(tmp_path: Path) -> None:
     assert write_issues([], tmp_path / "issues", REPRODUCE) == ([], [])
     assert list((tmp_path / "issues").iterdir()) == []
+
+
+def test_a_change_from_zero_is_told_in_its_own_unit() -> None:
+    stall = shift(11, math.inf, metric="stall_s").model_copy(update={"before": 0.0, "after": 5.0})
+    text = issue_text(regression(stall), REPRODUCE)
+    assert "# Suspected regression in postgres 17.11: scan +5 s stall_s\n" in text
+    assert "| scan | stall_s (s) | 0 | 5 | +5 s | – | 0.001 |" in text

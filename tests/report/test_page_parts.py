@@ -10,8 +10,17 @@ import pytest
 
 from pipeline.report.page.charts import embedded
 from pipeline.report.page.machine import PER_RUN_SETTINGS, difference
-from pipeline.report.page.wording import Anchors, figure, moment, percent, probability
+from pipeline.report.page.wording import (
+    Anchors,
+    change,
+    figure,
+    interval,
+    moment,
+    percent,
+    probability,
+)
 from pipeline.units import counted
+from tests.analyse.samples import shift
 
 
 @pytest.mark.parametrize(
@@ -94,3 +103,11 @@ def test_settings_that_differ_from_run_to_run_are_left_out() -> None:
 
 def test_equal_settings_are_no_difference() -> None:
     assert difference("a", "b", {"port": "1"}, {"port": "2"}).summary == "no difference"
+
+
+def test_a_change_from_zero_is_shown_in_its_own_unit() -> None:
+    relative = shift(3, -0.2)
+    assert change(relative) == "\u221220.0 %"
+    assert interval(relative) == "\u221221.0 % to \u221219.0 %"
+    stall = shift(3, math.inf, metric="stall_s").model_copy(update={"before": 0.0, "after": 5.0})
+    assert (change(stall), interval(stall)) == ("+5 s", "–")

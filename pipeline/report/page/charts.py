@@ -12,7 +12,7 @@ from pipeline.model import Shift
 from pipeline.report.page.data import LineData, StepData, StepRun
 from pipeline.report.page.response import responses
 from pipeline.report.page.timelines import Timelines
-from pipeline.report.page.wording import percent, short
+from pipeline.report.page.wording import change, interval, short
 from pipeline.workloads.base.histogram import PUBLISHED_EDGES_MS
 
 
@@ -126,6 +126,6 @@ def _shift(shift: Shift, measured: Sequence[StepRun]) -> dict[str, Any]:
         "after": max([place for place in places if place < shift.earliest], default=0),
         "latest": shift.latest,
         "worse": shift.worse,
-        "text": percent(shift.effect),
-        "interval": f"{percent(shift.effect_low)} to {percent(shift.effect_high)}",
+        "text": change(shift),
+        "interval": interval(shift),
     }

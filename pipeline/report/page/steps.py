@@ -11,7 +11,7 @@ from pipeline.model import Shift
 from pipeline.report.cells import tone_of
 from pipeline.report.page.charts import medians
 from pipeline.report.page.data import THROUGHPUT, StepData
-from pipeline.report.page.wording import figure, help_of, percent, unit_of
+from pipeline.report.page.wording import change, figure, help_of, unit_of
 
 Tone = Literal["", "worse", "better", "failed"]
 
@@ -138,7 +138,7 @@ def view_step(
         rows=tuple(rows),
         zero=zero,
         marks=tuple(
-            Mark(f"{shift.series.metric} {percent(shift.effect)} at {shift.first_bad}", shift.worse)
+            Mark(f"{shift.series.metric} {change(shift)} at {shift.first_bad}", shift.worse)
             for shift in shifts
         ),
         failed=len(data.failed()),
@@ -153,7 +153,7 @@ def view_step(
 def _metric_cell(value: float | None, shift: Shift | None) -> Cell:
     if shift is None:
         return Cell(figure(value))
-    title = f"change point: {percent(shift.effect)} from here on"
+    title = f"change point: {change(shift)} from here on"
     return Cell(figure(value), "worse" if shift.worse else "better", title)
 
 

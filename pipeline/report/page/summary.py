@@ -8,14 +8,16 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from pipeline.analyse.detection import Detected
+from pipeline.analyse.regressions import worst
 from pipeline.execute.plan import Plan
 from pipeline.model import Regression, RegressionState, Shift
 from pipeline.report.page.data import LineData, Setup
 from pipeline.report.page.wording import (
+    change,
     figure,
     help_of,
+    interval,
     moment,
-    percent,
     probability,
     unit_of,
 )
@@ -233,7 +235,7 @@ def _finding(number: int, regression: Regression, places: Places) -> Finding:
     scale = min(max([*bounds, 0.01]), WIDEST_PLOT)
     several = len({Setup.of(shift.series) for shift in regression.shifts}) > 1
     views = [_shift(shift, regression.line, places, scale, several) for shift in regression.shifts]
-    worst = max(regression.shifts, key=lambda shift: abs(shift.effect))
+    largest = worst(regression)
     steps = len({shift.series.step for shift in regression.shifts})
     return Finding(
         anchor=f"finding-{number}",
@@ -242,7 +244,7 @@ def _finding(number: int, regression: Regression, places: Places) -> Finding:
         first_bad=regression.first_bad,
         state=regression.state.value,
         worse=regression.worse,
-        worst=f"{percent(worst.effect)} {worst.series.metric} in {worst.series.step}",
+        worst=f"{change(largest)} {largest.series.metric} in {largest.series.step}",
         extent=f"{counted(len(views), 'series', 'series')} in {counted(steps, 'step')}",
         pvalue=probability(min(shift.pvalue for shift in regression.shifts)),
         shown=tuple(views[:FIRST_SHOWN]),
@@ -264,8 +266,8 @@ def _shift(shift: Shift, line: str, places: Places, scale: float, several: bool)
         unit=unit_of(shift.series.metric),
         before=figure(shift.before),
         after=figure(shift.after),
-        effect=percent(shift.effect),
-        interval=f"{percent(shift.effect_low)} to {percent(shift.effect_high)}",
+        effect=change(shift),
+        interval=interval(shift),
         where=shift.first_bad,
         pvalue=probability(shift.pvalue),
         low=place(shift.effect_low),

@@ -6,7 +6,8 @@ import math
 import re
 from datetime import UTC, datetime
 
-from pipeline.metrics import METRICS
+from pipeline.metrics import METRICS, change_in_unit
+from pipeline.model import Shift
 
 MINUS = "\u2212"
 """As wide as a digit, so that columns of figures stay straight."""
@@ -20,6 +21,20 @@ def percent(value: float) -> str:
     shown = round(100 * value, 1)
     sign = "+" if shown > 0 else MINUS if shown < 0 else "±"
     return f"{sign}{abs(shown):.1f} %"
+
+
+def change(shift: Shift) -> str:
+    """Write a change relative to the level before, or in its own unit where that was zero."""
+    if math.isfinite(shift.effect):
+        return percent(shift.effect)
+    return change_in_unit(shift).replace("-", MINUS, 1)
+
+
+def interval(shift: Shift) -> str:
+    """Write the interval of a relative change; from a level of zero there is none."""
+    if not math.isfinite(shift.effect):
+        return "–"
+    return f"{percent(shift.effect_low)} to {percent(shift.effect_high)}"
 
 
 def figure(value: float | None) -> str:
