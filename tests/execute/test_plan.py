@@ -183,6 +183,16 @@ def test_quick_steps_are_for_the_families_that_know_them() -> None:
         assert [section.steps for section in quicken(file.config).workload] == expected
 
 
+def test_quick_leaves_out_the_options_that_go_with_the_scale() -> None:
+    written = 'options = { measure_writes = "15m", maintain = "after every step" }'
+    text = line(more='revisions = ["17.11"]') + workload(written)
+    assert plan(text).cells[0].workload.options == {
+        "measure_writes": 900,
+        "maintain": "after every step",
+    }
+    assert plan(text, quick=True).cells[0].workload.options == {"maintain": "after every step"}
+
+
 def test_quick_leaves_the_rest_alone() -> None:
     config = config_file(line() + workload() + "[detect]\nalarms_per_1000 = 2").config
     quick = quicken(config)

@@ -17,7 +17,7 @@ from pipeline.workloads.base import (
     Warm,
 )
 from pipeline.workloads.base.histogram import latencies
-from pipeline.workloads.base.options import Option, checked
+from pipeline.workloads.base.options import Option, checked, duration, one_of
 from pipeline.workloads.base.sysbench import (
     MEASURING,
     SLOWEST_LOAD,
@@ -34,13 +34,35 @@ SCRIPTS = Path(__file__).parent / "lua"
 _PUBLISHED_ROWS = 50_000_000
 """Rows in all tables of the smallest published scale."""
 
+_ONCE, _AFTER_EVERY_STEP = "once", "after every step"
+"""When maintenance is done: after all writes but the last two steps, or after each write step."""
+
+
+def _whole_seconds(seconds: OptionValue) -> OptionValue:
+    if float(seconds) != int(float(seconds)) or float(seconds) < 1:
+        raise ValueError(f"sysbench measures whole seconds, not {float(seconds):g} s")
+    return seconds
+
 
 class Sysbench:
     """The 32 microbenchmarks, run by the real sysbench with the scripts in ``lua/``."""
 
     name = "sysbench"
     targets: tuple[str, ...] = ("postgres", "mysql", "mariadb", "sqlite")
-    options: tuple[Option, ...] = ()
+    options: tuple[Option, ...] = (
+        Option(
+            "measure_writes",
+            "measured time of the write steps; that of all steps if not set",
+            lambda written: _whole_seconds(duration(written)),
+            quick=False,
+        ),
+        Option(
+            "maintain",
+            f'when maintenance is done: "{_ONCE}", between writes and reads, or '
+            f'"{_AFTER_EVERY_STEP}" that writes',
+            one_of(_ONCE, _AFTER_EVERY_STEP),
+        ),
+    )
 
     def workload(
         self, name: str, steps: Sequence[str], scale: Scale, options: Mapping[str, OptionValue]
@@ -50,8 +72,7 @@ class Sysbench:
         Raises UnknownStepError for a name that is neither, OptionError for an option, and
         ValueError for a measured time that sysbench cannot do.
         """
-        if scale.measure != int(scale.measure) or scale.measure < 1:
-            raise ValueError(f"sysbench measures whole seconds, not {scale.measure:g} s")
+        _whole_seconds(scale.measure)
         try:
             chosen = catalogue.select(steps)
         except ValueError as error:
@@ -70,21 +91,21 @@ class Sysbench:
 
         Maintenance is done even when no write step was chosen: the load leaves debt too.
         """
-        by_phase = {
-            phase: [
-                Measure(step=step)
-                for step in workload.steps
-                if catalogue.step_named(step.name).phase is phase
-            ]
-            for phase in catalogue.Phase
-        }
-        warm = [catalogue.step_named(name) for name in catalogue.WARMUPS]
         rows = workload.scale.tables * workload.scale.rows
+        maintain = Maintain(rest=rest_after_writes(rows, _PUBLISHED_ROWS))
+        by_phase: dict[catalogue.Phase, list[Action]] = {phase: [] for phase in catalogue.Phase}
+        for step in workload.steps:
+            spec = catalogue.step_named(step.name)
+            by_phase[spec.phase].append(Measure(step=step))
+            if spec.group == catalogue.WRITE and _maintains_every_step(workload):
+                by_phase[spec.phase].append(maintain)
+        before = by_phase[catalogue.Phase.BEFORE_MAINTENANCE]
+        if before[-1:] != [maintain]:
+            before.append(maintain)
         return (
             Load(),
-            *(Warm(step=_step(spec)) for spec in warm),
-            *by_phase[catalogue.Phase.BEFORE_MAINTENANCE],
-            Maintain(rest=rest_after_writes(rows, _PUBLISHED_ROWS)),
+            *(Warm(step=_step(catalogue.step_named(name))) for name in catalogue.WARMUPS),
+            *before,
             *by_phase[catalogue.Phase.AFTER_MAINTENANCE],
             *by_phase[catalogue.Phase.LAST],
         )
@@ -120,7 +141,7 @@ class Sysbench:
         length = (
             ("--time=0", f"--events={scale.clients}")
             if isinstance(action, Warm)
-            else (f"--time={int(scale.measure)}", "--events=0")
+            else (f"--time={int(_measured(action, workload))}", "--events=0")
         )
         return (
             *base,
@@ -138,12 +159,13 @@ class Sysbench:
         )
 
     def timing(self, action: Command, workload: Workload) -> Timing:
-        """Return the times of the scale; a load is given what the slowest machine would need."""
+        """Return the times of a step; a load is given what the slowest machine would need."""
         scale = workload.scale
-        limit = scale.measure + scale.warmup
+        measured = _measured(action, workload)
+        limit = measured + scale.warmup
         if isinstance(action, Load):
             limit += scale.tables * scale.rows / SLOWEST_LOAD
-        return Timing(measured=scale.measure, limit=limit)
+        return Timing(measured=measured, limit=limit)
 
     def started(self, line: str, action: Command, workload: Workload) -> bool:
         """Say whether sysbench's clock starts with this line."""
@@ -176,3 +198,14 @@ class Sysbench:
 
 def _step(spec: catalogue.StepSpec) -> Step:
     return Step(name=spec.name, group=spec.group, unit=spec.unit.value)
+
+
+def _maintains_every_step(workload: Workload) -> bool:
+    return workload.options.get("maintain") == _AFTER_EVERY_STEP
+
+
+def _measured(action: Command, workload: Workload) -> float:
+    """Return the measured seconds of an action: writes may have a time of their own."""
+    if isinstance(action, Measure) and action.step.group == catalogue.WRITE:
+        return float(workload.options.get("measure_writes", workload.scale.measure))
+    return workload.scale.measure
