@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from pipeline.cli.app import app
 from pipeline.cli.context import (
     ConfigOption,
@@ -13,9 +15,12 @@ from pipeline.cli.context import (
     print_json,
 )
 from pipeline.config import DEFAULT_FILE
-from pipeline.execute.run import step_seconds
+from pipeline.execute.expect import Expectation
+from pipeline.model import Workload
 from pipeline.store.queries import measured
-from pipeline.units import show_duration
+from pipeline.units import counted, show_duration
+from pipeline.workloads import find_family
+from pipeline.workloads.base import Measure, Timing
 
 
 @app.command("plan")
@@ -31,7 +36,7 @@ def plan_verb(
     context = Context(config, quick)
     plan = context.plan()
     remaining = plan.remaining(measured(context.store))
-    seconds = sum(step_seconds(cell) for cell, _ in remaining)
+    seconds = Expectation(cell for cell, _ in remaining).left
     if form is Format.JSON:
         print_json(
             {
@@ -53,7 +58,7 @@ def plan_verb(
     for workload in {cell.workload.hash: cell.workload for cell in plan.cells}.values():
         scale = workload.scale
         out.print(
-            f"{workload.name}: {len(workload.steps)} steps of {scale.measure:g} s, "
+            f"{workload.name}: {_steps(workload)}, "
             f"{scale.clients} x {scale.tables} x {scale.rows} (clients x tables x rows)",
             markup=False,
         )
@@ -61,3 +66,20 @@ def plan_verb(
         f"{len(plan.cells)} cells x {plan.repetitions} repetitions; {len(remaining)} runs left, "
         f"{show_duration(seconds)} of steps"
     )
+
+
+def _steps(workload: Workload) -> str:
+    """Say how many steps there are of which length: some families have steps of their own."""
+    family = find_family(workload.family)
+    lengths = Counter(
+        _length(family.timing(action, workload))
+        for action in family.actions(workload)
+        if isinstance(action, Measure)
+    )
+    return ", ".join(f"{counted(count, 'step')} {length}" for length, count in lengths.items())
+
+
+def _length(timing: Timing) -> str:
+    if timing.usual is not None and timing.measured == timing.limit:
+        return "that end when their rows are done"
+    return f"of {timing.measured:g} s"

@@ -79,9 +79,11 @@ class Lines:
     def step_begins(self, step: Step) -> None:
         """Say nothing: a line for each step would be noise."""
 
-    def advance(self, amount: float) -> None:
+    def advance(self, amount: float, left: float | None = None) -> None:
         """Count what is done."""
         self._done += amount
+        if left is not None:
+            self._total = self._done + left
 
     def end(self) -> None:
         """Forget the stage."""
@@ -138,13 +140,14 @@ class Bars:
         """Show the step of it."""
         self._progress.update(self._task, doing=f"{step.name} on {self._run}", refresh=True)
 
-    def advance(self, amount: float) -> None:
+    def advance(self, amount: float, left: float | None = None) -> None:
         """Move the bar, and estimate anew when it will be full."""
         self._progress.advance(self._task, amount)
         (task,) = self._progress.tasks
+        total = task.total or 0.0 if left is None else task.completed + left
         elapsed = task.elapsed or 0.0
-        left = time_left(task.completed, task.total or 0.0, elapsed)
-        self._progress.update(self._task, end=None if left is None else elapsed + left)
+        wait = time_left(task.completed, total, elapsed)
+        self._progress.update(self._task, total=total, end=None if wait is None else elapsed + wait)
 
     def end(self) -> None:
         """Take the bar away."""

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from pipeline.bundle import write_bundle
 from pipeline.errors import UserError, first_line
+from pipeline.execute.expect import Expectation
 from pipeline.execute.step import Executed, execute
 from pipeline.execute.watch import Watcher
 from pipeline.execute.workspace import Workspace
@@ -64,13 +65,15 @@ def measure_cell(
     workspace: Workspace,
     bundles: Path,
     watcher: Watcher,
+    expectation: Expectation,
 ) -> Path:
     """Execute a cell on a fresh server and return its bundle.
 
     A step that fails is recorded as failed and the next one is tried. Raises UserError for
     what ends the whole run: a port in use, a server that does not start, a full disk.
     """
-    return _Execution(cell, repetition, build, bench, workspace, watcher).bundle(bundles)
+    execution = _Execution(cell, repetition, build, bench, workspace, watcher, expectation)
+    return execution.bundle(bundles)
 
 
 class _Execution:
@@ -84,9 +87,11 @@ class _Execution:
         bench: Bench,
         workspace: Workspace,
         watcher: Watcher,
+        expectation: Expectation,
     ) -> None:
         self._cell, self._repetition, self._build = cell, repetition, build
         self._bench, self._workspace, self._watcher = bench, workspace, watcher
+        self._expectation = expectation
         self._target = find_target(cell.revision.target)
         self._family = find_family(cell.workload.family)
         self._seed = seed_of(cell, repetition)
@@ -212,8 +217,8 @@ class _Execution:
         )
         if failure:
             self._watcher.note(f"{self._cell.revision.label} {step.name} failed: {failure}")
-        scale = self._cell.workload.scale
-        self._watcher.advance(scale.measure + scale.warmup)
+        self._expectation.over(self._cell, step, None if failure else done.seconds)
+        self._watcher.advance(done.seconds, self._expectation.left)
 
     def _probes(self, server: Server, client: int) -> list[Probe]:
         """Return the probes of a step, whose load generator is the process ``client``."""
@@ -240,6 +245,8 @@ class _Execution:
                         note=why,
                     )
                 )
+                self._expectation.over(self._cell, action.step, None)
+        self._watcher.advance(0.0, self._expectation.left)
 
     def _unreadable(self, action: Measure, done: Executed) -> str:
         try:

@@ -12,6 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from pipeline.errors import UserError
 from pipeline.execute.build import Builder, NotBuiltError
+from pipeline.execute.expect import Expectation
 from pipeline.execute.measure import Bench, measure_cell
 from pipeline.execute.watch import Watcher
 from pipeline.execute.workspace import Workspace
@@ -144,7 +145,8 @@ def run_all(
         for family in {cell.workload.family for cell, _ in runs}
         for name, version in find_family(family).tools().items()
     }
-    watcher.begin("run", sum(step_seconds(cell) for cell, _ in runs))
+    expectation = Expectation(cell for cell, _ in runs)
+    watcher.begin("run", expectation.left)
     if refused := perf_counters.available().refused:
         watcher.note(refused)
     try:
@@ -160,17 +162,12 @@ def run_all(
                 workspace,
                 bundles,
                 watcher,
+                expectation,
             )
             on_bundle(cell, repetition, path)
     finally:
         os.sched_setaffinity(0, processors)
         watcher.end()
-
-
-def step_seconds(cell: Cell) -> float:
-    """Return the steps' own seconds of a cell, warm-up included."""
-    scale = cell.workload.scale
-    return len(cell.workload.steps) * (scale.measure + scale.warmup)
 
 
 def build_key(cell: Cell) -> BuildKey:

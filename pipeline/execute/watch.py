@@ -26,8 +26,8 @@ class Watcher(Protocol):
         """One step of it begins."""
         ...
 
-    def advance(self, amount: float) -> None:
-        """So much of the stage is done."""
+    def advance(self, amount: float, left: float | None = None) -> None:
+        """So much of the stage is done; what is left is as was said at first, or ``left``."""
         ...
 
     def end(self) -> None:
@@ -50,7 +50,7 @@ class Silent:
     def step_begins(self, step: Step) -> None:
         """Say nothing."""
 
-    def advance(self, amount: float) -> None:
+    def advance(self, amount: float, left: float | None = None) -> None:
         """Say nothing."""
 
     def end(self) -> None:

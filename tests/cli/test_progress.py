@@ -105,6 +105,24 @@ def test_lines_are_one_for_each_run_with_the_time_left() -> None:
     ]
 
 
+def test_what_is_left_may_turn_out_to_be_less() -> None:
+    clock, shown = Clock(), console(terminal=False)
+    lines = Lines(shown, clock)
+    lines.begin("run", 1000.0)
+    clock.now += 20
+    lines.advance(10.0, 30.0)
+    lines.run_begins(cell(), 1)
+    assert "(25 % done, 1m00s left)" in text_of(shown)
+    drawn_on = console(terminal=True)
+    bars = Bars(drawn_on)
+    bars.begin("run", 1000.0)
+    bars.run_begins(cell(), 1)
+    bars.advance(10.0, 30.0)
+    bars.step_begins(cell().workload.steps[0])
+    assert " 25%" in drawn(bars, drawn_on)
+    bars.end()
+
+
 def test_each_stage_begins_anew() -> None:
     clock, shown = Clock(), console(terminal=False)
     lines = Lines(shown, clock)

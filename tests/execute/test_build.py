@@ -439,7 +439,8 @@ class Told(Silent):
     def begin(self, stage: str, total: float) -> None:
         self.lines.append(f"begin {stage} {total:g}")
 
-    def advance(self, amount: float) -> None:
+    def advance(self, amount: float, left: float | None = None) -> None:
+        assert left is None
         self.lines.append(f"advance {amount:g}")
 
     def end(self) -> None:

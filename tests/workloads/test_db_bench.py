@@ -113,7 +113,7 @@ def test_there_is_no_load_apart_from_the_step() -> None:
 def test_the_load_may_take_as_long_as_its_rows_need() -> None:
     many = workload(scale=SCALE.model_copy(update={"rows": 100_000_000}))
     assert FAMILY.timing(measure("fillseq"), many).limit == 100_000
-    assert FAMILY.timing(measure("overwrite"), many) == (3, 4)
+    assert FAMILY.timing(measure("overwrite"), many)[:2] == (3, 4)
 
 
 def test_a_workload_of_other_steps_or_scale_is_another_one() -> None:

@@ -114,7 +114,7 @@ def test_what_ends_by_its_rows_has_the_time_of_a_slow_machine() -> None:
     made = FAMILY.workload("w", ["qr100"], SCALE, {})
     first, *_, last = made.steps
     assert FAMILY.timing(Measure(step=first), made).limit == 600
-    assert FAMILY.timing(Measure(step=last), made) == (4.0, 4.5)
+    assert FAMILY.timing(Measure(step=last), made)[:2] == (4.0, 4.5)
 
 
 def test_the_published_histogram_has_every_event_where_it_belongs() -> None:

@@ -41,11 +41,18 @@ Action = Command | Maintain
 class Timing(NamedTuple):
     """How long a command takes: ``measured`` is the part that is sampled, ``limit`` the whole.
 
-    Both in seconds, and at most: what ends earlier is sampled to its end.
+    Both in seconds, and at most: what ends earlier is sampled to its end. Where that is usual,
+    ``usual`` is a guess at how long it takes.
     """
 
     measured: float
     limit: float
+    usual: float | None = None
+
+    @property
+    def expected(self) -> float:
+        """How long it takes as far as one can tell, in seconds."""
+        return self.limit if self.usual is None else self.usual
 
 
 class Family(Protocol):

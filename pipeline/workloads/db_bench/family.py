@@ -40,6 +40,9 @@ VALUE_BYTES = 400
 SLOWEST_LOAD = 1000.0
 """Rows per second that even a slow machine loads."""
 
+_USUAL_LOAD = 300_000.0
+"""Rows per second that one thread loads where nothing is in its way."""
+
 _GREETING = "Date:"
 """Begins the line that db_bench prints as soon as the database is open."""
 
@@ -129,7 +132,7 @@ class DbBench:
         scale = workload.scale
         if _spec(action).loads or isinstance(action, Warm):
             longest = scale.rows / SLOWEST_LOAD
-            return Timing(measured=longest, limit=longest)
+            return Timing(measured=longest, limit=longest, usual=scale.rows / _USUAL_LOAD)
         return Timing(measured=scale.measure, limit=_warmup(scale) + scale.measure)
 
     def started(self, line: str, action: Command, workload: Workload) -> bool:

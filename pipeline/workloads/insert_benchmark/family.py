@@ -32,6 +32,9 @@ SCRIPTS = Path(__file__).parent / "lua"
 _SLOWEST = 100.0
 """Rows per second that even a slow machine inserts into a table with all its indexes."""
 
+_USUAL = 10_000.0
+"""Rows per second that a client inserts where nothing is in its way."""
+
 _PUBLISHED_ROWS = 30_000_000
 """Rows of a table of the smallest published scale."""
 
@@ -137,8 +140,9 @@ class InsertBenchmark:
         spec = step_named(action.step.name)
         if spec.queries:
             return Timing(measured=scale.measure, limit=scale.measure + scale.warmup)
-        longest = scale.clients * _rows(spec, workload) / _SLOWEST
-        return Timing(measured=longest, limit=longest)
+        rows = _rows(spec, workload)
+        longest = scale.clients * rows / _SLOWEST
+        return Timing(measured=longest, limit=longest, usual=rows / _USUAL)
 
     def started(self, line: str, action: Command, workload: Workload) -> bool:
         """Say whether sysbench's clock starts with this line."""

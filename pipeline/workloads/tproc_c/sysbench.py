@@ -77,8 +77,8 @@ def timing(action: Command, workload: Workload) -> Timing:
     scale, rows = workload.scale, settings(workload).rows
     if isinstance(action, Load):
         return Timing(measured=0.0, limit=rows / SLOWEST_LOAD)
-    limit = scale.warmup + scale.measure + rows / _SLOWEST_CHECK
-    return Timing(measured=scale.measure, limit=limit)
+    usual = scale.warmup + scale.measure
+    return Timing(measured=scale.measure, limit=usual + rows / _SLOWEST_CHECK, usual=usual)
 
 
 def started(line: str) -> bool:
