@@ -56,6 +56,7 @@ METRICS: dict[str, Metric] = {
         ("steal", "%", _LESS, "CPU time the hypervisor gave to others, percent of all"),
         ("rss", "bytes", _LESS, "resident memory of the server"),
         ("dbsize", "bytes", _LESS, "size of the database after the step"),
+        ("cached", "ratio", _MORE, "part of the database that the machine's memory could hold"),
         # Work beside what a step measures.
         ("inserts/s", "1/s", _MORE, "rows inserted per second beside the queries"),
         ("deletes/s", "1/s", _MORE, "rows deleted per second beside the queries"),

@@ -138,7 +138,7 @@ def _steps(bundle: Bundle) -> Iterator[StepValues]:
             record.step,
             StepStatus.SLA_FAILED if missed else StepStatus.OK,
             missed or record.note,
-            measurements(output, samples, record.database_bytes),
+            measurements(output, samples, record.database_bytes, manifest.machine.memory_bytes),
             [(p.at, p.ops_per_second, p.latency_ms) for p in output.timeline],
             activity=activity(samples, manifest.sampled),
             histogram=histogram(output),

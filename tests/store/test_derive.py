@@ -75,6 +75,18 @@ def test_what_was_not_measured_is_left_out() -> None:
     assert measurements(QUICK, []) == {"qps": 250.0, "errors": 0.0}
 
 
+@pytest.mark.parametrize(
+    ("database", "memory", "part"), [(10, 40, 1.0), (40, 40, 1.0), (40, 10, 0.25)]
+)
+def test_memory_holds_all_of_a_database_or_a_part(database: int, memory: int, part: float) -> None:
+    assert measurements(QUICK, [], database, memory)["cached"] == part
+
+
+@pytest.mark.parametrize(("database", "memory"), [(None, 40), (0, 40), (40, 0)])
+def test_of_an_unknown_size_no_part_is_known(database: int | None, memory: int) -> None:
+    assert "cached" not in measurements(QUICK, [], database, memory)
+
+
 def test_no_time_and_no_operations_are_no_throughput() -> None:
     for output in (StepOutput(operations=5, seconds=0), StepOutput(operations=0, seconds=5)):
         values = measurements(output, between(host__cs=50, server__cpu_us=10))

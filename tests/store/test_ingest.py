@@ -234,7 +234,7 @@ def test_a_run_without_samples_and_settings(store: Engine, tmp_path: Path) -> No
     (run,) = runs(store)
     assert run.settings_id is None
     assert {row.metric for row in rows(store)} == {
-        *("qps", "errors", "dbsize"),
+        *("qps", "errors", "dbsize", "cached"),
         *(f"latency_{name}" for name in ("avg", "p50", "p95", "p99", "max")),
     }
 

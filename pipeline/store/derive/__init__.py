@@ -17,9 +17,15 @@ from pipeline.store.derive.variance import variance
 
 
 def measurements(
-    output: StepOutput, samples: Sequence[Sample], database_bytes: int | None = None
+    output: StepOutput,
+    samples: Sequence[Sample],
+    database_bytes: int | None = None,
+    memory_bytes: int = 0,
 ) -> dict[str, float]:
-    """Return every metric of a step that its output and samples allow, by name."""
+    """Return every metric of a step that its output and samples allow, by name.
+
+    ``memory_bytes`` is the machine's memory, 0 if it is not known.
+    """
     throughput = output.operations / output.seconds if output.seconds > 0 else 0.0
     beside = background(output)
     values = {"qps": throughput, "errors": float(output.errors)}
@@ -31,6 +37,8 @@ def measurements(
     values |= output.figures
     if database_bytes is not None:
         values["dbsize"] = float(database_bytes)
+    if database_bytes and memory_bytes:
+        values["cached"] = min(memory_bytes / database_bytes, 1.0)
     return values
 
 
