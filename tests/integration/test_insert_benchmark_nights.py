@@ -19,9 +19,10 @@ pytestmark = pytest.mark.integration
 
 LOADS = ["l.i0", "l.x", "l.i1", "l.i2"]
 FAMILY = 'family = "insert_benchmark"\n'
-MEASURE = 5
-STILL_SECONDS = 2.6
-"""How long the server stands still: a second of that is made up for, the rest is lost."""
+MEASURE = 6
+STILL_SECONDS = 3.2
+"""How long the server stands still. A second of that is made up for; a transaction is due every
+half a second, and one is under way meanwhile. So 1.2 to 2.2 seconds are lost."""
 
 
 def outcomes(night: Night) -> dict[str, tuple[str, str]]:
@@ -106,7 +107,7 @@ def test_a_server_that_stands_still_fails_the_sla(
     status, note = outcomes(night)["qr100"]
     assert status == "sla failed", note
     assert "of 100 inserts/s" in note
-    assert found["qr100", "sla"] == pytest.approx(1 - (STILL_SECONDS - 1) / MEASURE, abs=0.15)
+    assert 0.5 < found["qr100", "sla"] < 0.9
     assert outcomes(night)["qp100"] == ("ok", "")
     assert found["qp100", "sla"] == pytest.approx(1, abs=0.05)
     assert leftovers(own) == []
