@@ -195,6 +195,11 @@ class WorkloadSection(Section):
         description="settings that the family has of its own, as { rows_i1 = 100000 }",
         json_schema_extra={"default": {}},
     )
+    profile: bool = Field(
+        default=False,
+        description="keep a CPU profile of the server of every step; such runs share no series "
+        "with those without",
+    )
 
 
 class DetectSection(Section):

@@ -253,7 +253,8 @@ class Workload(Frozen):
     """A named, versioned sequence of steps at a scale.
 
     ``version`` changes when its scripts do, so that results of different scripts never
-    share a series. ``options`` are the settings of its family that were given.
+    share a series. ``options`` are the settings of its family that were given. With ``profile``
+    the server is recorded while it is measured, which costs it something: a workload of its own.
     """
 
     family: str
@@ -262,6 +263,7 @@ class Workload(Frozen):
     scale: Scale
     steps: tuple[Step, ...]
     options: dict[str, OptionValue] = Field(default_factory=dict)
+    profile: bool = False
 
     @property
     def hash(self) -> str:

@@ -66,10 +66,15 @@ class Context:
     """A configuration at work: everything is opened when it is first needed."""
 
     def __init__(
-        self, config: Path = DEFAULT_FILE, quick: bool = False, results: Path | None = None
+        self,
+        config: Path = DEFAULT_FILE,
+        quick: bool = False,
+        results: Path | None = None,
+        profile: bool = False,
     ) -> None:
         self.file: ConfigFile = load_config(config)
         self.quick = quick
+        self.profile = profile
         self._elsewhere = results
 
     @property
@@ -139,7 +144,7 @@ class Context:
         """What is to be measured, from what was discovered."""
         self.offers()
         known = found if found is not None else discovered(self.results)
-        return make_plan(self.file, known, self.machine, self.quick)
+        return make_plan(self.file, known, self.machine, self.quick, self.profile)
 
     def ingest(
         self, paths: Iterable[Path] | None = None, progress: Callable[[], None] = lambda: None

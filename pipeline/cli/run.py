@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from pipeline.cli.app import app
 from pipeline.cli.context import (
@@ -25,13 +28,17 @@ from pipeline.model import Cell
 def run_verb(
     config: ConfigOption = DEFAULT_FILE,
     quick: QuickOption = False,
+    profile: Annotated[
+        bool,
+        typer.Option("--profile", help="Keep a CPU profile of every step, in runs of their own."),
+    ] = False,
     form: FormatOption = Format.TEXT,
 ) -> None:
     """Measure what is left of the plan; each run becomes a bundle.
 
     Example: nightshift run --quick
     """
-    context = Context(config, quick)
+    context = Context(config, quick, profile=profile)
     paths: list[Path] = []
 
     def keep(_cell: Cell, _repetition: int, path: Path) -> None:

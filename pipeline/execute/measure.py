@@ -26,6 +26,7 @@ from pipeline.model import (
     Origin,
     PhaseRecord,
     Pinning,
+    Step,
     StepRecord,
     StepStatus,
     digest,
@@ -34,6 +35,9 @@ from pipeline.probes import all_probes
 from pipeline.probes.base import Probe, dump_samples
 from pipeline.probes.dbms import DbmsActivity
 from pipeline.probes.perf_counters import available
+from pipeline.probes.profile import Profile, ProfileError
+from pipeline.profiles.flame_graph import flame_graph
+from pipeline.profiles.folded import dump_folded
 from pipeline.targets import find_target
 from pipeline.targets.base import Placement, Server, ServerError, StartError
 from pipeline.workloads import find_family
@@ -100,6 +104,8 @@ class _Execution:
         self._files: dict[str, bytes] = {}
         self._sampled: dict[str, str] = {}
         self._folder = Path()
+        self._profile: Profile | None = None
+        self._notes: list[str] = []
 
     def bundle(self, bundles: Path) -> Path:
         started_at = datetime.now(UTC)
@@ -127,7 +133,7 @@ class _Execution:
             sampled=self._sampled,
             steps=tuple(self._steps),
             phases=tuple(self._phases),
-            notes="; ".join(filter(None, (counted.refused, counted.lacks))),
+            notes="; ".join(filter(None, (counted.refused, counted.lacks, *self._notes))),
         )
         return write_bundle(bundles, manifest, self._files)
 
@@ -196,10 +202,11 @@ class _Execution:
         step = action.step
         self._watcher.step_begins(step)
         started_at = datetime.now(UTC)
-        command, done = self._execute(action, server, lambda client: self._probes(server, client))
+        command, done = self._execute(action, server, lambda client: self._profiled(server, client))
         folder = f"steps/{len(self._steps) + 1:02d}-{step.name.replace('=', '-')}"
         self._files[f"{folder}/stdout.txt"] = done.text.encode()
         self._files[f"{folder}/samples.jsonl"] = dump_samples(done.samples)
+        self._keep_profile(folder, step)
         failure = done.failure or self._unreadable(action, done)
         if failure:
             self._check_space(done.text)
@@ -227,6 +234,30 @@ class _Execution:
         if server.activity is not None:
             probes.append(DbmsActivity(*server.activity, refusal=ServerError))
         return probes
+
+    def _profiled(self, server: Server, client: int) -> list[Probe]:
+        """Return the probes of a step with that of its profile, if one is wanted."""
+        probes = self._probes(server, client)
+        if self._cell.workload.profile:
+            self._profile = Profile(server.pid or client, self._folder / "perf.data")
+            probes.append(self._profile)
+        return probes
+
+    def _keep_profile(self, folder: str, step: Step) -> None:
+        """Keep the profile of a step, if one was asked for, or say once why there is none."""
+        profile, self._profile = self._profile, None
+        if profile is None:
+            return
+        try:
+            stacks = profile.stacks()
+        except ProfileError as error:
+            if str(error) not in self._notes:
+                self._notes.append(str(error))
+                self._watcher.note(str(error))
+            return
+        title = f"{self._build.target} {self._cell.revision.label}, {step.name}"
+        self._files[f"{folder}/profile.folded"] = dump_folded(stacks).encode()
+        self._files[f"{folder}/profile.svg"] = flame_graph(stacks, title).encode()
 
     def _give_up(self, why: str) -> None:
         """Record every step that was not run as failed."""
@@ -272,11 +303,18 @@ class _Execution:
         command = self._family.command(action, workload, server.connection, self._seed)
         timing = self._family.timing(action, workload)
         pinning = self._bench.pinning
+
+        def started(line: str) -> bool:
+            begins = self._family.started(line, action, workload)
+            if begins and self._profile is not None:
+                self._profile.begin()
+            return begins
+
         done = execute(
             command,
             pinning.client if server.pid else (*pinning.server, *pinning.client),
             probes,
-            lambda line: self._family.started(line, action, workload),
+            started,
             measure=timing.measured,
             limit=timing.limit,
         )

@@ -116,6 +116,12 @@ def quicken(config: Config) -> Config:
     return config.model_copy(update={"line": lines, "workload": workloads, "night": night})
 
 
+def profiled(config: Config) -> Config:
+    """Return the configuration with a CPU profile wanted of every workload."""
+    workloads = tuple(each.model_copy(update={"profile": True}) for each in config.workload)
+    return config.model_copy(update={"workload": workloads})
+
+
 def check_workloads(file: ConfigFile) -> None:
     """Refuse unknown families, steps and build options, in the file and its [quick] table.
 
@@ -150,13 +156,17 @@ def _check_quick_steps(file: ConfigFile) -> None:
                 raise file.problem(("quick", "steps", at), str(error)) from error
 
 
-def make_plan(file: ConfigFile, found: Discovered, machine: Machine, quick: bool) -> Plan:
+def make_plan(
+    file: ConfigFile, found: Discovered, machine: Machine, quick: bool, profile: bool = False
+) -> Plan:
     """Return everything a night measures, in the order of the first repetition.
 
+    ``quick`` and ``profile`` change the configuration as :func:`quicken` and :func:`profiled`.
     Raises UserError, with file and line, for a revision or configuration that is not there.
     """
     check_workloads(file)
     config = quicken(file.config) if quick else file.config
+    config = profiled(config) if profile else config
     lines = []
     for at, line in enumerate(config.line):
         offer = offer_of(file, at, line)
@@ -220,7 +230,7 @@ def _workload(
         warmup=section.warmup,
     )
     try:
-        return family.workload(section.name, section.steps, scale, section.options)
+        workload = family.workload(section.name, section.steps, scale, section.options)
     except UnknownStepError as error:
         known = _known_steps(family, section.steps)
         at = next(at for at, step in enumerate(section.steps) if step not in known)
@@ -229,6 +239,7 @@ def _workload(
         raise file.problem((*table, "options", error.option), str(error)) from error
     except ValueError as error:
         raise file.problem((*table, "measure"), str(error)) from error
+    return workload.model_copy(update={"profile": section.profile})
 
 
 def _known_steps(family: Family, steps: Sequence[str]) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from pipeline.execute.plan import (
     make_plan,
     quicken,
 )
-from pipeline.model import Cell
+from pipeline.model import Cell, digest
 from pipeline.targets.postgres import Postgres
 from tests.execute.samples import MACHINE, OFFER, VERSIONS, cell, config_file, known
 
@@ -338,3 +338,19 @@ def test_a_patch_that_cannot_be_used_is_answered_with_its_line(text: str, said: 
     with pytest.raises(UserError) as caught:
         read_patches(config_file(f"[[patch]]\n{text}"))
     assert str(caught.value).startswith(f"nightshift.toml:{said}")
+
+
+def test_profiled_runs_are_cells_of_their_own() -> None:
+    """Recording costs the server something, so they must share no series with the others."""
+    (plain,) = plan(line(more='revisions = ["17.11"]') + workload()).cells
+    (wanted,) = plan(line(more='revisions = ["17.11"]') + workload("profile = true")).cells
+    text = line(more='revisions = ["17.11"]') + workload()
+    (switched,) = make_plan(config_file(text), known(), MACHINE, False, profile=True).cells
+    assert not plain.workload.profile
+    assert wanted == switched
+    assert wanted.workload.profile
+    assert wanted.key != plain.key
+    # What was measured before there were profiles keeps its identity.
+    without = plain.workload.model_dump(mode="json", exclude_defaults=True)
+    assert "profile" not in without
+    assert plain.workload.hash == digest(without)

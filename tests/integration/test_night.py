@@ -17,6 +17,7 @@ import psutil
 import pytest
 
 from pipeline.bundle import read_bundle
+from pipeline.profiles.folded import load_folded
 from tests.conftest import Release
 from tests.integration.nights import Night, give_own_cache, leftovers, make_night
 
@@ -333,3 +334,27 @@ def test_two_majors_many_clients_and_every_step(
     values = [v for group in table["groups"] for row in group["rows"] for v in row["values"]]
     assert len(values) == 6
     assert all(value is not None and value > 0 for value in values)
+
+
+def test_a_profiled_run_keeps_a_flame_graph_or_says_why_not(tmp_path: Path, version: str) -> None:
+    night = make_night(tmp_path / "n", revisions=[version], steps=["point-query", "update-index"])
+    config = night.folder / "nightshift.toml"
+    config.write_text(config.read_text().replace('measure = "1s"', 'measure = "4s"'))
+    night.run("discover")
+    night.run("run", "--profile")
+    (path,) = night.folder.glob("results/bundles/*.tar.zst")
+    bundle = read_bundle(path)
+    assert bundle.manifest.workload.profile
+    assert [step.status for step in bundle.manifest.steps] == ["ok", "ok"]
+    if "no CPU profile" in bundle.manifest.notes:
+        pytest.skip(bundle.manifest.notes)
+    for step in bundle.manifest.steps:
+        stacks = load_folded(bundle.files[f"{step.folder}/profile.folded"].decode())
+        # Of the server and of nothing else.
+        assert {stack.split(";")[0] for stack in stacks} == {"postgres"}
+        picture = bundle.files[f"{step.folder}/profile.svg"].decode()
+        assert f"all ({stacks.total()} sample" in picture
+        assert step.step.name in picture
+    # Measured again, without one: runs of their own.
+    night.run("run")
+    assert len(night.bundles()) == 2

@@ -1,0 +1,87 @@
+"""A flame graph as one SVG that needs nothing else: no script, no style sheet, no font of its own.
+
+Width is time on a processor; who is called stands above who calls; neighbours are in the order of
+their names and not of time. A browser shows the whole name and the share of each in its tooltip.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from xml.sax.saxutils import escape
+
+from pipeline.profiles.folded import KERNEL
+
+WIDTH, ROW, MARGIN, HEAD = 1200.0, 17.0, 10.0, 34.0
+"""Sizes in pixels; the head holds the title."""
+FONT, LETTER = 11.0, 6.7
+"""Height of the letters, and width of one: all are equally wide."""
+NARROWEST = 0.2
+"""Pixels below which a frame is left out: nobody could see or point at it."""
+SHORTEST = 3
+"""Letters below which a name is not written into its frame."""
+
+
+@dataclass
+class _Frame:
+    """A function as it was called from one place: its samples, and whom it called."""
+
+    name: str
+    samples: int = 0
+    calls: dict[str, _Frame] = field(default_factory=dict)
+
+    def __iter__(self) -> Iterator[_Frame]:
+        return iter(sorted(self.calls.values(), key=lambda frame: frame.name))
+
+    @property
+    def depth(self) -> int:
+        return 1 + max((frame.depth for frame in self.calls.values()), default=0)
+
+
+def flame_graph(stacks: Mapping[str, int], title: str) -> str:
+    """Return the picture of folded stacks, which may be none."""
+    root = _Frame("all", sum(stacks.values()))
+    for stack, samples in stacks.items():
+        frame = root
+        for name in stack.split(";"):
+            frame = frame.calls.setdefault(name, _Frame(name))
+            frame.samples += samples
+    height = HEAD + root.depth * ROW + MARGIN
+    scale = (WIDTH - 2 * MARGIN) / max(root.samples, 1)
+    drawn = "\n".join(_draw(root, MARGIN, height - MARGIN - ROW, scale, root.samples))
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH:g}" height="{height:g}" '
+        f'viewBox="0 0 {WIDTH:g} {height:g}" font-family="monospace" font-size="{FONT:g}">\n'
+        f'<rect width="100%" height="100%" fill="#fff"/>\n'
+        f'<text x="{WIDTH / 2:g}" y="{HEAD - 14:g}" text-anchor="middle" font-size="14">'
+        f"{escape(title)}</text>\n{drawn}\n</svg>\n"
+    )
+
+
+def _draw(frame: _Frame, x: float, y: float, scale: float, total: int) -> Iterator[str]:
+    width = frame.samples * scale
+    if width < NARROWEST:
+        return
+    share = 100.0 * frame.samples / max(total, 1)
+    samples = "1 sample" if frame.samples == 1 else f"{frame.samples} samples"
+    letters = int((width - 4) / LETTER)
+    name = frame.name if len(frame.name) <= letters else f"{frame.name[: letters - 2]}.."
+    text = ""
+    if letters >= SHORTEST:
+        text = f'<text x="{x + 3:.1f}" y="{y + 12:.1f}">{escape(name)}</text>'
+    yield (
+        f"<g><title>{escape(frame.name)} ({samples}, {share:.2f} %)</title>"
+        f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{ROW - 1:g}" rx="1" '
+        f'fill="{_colour(frame.name)}"/>{text}</g>'
+    )
+    for call in frame:
+        yield from _draw(call, x, y - ROW, scale, total)
+        x += call.samples * scale
+
+
+def _colour(name: str) -> str:
+    """Return warm colours for programs and cold ones for the kernel; a name keeps its own."""
+    number = zlib.crc32(name.encode())
+    first, hues = (190, 40) if name.endswith(KERNEL) else (5, 50)
+    return f"hsl({first + number % hues},{60 + number % 23}%,{66 + number % 11}%)"

@@ -1,0 +1,68 @@
+"""Folded stacks: one line for each distinct stack, from the root to the leaf, and its samples.
+
+The form is Brendan Gregg's (github.com/brendangregg/FlameGraph), which other tools read too:
+``postgres;main;ServerLoop;ExecScan 17``.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import PurePath
+
+KERNEL = "_[k]"
+"""Ends the names of the kernel's functions."""
+
+_KERNEL_BIT = 63
+"""The highest bit of an address: set for the kernel's on x86-64 and arm64."""
+
+
+def fold(lines: Iterable[str]) -> Counter[str]:
+    """Return the samples of each stack from what ``perf script -F comm,ip,sym,dso`` prints.
+
+    A sample is a line with the name of its thread, a line for each function from the leaf to the
+    root, and an empty line.
+    """
+    stacks: Counter[str] = Counter()
+    frames: list[str] = []
+    command = ""
+    for line in lines:
+        if not line.strip():
+            if command:
+                stacks[";".join((command, *reversed(frames)))] += 1
+            command, frames = "", []
+        elif line[0].isspace() and command:
+            frames.append(_frame(line))
+        else:
+            command = line.strip().replace(";", ":")
+    if command:
+        stacks[";".join((command, *reversed(frames)))] += 1
+    return stacks
+
+
+def _frame(line: str) -> str:
+    """Return the name of a function; of one without, the file that it is in."""
+    address, _, rest = line.strip().partition(" ")
+    name, _, file = rest.strip().removesuffix(")").rpartition(" (")
+    if file == "deleted)":
+        name, _, file = name.rpartition(" (")
+    if name == "[unknown]":
+        name = f"[{PurePath(file).name.strip('[]')}]"
+    kernel = int(address, 16) >> _KERNEL_BIT
+    return name.replace(";", ":") + (KERNEL if kernel else "")
+
+
+def dump_folded(stacks: Mapping[str, int]) -> str:
+    """Write stacks as text, sorted, so that equal profiles are equal files."""
+    return "".join(f"{stack} {count}\n" for stack, count in sorted(stacks.items()))
+
+
+def load_folded(text: str) -> Counter[str]:
+    """Read what :func:`dump_folded` wrote. Raises ValueError for what it did not."""
+    return Counter(dict(_pairs(text)))
+
+
+def _pairs(text: str) -> Iterator[tuple[str, int]]:
+    for line in text.splitlines():
+        stack, _, count = line.rpartition(" ")
+        yield stack, int(count)

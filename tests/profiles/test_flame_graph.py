@@ -1,0 +1,73 @@
+"""The picture, read back as the XML that it is."""
+
+from __future__ import annotations
+
+import re
+from xml.etree import ElementTree
+
+import pytest
+
+from pipeline.profiles.flame_graph import MARGIN, ROW, WIDTH, flame_graph
+
+SVG = "{http://www.w3.org/2000/svg}"
+STACKS = {"main;b;c": 30, "main;b": 10, "main;a<int>": 50, "other;schedule_[k]": 10}
+
+
+def read(picture: str) -> ElementTree.Element:
+    return ElementTree.fromstring(picture)  # noqa: S314 - our own
+
+
+def frames(picture: str) -> dict[str, dict[str, float]]:
+    """The rectangles of all frames, by what their tooltips say."""
+    found = {}
+    for group in read(picture).iter(f"{SVG}g"):
+        title, box = group.find(f"{SVG}title"), group.find(f"{SVG}rect")
+        assert title is not None and title.text is not None and box is not None
+        found[title.text] = {name: float(box.attrib[name]) for name in ("x", "y", "width")}
+    return found
+
+
+def test_every_frame_tells_its_samples_and_its_share() -> None:
+    assert set(frames(flame_graph(STACKS, "t"))) == {
+        "all (100 samples, 100.00 %)",
+        "main (90 samples, 90.00 %)",
+        "b (40 samples, 40.00 %)",
+        "c (30 samples, 30.00 %)",
+        "a<int> (50 samples, 50.00 %)",
+        "other (10 samples, 10.00 %)",
+        "schedule_[k] (10 samples, 10.00 %)",
+    }
+
+
+def test_width_is_the_share_and_callers_are_below() -> None:
+    boxes = {title.split(" (")[0]: box for title, box in frames(flame_graph(STACKS, "t")).items()}
+    whole = WIDTH - 2 * MARGIN
+    assert boxes["all"]["width"] == pytest.approx(whole)
+    assert boxes["c"]["width"] == pytest.approx(0.3 * whole)
+    for caller, called in (("all", "main"), ("main", "b"), ("b", "c"), ("other", "schedule_[k]")):
+        assert boxes[called]["y"] == boxes[caller]["y"] - ROW
+        assert boxes[called]["x"] >= boxes[caller]["x"] - 0.1
+    # In the order of their names, side by side.
+    assert boxes["b"]["x"] == pytest.approx(
+        boxes["a<int>"]["x"] + boxes["a<int>"]["width"], abs=0.2
+    )
+
+
+def test_it_needs_nothing_else() -> None:
+    picture = flame_graph(STACKS, "postgres 17.11, <one> & other")
+    root = read(picture)
+    assert "postgres 17.11, <one> & other" in [text.text for text in root.iter(f"{SVG}text")]
+    assert not re.search(r"script|href|@import|url\(", picture)
+    assert picture == flame_graph(dict(reversed(STACKS.items())), "postgres 17.11, <one> & other")
+
+
+def test_names_are_cut_to_their_frames_and_the_narrowest_frames_are_left_out() -> None:
+    long = "a_function_of_quite_a_long_name" * 10
+    picture = flame_graph({"one;" + long: 100_000, "two;tiny": 1}, "t")
+    assert f"{long} (100000 samples, 100.00 %)" in frames(picture)
+    assert f">{long}<" not in picture
+    assert "tiny" not in picture
+
+
+def test_no_samples_are_an_empty_picture() -> None:
+    assert frames(flame_graph({}, "t")) == {}
