@@ -204,16 +204,34 @@ def test_a_table_as_json_and_markdown(nightshift: Nightshift, folder: Path) -> N
     assert nightshift("table", "--format", "markdown").out.startswith("### minors, cached: qps")
 
 
-def test_an_absolute_csv_can_be_imported_again(nightshift: Nightshift, folder: Path) -> None:
+@pytest.mark.parametrize("form", ["csv", "tsv"])
+def test_an_absolute_table_can_be_imported_again(
+    nightshift: Nightshift, folder: Path, form: str
+) -> None:
     take(folder, nightshift)
-    absolute = nightshift("table", "--absolute", "--format", "csv").out
-    (folder / "copy.csv").write_text(absolute)
-    imported = nightshift("import", "csv", "copy.csv", "--format", "json").json
+    absolute = nightshift("table", "--absolute", "--format", form).out
+    (folder / "copy").write_text(absolute)
+    imported = nightshift("import", "csv", "copy", "--format", "json").json
     assert (imported["line"], len(imported["bundles"])) == ("copy", 3)
-    again = nightshift("table", "--line", "copy", "--absolute", "--format", "csv").out
+    again = nightshift("table", "--line", "copy", "--absolute", "--format", form).out
     assert again.splitlines()[1:] == absolute.splitlines()[1:]
-    shown = nightshift("import", "csv", "copy.csv")
+    shown = nightshift("import", "csv", "copy")
     assert shown.out == "line copy: 0 versions taken; `nightshift table --line copy` shows them\n"
+
+
+def test_a_relative_table_can_be_imported_again(nightshift: Nightshift, folder: Path) -> None:
+    take(folder, nightshift)
+    relative = nightshift("table", "--format", "csv").out
+    (folder / "copy.csv").write_text(relative)
+    nightshift("import", "csv", "copy.csv")
+    again = nightshift("table", "--line", "copy", "--format", "csv").out
+    assert again.splitlines()[1:] == relative.splitlines()[1:]
+    ran = nightshift("table", "--line", "copy", "--absolute")
+    assert (ran.code, ran.err) == (
+        2,
+        "nightshift: there is nothing to show; the layout absolute needs values that were not "
+        "published relative\n",
+    )
 
 
 def test_detect_report_and_notify(nightshift: Nightshift, folder: Path) -> None:

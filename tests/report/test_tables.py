@@ -5,14 +5,15 @@ from pathlib import Path
 from sqlalchemy import Engine
 
 from pipeline.execute.plan import Line
-from pipeline.model import Workload
+from pipeline.model import StepStatus, Workload
 from pipeline.report.relative import Table, relative_to
 from pipeline.report.tables import GROUPS, imported_subject, measured_subject, measured_subjects
 from pipeline.store.database import open_store
 from pipeline.store.ingest import ingest
 from pipeline.store.published import import_published, read_published
+from pipeline.store.queries import rows
 from pipeline.workloads.sysbench import catalogue
-from tests.report.page_store import STEPS, make_store
+from tests.report.page_store import STEPS, make_store, over_time
 
 
 def measured_table(store: Engine, line: Line, workload: Workload, metric: str) -> Table:
@@ -87,6 +88,30 @@ def test_nothing_measured_is_no_table(tmp_path: Path) -> None:
     store, plan = make_store(tmp_path, {"m": ["17.11"]}, left_out=["17.11"])
     assert measured_subject(store, plan.lines[0], plan.lines[0].workloads()[0]) is None
     assert measured_subjects(store, plan.lines[0]) == []
+
+
+def test_what_was_remarked_of_steps_is_read_from_the_store(tmp_path: Path) -> None:
+    store, plan = make_store(tmp_path, {"m": ["17.10", "17.11"]}, repetitions=2)
+    scan, point = "scan_range=100", "point-query_range=100"
+    missed = {"status": StepStatus.SLA_FAILED.value, "note": "50 of 100 inserts/s"}
+    over_time(store, scan, "17.11", 1, **missed)
+    over_time(store, point, "17.10", 2, marks=["still warming after 30 s"])
+    subject = measured_subject(store, plan.lines[0], plan.lines[0].workloads()[0])
+    assert subject is not None
+    assert subject.notes() == (
+        f"! {scan} at 17.11: SLA failed, 50 of 100 inserts/s",
+        f"* {point} at 17.10: still warming after 30 s",
+    )
+    assert [subject.signs(scan, label) for label in ("17.10", "17.11")] == ["", "!"]
+    assert subject.signs(point, "17.10", "17.11") == "*"
+    # The repetition that did not sustain its rate is no part of the median.
+    (kept,) = {
+        row.value
+        for row in rows(store, metrics=["qps"])
+        if (row.step, row.revision, row.repetition) == (scan, "17.11", 2)
+    }
+    values = {row.step: row.values for group in subject.table("qps").groups for row in group.rows}
+    assert values[scan][1] == kept
 
 
 def test_an_imported_line_keeps_its_names_and_order(tmp_path: Path) -> None:
