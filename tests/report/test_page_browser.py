@@ -213,6 +213,14 @@ def test_activity_stands_under_throughput_on_one_time_axis(
     assert "Shaded: stalls" in says
     assert "drifts by \u22128 % through the step" in says
     assert "peak" not in says, "level stretches were left out, and no more"
+    others = f"{plot}.data.filter((trace) => trace.text && trace.yaxis !== 'y')"
+    told = browser.run(f"{others}.map((trace) => trace.text[1])")
+    assert len(told) == 6
+    field, _, value = told[0].partition(": ")
+    assert field == "autovacuum workers"
+    # At 599 s, where the throughput's first level ends.
+    wave = 1e6 * (1 + math.sin(599 / 50))
+    assert float(value.replace("\u202f", "")) == pytest.approx(wave, rel=0.01)
     shapes = browser.run(f"{plot}.layout.shapes.map((shape) => [shape.x0, shape.x1])")
     assert shapes == [[599, 619]]
     assert "autovacuum workers" in browser.run(f"{plot}.textContent")

@@ -198,8 +198,8 @@ function drawOverTime(section, panel, chart, within) {
   const layout = base({
     margin: { l: 58, r: 14, t: 8, b: FOOT },
     hovermode: "x unified", hoversubplots: "axis",
-    // Of level stretches the ends alone are kept: the nearest point of each line is told.
-    hoverdistance: -1,
+    // The line at what is pointed at is drawn with an edge that fits the ground, if there is one.
+    paper_bgcolor: css("--raised"), plot_bgcolor: css("--raised"),
     xaxis: {
       title: title("seconds"), range: [0, last * 1.02], showgrid: false, zeroline: false, linecolor: css("--rule"),
       anchor: rows.length ? `y${rows.length + 1}` : "y", fixedrange: !matchMedia("(pointer: fine)").matches, unifiedhovertitle: { text: "%{x:.1f} s" },
@@ -224,10 +224,15 @@ function drawOverTime(section, panel, chart, within) {
     own.forEach((index) => {
       const line = timelineOf(chart, index).activity[field];
       traces.push({
-        x: line.t, y: line.v.map((value) => value / scale), yaxis: `y${row + 2}`, mode: "lines", ...style(index), name: plain(label),
-        ...(index === within.focus
-          ? { text: line.v.map((value) => `${plain(label)}: ${number(value / scale)} ${plain(shown)}`), hovertemplate: "%{text}<extra></extra>" }
-          : { hoverinfo: "skip" }),
+        x: line.t, y: line.v.map((value) => value / scale), yaxis: `y${row + 2}`, mode: "lines", ...style(index), name: plain(label), hoverinfo: "skip",
+      });
+      if (index !== within.focus) return;
+      // Of level stretches the ends alone are kept, but something is to be told everywhere.
+      const { t } = timelineOf(chart, index);
+      const values = t.map((at) => valueAt(line, at));
+      traces.push({
+        x: t, y: values.map((value) => (value === null ? null : value / scale)), yaxis: `y${row + 2}`, mode: "markers", marker: { opacity: 0, color: style(index).line.color },
+        text: values.map((value) => `${plain(label)}: ${number(value === null ? null : value / scale)} ${plain(shown)}`), hovertemplate: "%{text}<extra></extra>",
       });
     });
   });
@@ -241,6 +246,17 @@ function drawOverTime(section, panel, chart, within) {
   plot.setAttribute("aria-label", `${chart.step}: throughput over ${number(last)} seconds of ${drawn.length} runs`
     + (rows.length ? `; under it ${rows.map((field) => data.fields[field].label).join(", ")}` : ""));
   Plotly.newPlot(plot, traces, layout, SLIM);
+}
+
+// What a line says at a moment: between two points what is drawn, at its ends no farther than a second.
+function valueAt(line, at) {
+  const after = line.t.findIndex((known) => known >= at);
+  if (after > 0) {
+    const part = (at - line.t[after - 1]) / (line.t[after] - line.t[after - 1]);
+    return line.v[after - 1] + part * (line.v[after] - line.v[after - 1]);
+  }
+  const end = after < 0 ? line.t.length - 1 : 0;
+  return Math.abs(line.t[end] - at) <= 1 ? line.v[end] : null;
 }
 
 // Bytes are written in what they are many of; the rest as it is.
