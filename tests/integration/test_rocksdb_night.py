@@ -193,15 +193,17 @@ def test_a_database_that_fits_into_memory_is_no_io_bound_result_and_says_so(
         assert mark.endswith(f"that one for {config} exceeds: this is no IO-bound result")
 
 
-def reading(night: subprocess.Popen[bytes]) -> psutil.Process:
-    """Wait until a night runs readwhilewriting, and return the db_bench that does."""
+def reading(
+    night: subprocess.Popen[bytes], word: str = "--benchmarks=readwhilewriting,stats"
+) -> psutil.Process:
+    """Wait until a night runs a db_bench with an argument, and return it."""
     while True:
         assert night.poll() is None, "the night ended before it measured"
         for child in psutil.Process(night.pid).children(recursive=True):
             # What runs it becomes it, by and by; and it may end at any moment.
             with contextlib.suppress(psutil.NoSuchProcess):
                 words = child.cmdline()
-                if "--benchmarks=readwhilewriting,stats" in words and words[0] not in WRAPPERS:
+                if word in words and words[0] not in WRAPPERS:
                     return child
         time.sleep(0.02)
 
@@ -230,6 +232,23 @@ def test_a_db_bench_that_dies_is_a_failed_step_and_the_night_goes_on(
     records = {record.step.name: record for record in read_bundle(path).manifest.steps}
     assert records.pop("readwhilewriting").status == "failed"
     assert {record.status for record in records.values()} == {"ok"}
+    assert leftovers(cache) == []
+
+
+def test_without_the_overwriting_before_the_queries_they_are_failed_and_the_night_goes_on(
+    tmp_path: Path, versions: tuple[str, str], cache: Path
+) -> None:
+    night = rocksdb_night(tmp_path / "n", versions[1:])
+    config = night.folder / "nightshift.toml"
+    config.write_text(config.read_text().replace("rows = 5000", "rows = 1000000"))
+    process = night.start("nightly")
+    reading(process, "--writes=100000").kill()
+    assert process.wait(timeout=120) == 0
+    (path,) = (night.folder / "results/bundles").glob("*.tar.zst")
+    records = {record.step.name: record for record in read_bundle(path).manifest.steps}
+    assert records.pop("fillseq").status == "ok"
+    assert {record.status for record in records.values()} == {"failed"}
+    assert all("warm-up overwrite failed" in record.note for record in records.values())
     assert leftovers(cache) == []
 
 
