@@ -171,3 +171,9 @@ def test_of_steady_steps_few_are_marked() -> None:
     # At most 1 in 1000 is; of 400, four or more would be a chance of 1 in 1000.
     marked = sum(bool(marks(output(noisy(flat, seed=seed)))) for seed in range(400))
     assert marked < 4
+
+
+def test_in_dips_that_the_end_of_a_step_cuts_off_there_is_no_new_level() -> None:
+    for phase in np.linspace(0, 1, 20):
+        places = 6 * (np.arange(900) + 0.5) / 900 + phase
+        assert marks(output(noisy(flat, count=900) * (1 - 0.3 * (places % 1 < 0.2)))) == ()

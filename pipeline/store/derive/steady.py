@@ -5,7 +5,7 @@ Two tests of the throughput over time, one after the other:
 1. **Change points** split it into stretches of one level (``changepoint.detect``), as Barrett et
    al. do ("Virtual Machine Warmup Blows Hot and Cold", OOPSLA 2017). Stretches at the beginning
    whose level never comes back are the time it took to become steady.
-   Less than two periodic swings is no warm-up but one of them.
+   What lasts less than two periodic swings is part of one, and no level.
 2. **A trend** of the rest: Spearman's rank correlation with time, whose standard error and degrees
    of freedom are those of the effective number of values (Santer et al., Journal of Geophysical
    Research 105, 2000), as seconds next to one another are alike.
@@ -56,7 +56,8 @@ STEADY_PART = 0.25
 reach a steady state."""
 
 SWINGS = 2
-"""Periods of a swing that a warm-up beside it has to last: the first may have begun before."""
+"""Periods of a swing that a level beside it has to last, at the beginning and at the end: part of
+a swing has a level of its own."""
 
 
 class Steadiness(NamedTuple):
@@ -100,7 +101,7 @@ def steadiness(timeline: Sequence[TimePoint]) -> Steadiness | None:
         return None
     segments = detect(rates, alarms_per_1000=ALARMS, min_effect=SMALLEST).segments
     begin = segments[_first_steady(segments)].start
-    if begin and ends[begin - 1] < SWINGS * oscillation(timeline).get("period_s", 0.0):
+    if begin and min(ends[begin - 1], ends[-1] - ends[begin - 1]) < _shortest_level(timeline):
         begin = 0
     rest = rates[begin:]
     drift, pvalue = trend(rest) if len(rest) >= FEWEST else (None, None)
@@ -191,6 +192,11 @@ def _alikeness(left: Floats) -> float:
     # Residuals of a fitted line look less alike than they are (Marriott and Pope 1954).
     unbiased = (count * found + 2.0) / (count - 4.0)
     return min(max(unbiased, 0.0), 1.0 - 2.0 / count)
+
+
+def _shortest_level(timeline: Sequence[TimePoint]) -> float:
+    """Return the seconds that a level has to last: some periods where the throughput swings."""
+    return SWINGS * oscillation(timeline).get("period_s", 0.0)
 
 
 def _first_steady(segments: Sequence[Segment]) -> int:
