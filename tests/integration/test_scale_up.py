@@ -70,3 +70,16 @@ def test_throughput_is_compared_within_each_number_of_clients(night: Night) -> N
         values = [v for group in table["groups"] for row in group["rows"] for v in row["values"]]
         assert len(values) == len(STEPS)
         assert all(value > 0 for value in values)
+
+
+def test_throughput_is_compared_with_that_of_one_client(night: Night) -> None:
+    head, *lines = [
+        line.split()
+        for line in night.run("table", "--layout", "scale-up").stdout.splitlines()
+        if line.endswith(("clients", *STEPS)) and line[0].isdigit()
+    ]
+    assert head == [*map(str, CLIENTS), "clients"]
+    assert {line[-1] for line in lines} == set(STEPS)
+    for one, two, four, _ in lines:
+        assert float(one) == 1
+        assert min(float(two), float(four)) > 0
