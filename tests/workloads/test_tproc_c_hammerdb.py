@@ -11,7 +11,7 @@ import pytest
 
 from pipeline.errors import UserError
 from pipeline.model import Connection, Scale, Workload
-from pipeline.workloads.base import Command, Load, Measure
+from pipeline.workloads.base import Command, Load, Measure, Timing
 from pipeline.workloads.base.options import OptionError
 from pipeline.workloads.tproc_c.family import STEP, TprocC
 
@@ -183,7 +183,17 @@ def test_a_size_that_it_cannot_load_is_refused(option: str) -> None:
         workload(options={option: 300})
 
 
-@pytest.mark.parametrize(("measure", "warmup"), [(90.0, 60.0), (60.0, 0.25)])
-def test_it_measures_whole_minutes(measure: float, warmup: float) -> None:
-    with pytest.raises(ValueError, match="whole minutes"):
-        workload(measure, warmup)
+@pytest.mark.parametrize(
+    ("measure", "warmup", "minutes"),
+    [(60.0, 0.0, (1, 0)), (1.0, 0.25, (1, 1)), (3600.0, 300.0, (60, 5)), (90.0, 61.0, (2, 2))],
+)
+def test_times_are_rounded_up_to_whole_minutes(
+    installed: Path, measure: float, warmup: float, minutes: tuple[int, int]
+) -> None:
+    family, work = TprocC(), workload(measure, warmup)
+    duration, ramp_up = minutes
+    command = family.command(Measure(step=STEP), work, POSTGRES, 7)
+    assert f"NIGHTSHIFT_DURATION={duration}" in command
+    assert f"NIGHTSHIFT_RAMPUP={ramp_up}" in command
+    timing = family.timing(Measure(step=STEP), work)
+    assert timing == Timing(measured=60.0 * duration, limit=60.0 * (duration + ramp_up))

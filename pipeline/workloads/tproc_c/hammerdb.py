@@ -1,17 +1,19 @@
 """tproc-c by an installed hammerdbcli: its commands, and what it prints.
 
-The scripts in ``tcl/`` run in HammerDB 4.0 and later. For MariaDB, too, they take its MySQL.
+The scripts in ``tcl/`` run in HammerDB 4.0 and later. For MariaDB, too, they take its MySQL. Times
+are rounded up to whole minutes, because it has no others.
 """
 
 from __future__ import annotations
 
+import math
 import re
 import shutil
 from pathlib import Path
 from typing import Final
 
 from pipeline.errors import UserError
-from pipeline.model import Connection, Scale, StepOutput, Workload, digest
+from pipeline.model import Connection, StepOutput, Workload, digest
 from pipeline.workloads.base import Command, Load, Timing
 from pipeline.workloads.base.sysbench import SLOWEST_LOAD
 from pipeline.workloads.tproc_c.settings import settings
@@ -33,15 +35,6 @@ _RESULT: Final = re.compile(
 _FAILED: Final = re.compile(r"Vuser (\d+):FINISHED FAILED")
 _ERROR: Final = re.compile(r"^Error in Virtual User \d+: (.+)$", re.MULTILINE)
 _VERSION: Final = re.compile(r"(?:set hdb_version \"|HammerDB CLI )(v[\d.]+)")
-
-
-def check(scale: Scale) -> None:
-    """Raise ValueError for a time that HammerDB cannot measure."""
-    if scale.measure % 60 or scale.warmup % 60 or not scale.measure:
-        raise ValueError(
-            f"HammerDB measures and warms up for whole minutes, not {scale.measure:g} s "
-            f"and {scale.warmup:g} s"
-        )
 
 
 def identity() -> str:
@@ -82,8 +75,8 @@ def command(
         script = "load.tcl"
     else:
         values |= {
-            "RAMPUP": int(scale.warmup // 60),
-            "DURATION": int(scale.measure // 60),
+            "RAMPUP": _minutes(scale.warmup),
+            "DURATION": _minutes(scale.measure),
             "USERS": scale.clients,
         }
         script = "run.tcl"
@@ -100,10 +93,11 @@ def command(
 
 def timing(action: Command, workload: Workload) -> Timing:
     """Return the times of the scale; a load is given what the slowest machine would need."""
-    scale = workload.scale
     if isinstance(action, Load):
         return Timing(measured=0.0, limit=settings(workload).rows / SLOWEST_LOAD)
-    return Timing(measured=scale.measure, limit=scale.warmup + scale.measure)
+    scale = workload.scale
+    ramp_up, measured = 60.0 * _minutes(scale.warmup), 60.0 * _minutes(scale.measure)
+    return Timing(measured=measured, limit=ramp_up + measured)
 
 
 def started(line: str) -> bool:
@@ -123,9 +117,9 @@ def parse(text: str, workload: Workload) -> StepOutput:
         raise ValueError(f"HammerDB failed: {error[1].strip() if error else what}")
     nopm = float(result["nopm"] or result["nopm_last"])
     tpm = float(result["tpm"] or result["tpm_first"])
-    seconds = workload.scale.measure
+    minutes = _minutes(workload.scale.measure)
     return StepOutput(
-        operations=tpm * seconds / 60, seconds=seconds, figures={"nopm": nopm, "tpm": tpm}
+        operations=tpm * minutes, seconds=60.0 * minutes, figures={"nopm": nopm, "tpm": tpm}
     )
 
 
@@ -136,6 +130,11 @@ def version() -> dict[str, str]:
         return {}
     said = _VERSION.search(found.read_text(encoding="utf-8", errors="replace"))
     return {"hammerdb": said[1] if said else "unknown"}
+
+
+def _minutes(seconds: float) -> int:
+    """Return the time as HammerDB takes it: in whole minutes."""
+    return math.ceil(seconds / 60)
 
 
 def _installed() -> Path | None:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from pipeline.model import Connection, Scale, StepOutput, TimePoint, Workload
+from pipeline.model import Connection, StepOutput, TimePoint, Workload
 from pipeline.workloads.base import Command, Load, Timing
 from pipeline.workloads.base.histogram import Histogram, latencies
 from pipeline.workloads.base.sysbench import (
@@ -30,12 +30,6 @@ _SLOWEST_CHECK: Final = 10_000.0
 
 _CONSISTENT: Final = re.compile(r"^nightshift consistent conditions=\d+$", re.MULTILINE)
 _FATAL: Final = re.compile(r"^FATAL: (.+)$", re.MULTILINE)
-
-
-def check(scale: Scale) -> None:
-    """Raise ValueError for a time that sysbench cannot measure."""
-    if scale.measure != int(scale.measure) or scale.measure < 1:
-        raise ValueError(f"sysbench measures whole seconds, not {scale.measure:g} s")
 
 
 def identity() -> str:

@@ -1,6 +1,9 @@
 # What load.tcl and run.tcl share. hammerdbcli runs them and gives them its commands; what they
 # are to do is in environment variables that begin with NIGHTSHIFT_.
 
+# Who reads it wants to know when the measured time begins.
+fconfigure stdout -buffering line
+
 proc setting {name} {
     return $::env(NIGHTSHIFT_$name)
 }
