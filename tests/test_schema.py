@@ -95,6 +95,10 @@ def test_the_committed_configuration_passes_both() -> None:
         "[detect]\nalarms_per_1000 = 100",
         "[report]\nworse = 1.5",
         "[report]\nbetter = 0.5",
+        "[report]\nworse_colour = 'pink'",
+        "[report]\nfurther = [[0.5]]",
+        "[report]\nfurther = [[0, 'red']]",
+        "[report]\nfurther = [[0.5, 'pink']]",
         "[notify]\nsink = 'mail'",
         "[quick]\nmeasure = 1",
         "[quick]\nsteps = [1]",
@@ -114,6 +118,7 @@ def test_the_schema_refuses_what_the_loader_refuses(text: str) -> None:
         "[[workload]]\nname = 'w'\nmeasure = '15m'\nwarmup = '1.5 s'\nclients = [1, 4]",
         "[[line]]\nname = 'a-1.b_c'\ntarget = 'postgres'\nsince = '14'\nuntil = '17.4'",
         "[report]\nworse = 1\nbetter = 1",
+        "[report]\nbetween_colour = ''\nfurther = [[0.75, 'red'], [1.1, 'green']]",
         "[paths]\ncache = '~/x'\n[machine]\nclass = 'ccx33'",
     ],
 )
