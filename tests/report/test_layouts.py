@@ -273,6 +273,13 @@ def test_scale_up_is_over_the_fewest_clients() -> None:
     assert grid.notes == ("* scan at 17.11: still warming (4 clients)",)
 
 
+def test_scale_up_from_a_figure_in_doubt_is_in_doubt() -> None:
+    first = replace(at(1, 100.0), remarks=(missed("scan", "17.10"),))
+    grid = only([first, at(4, 200.0)], "scale-up")
+    assert shown(grid)["pg1710.x10a"]["scan"] == ["1.00!", "2.00!"]
+    assert shown(grid)["pg1711.x10a"]["scan"] == ["1.00", "2.00*"]
+
+
 def test_one_number_of_clients_has_no_scale_up() -> None:
     assert make_grids([at(4, 1.0), at(8, 1.0, "other")], WISH, "scale-up") == []
 

@@ -76,7 +76,10 @@ def _row(
     found: Mapping[int, float | None],
     wish: Wish,
 ) -> GridRow:
-    base = found.get(min(by_clients))
+    fewest = min(by_clients)
+    base = found.get(fewest)
+    # A ratio to a figure that is in doubt is so too.
+    doubted = by_clients[fewest].signs(step, column.label)
     decimals = RATIO_DECIMALS if wish.decimals is None else wish.decimals
     return GridRow(
         name=step,
@@ -84,7 +87,7 @@ def _row(
             value_cell(
                 ratio(found.get(clients), base),
                 decimals,
-                subject.signs(step, column.label),
+                "".join(sorted(set(doubted + subject.signs(step, column.label)))),
             )
             for clients, subject in by_clients.items()
         ),
