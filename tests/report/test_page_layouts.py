@@ -18,6 +18,7 @@ from .test_page import NOW, Elements, document
 STEPS = (
     Step(name="l.i0", group="load", unit="rows"),
     Step(name="qr100", group="", unit="queries"),
+    Step(name="qp100", group="point queries", unit="queries"),
 )
 
 
@@ -45,12 +46,13 @@ def test_a_family_has_the_tables_that_it_is_published_in(page: str) -> None:
     assert "SLA failed, 50 of 100 inserts/s" in page
 
 
-def test_steps_of_any_group_and_unit_have_a_chart(page: str) -> None:
+def test_steps_of_any_group_and_unit_have_a_chart_in_the_order_of_the_run(page: str) -> None:
     charts = document(page)["charts"]
     assert isinstance(charts, list)
     assert [(chart["step"], chart["unit"]) for chart in charts] == [
         ("l.i0", "rows"),
         ("qr100", "queries"),
+        ("qp100", "queries"),
     ]
 
 

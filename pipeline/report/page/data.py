@@ -294,9 +294,13 @@ def _part(
 
 
 def _ordered(steps: Sequence[Step]) -> list[Step]:
-    """Order steps by group as published, within a group as they are run."""
-    groups = [*GROUPS, *dict.fromkeys(step.group for step in steps)]
-    return sorted(steps, key=lambda step: groups.index(step.group))
+    """Order steps by group as published, within a group as they are run.
+
+    Families whose groups are others are published as they are run.
+    """
+    if not {step.group for step in steps} <= set(GROUPS):
+        return list(steps)
+    return sorted(steps, key=lambda step: GROUPS.index(step.group))
 
 
 def _setup_of(run: RunRow, outcome: StepOutcome, families: Mapping[str, str]) -> Setup:

@@ -168,10 +168,12 @@ def _title(setup: Setup) -> str:
 
 
 def _seconds(part: SetupData) -> str:
-    scale = part.runs[0].workload["scale"]
+    workload = part.runs[0].workload
+    scale = workload["scale"]
+    options = "".join(f"; {name} = {value}" for name, value in workload.get("options", {}).items())
     return (
         f"{counted(scale['tables'], 'table')} of {counted(scale['rows'], 'row')}; each step is "
-        f"measured for {scale['measure']:g} s after {scale['warmup']:g} s of warm-up"
+        f"measured for {scale['measure']:g} s after {scale['warmup']:g} s of warm-up{options}"
     )
 
 
