@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Engine, select, update
+from sqlalchemy import Engine, Select, insert, select, update
 
 from pipeline.bundle import write_bundle
 from pipeline.execute.plan import Line, Plan
@@ -185,7 +185,30 @@ def _add_timelines(store: Engine, seconds: int, drawn: random.Random) -> None:
 
 def over_time(store: Engine, step: str, revision: str, repetition: int, **columns: Any) -> None:
     """Say what a step of a run did over time, or how it ended, by the columns of the store."""
-    chosen = (
+    chosen = _step_runs(step, revision, repetition)
+    with store.begin() as connection:
+        found = connection.execute(
+            update(schema.step_run).where(schema.step_run.c.id.in_(chosen)).values(**columns)
+        )
+        assert found.rowcount > 0
+
+
+def add_figure(
+    store: Engine, step: str, revision: str, repetition: int, metric: str, value: float
+) -> None:
+    """Give a step of a run the value of a metric that no other has."""
+    with store.begin() as connection:
+        number = connection.execute(
+            insert(schema.metric).values(name=metric).returning(schema.metric.c.id)
+        ).scalar_one()
+        for step_run in connection.execute(_step_runs(step, revision, repetition)).scalars().all():
+            connection.execute(
+                insert(schema.measurement).values(step_run=step_run, metric=number, value=value)
+            )
+
+
+def _step_runs(step: str, revision: str, repetition: int) -> Select[tuple[int]]:
+    return (
         select(schema.step_run.c.id)
         .join(schema.run, schema.run.c.id == schema.step_run.c.run)
         .join(schema.step, schema.step.c.id == schema.step_run.c.step)
@@ -195,11 +218,6 @@ def over_time(store: Engine, step: str, revision: str, repetition: int, **column
             schema.run.c.repetition == repetition,
         )
     )
-    with store.begin() as connection:
-        found = connection.execute(
-            update(schema.step_run).where(schema.step_run.c.id.in_(chosen)).values(**columns)
-        )
-        assert found.rowcount > 0
 
 
 def _manifest(

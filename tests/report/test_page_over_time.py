@@ -14,7 +14,7 @@ from pipeline.report.page.activity import FIELDS, in_order, moves, wording
 from pipeline.report.page.response import shares, slower
 from pipeline.workloads.base.histogram import PUBLISHED_EDGES_MS
 
-from .page_store import STEPS, make_store, over_time
+from .page_store import STEPS, add_figure, make_store, over_time
 from .test_page import NOW, Elements, document, row_of
 
 STEP = STEPS[0].name
@@ -54,6 +54,7 @@ def page_of(folder: Path) -> str:
             histogram=[[0.2, 90], [3.0, 9], [900.0, 1]],
         )
     over_time(store, STEP, "17.6", 1, marks=["still warming for 12 s of 60 s"])
+    add_figure(store, STEP, "17.6", 1, "warming_s", 12.0)
     over_time(
         store,
         STEP,
@@ -141,6 +142,8 @@ def test_marks_stand_beside_the_figures_and_at_their_dot(page: str, whole: dict[
     place = next(at for at, point in enumerate(chart["points"]) if point[:2] == [1, 1])
     assert chart["marks"] == {str(place): ["still warming for 12 s of 60 s"]}
     assert "17.6, repetition 1: still warming for 12 s of 60 s" in page
+    assert run_of(whole, chart, 1, 1)["warming"] == 12
+    assert "warming" not in run_of(whole, chart, 0, 1)
 
 
 def test_response_times_are_of_all_runs_that_count(whole: dict[str, Any]) -> None:
