@@ -379,3 +379,26 @@ def test_queries_filter(store: Engine, tmp_path: Path) -> None:
     assert list(rows(store, line="postgres")) == []
     assert len(outcomes(store, cells=keys[:1])) == 6
     assert runs(store, cells=["other"]) == []
+
+
+def test_a_step_that_was_still_warming_is_marked(store: Engine, tmp_path: Path) -> None:
+    manifest, files = make_run()
+    level = [15000] * 15 + [20000] * 45
+    seconds = "".join(
+        f"nightshift interval t={second}.0 dt=1.0 events={events + 100 * (second % 3)}"
+        " lat_pct_ms=0.06 errors=0 reconnects=0 threads=1\n"
+        for second, events in enumerate(level, start=1)
+    )
+    name = "steps/03/stdout.txt"
+    lines = files[name].decode().splitlines(keepends=True)
+    others = [line for line in lines if not line.startswith("nightshift interval")]
+    files[name] = (seconds + "".join(others)).encode()
+    ingest(store, [write_bundle(tmp_path, manifest, files)])
+    with store.connect() as connection:
+        kept = connection.execute(text("SELECT place, marks FROM step_run ORDER BY place")).all()
+    marks = {place: json.loads(said) if isinstance(said, str) else said for place, said in kept}
+    assert marks[0] == marks[1] == []
+    (mark,) = marks[2]
+    assert mark.startswith("warming: throughput was 25 % below the later level until second 15 of")
+    values = {row.metric: row.value for row in rows(store) if row.step == "point-query_range=100"}
+    assert values["warming_s"] == 15.0

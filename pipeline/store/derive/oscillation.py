@@ -24,8 +24,8 @@ from pipeline.model import TimePoint
 Floats = NDArray[np.float64]
 
 FEWEST = 120
-"""Reports of throughput below which there is no verdict: of 60, noise that is alike for seconds
-(an autocorrelation of .8) would be taken for swings in one step of twenty."""
+"""Reports of throughput below which there is no verdict: of 60, noise that is alike for ten
+seconds (an autocorrelation of .9) would be taken for swings in 22 of 600 steps."""
 
 CYCLES = 4
 """Cycles that a step has to hold: what came three times may be three accidents."""
