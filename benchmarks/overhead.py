@@ -36,8 +36,9 @@ from pipeline.machine.pinning import available, choose
 from pipeline.machine.ports import free_port
 from pipeline.model import Cell, Scale
 from pipeline.probes import all_probes
+from pipeline.probes.dbms import DbmsActivity
 from pipeline.targets import find_target
-from pipeline.targets.base import Placement
+from pipeline.targets.base import Placement, ServerError
 from pipeline.workloads import find_family
 from pipeline.workloads.base import Load, Maintain, Measure
 
@@ -159,7 +160,10 @@ def compare(options, cell, family, step, server, pinning) -> list[float]:  # typ
         done = execute(
             command,
             pinning.client,
-            lambda client: all_probes(server.pid, client),
+            lambda client: [
+                *all_probes(server.pid, client),
+                DbmsActivity(server.activity.fields, server.activity.session, ServerError),
+            ],
             lambda line: family.started(line, Measure(step=step), workload),
             measure=options.seconds,
             limit=options.seconds + 1,
