@@ -18,6 +18,7 @@ pytestmark = pytest.mark.integration
 
 CLIENTS = (1, 2, 4)
 STEPS = ("update-index_range=100", "read-write_range=10", "point-query_range=100")
+OPTIONS = 'options = { measure_writes = "2s", maintain = "after every step" }'
 CONFIGS = {"postgres": "x10a", "mysql": "z12a", "mariadb": "z12b", "sqlite": "wal"}
 
 
@@ -41,7 +42,7 @@ def night(
         steps=STEPS,
         target=target,
         config=CONFIGS[target],
-        more=f"clients = {list(CLIENTS)}\ntables = 3\noptions = {{ measure_writes = '2s' }}\n",
+        more=f"clients = {list(CLIENTS)}\ntables = 3\n{OPTIONS}\n",
     )
     made.run("nightly")
     return made
@@ -53,6 +54,8 @@ def test_each_number_of_clients_is_measured_on_all_tables(night: Night, cache: P
     for bundle in bundles:
         clients = bundle.manifest.workload.scale.clients
         assert [record.step.name for record in bundle.manifest.steps] == list(STEPS)
+        maintained = [phase for phase in bundle.manifest.phases if phase.name == "maintenance"]
+        assert len(maintained) == len(STEPS) - 1, "after each of the steps that write"
         for record in bundle.manifest.steps:
             assert {f"--threads={clients}", "--tables=3"} <= {*record.command}
             text = bundle.files[f"{record.folder}/stdout.txt"].decode()
