@@ -1,0 +1,5 @@
+"""``python -m pipeline`` is ``nightshift``."""
+
+from pipeline.cli import main
+
+main()
