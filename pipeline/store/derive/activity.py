@@ -37,7 +37,12 @@ def activity(
 
 def _rates(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
     return [
-        (round(end, 3), (after - before) / (end - begin))
+        (round(end, 3), _six_digits((after - before) / (end - begin)))
         for (begin, before), (end, after) in pairwise(points)
         if after >= before and end > begin
     ]
+
+
+def _six_digits(rate: float) -> float:
+    """Leave out what no reading tells, and every page would have to hold."""
+    return float(f"{rate:.6g}")
