@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import signal
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -30,6 +31,11 @@ from pipeline.targets.postgres import Postgres
 from pipeline.targets.postgres.server import PostgresServer
 from pipeline.targets.sqlite import SQLite
 from pipeline.targets.sqlite.database import SQLiteDatabase
+
+# A shell lets what it starts in the background ignore SIGINT, and so would all that the tests
+# start and interrupt.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @dataclass(frozen=True)
