@@ -249,7 +249,7 @@ class Bisection:
         for runs in self._runs.values():
             values = np.array(runs)
             if len(values) > 1:
-                # By the median of the deviations: a spike is not what repetitions usually differ in.
+                # By the median of the deviations: a spike is not the usual noise.
                 deviation = np.median(np.abs(values - np.median(values, axis=0)), axis=0) * 1.4826
                 spread += (len(values) - 1) * deviation**2
                 freedom += len(values) - 1
