@@ -303,8 +303,10 @@ class Bisection:
 
 @dataclass(frozen=True, slots=True)
 class _Fit:
-    """The measured places, the log likelihood of a culprit between each and the next (k - 1,),
-    the levels before and after the best of them and the noise of one run, each by series.
+    """What the runs say.
+
+    The measured places, the log likelihood of a culprit between each and the next (k - 1,), the
+    levels before and after the likeliest, and the noise of one run, both by series.
     """
 
     places: Floats
