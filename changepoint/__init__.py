@@ -1,9 +1,9 @@
 """Change point detection for performance series: short, noisy, replicated, robust.
 
 :func:`detect` searches a series, :class:`Stream` one that grows, :func:`detect_many` many of
-them and :func:`pooled` series that were measured together;
-:func:`compare` and :class:`Sequential` compare two samples; :func:`budget` turns wrong issues a
-month into a threshold. What they return is immutable and survives a JSON round trip.
+them and :func:`pooled` series that were measured together; :func:`compare`, :class:`Sequential`
+and :class:`GroupSequential` compare two samples; :func:`budget` turns wrong issues a month into a
+threshold. What they return is immutable and survives a JSON round trip.
 The package knows nothing of the pipeline that uses it. The methods are written up, with their
 calibration and measured error rates, in ``docs/statistics.md`` and ``docs/comparing.md``.
 """
@@ -11,6 +11,7 @@ calibration and measured error rates, in ``docs/statistics.md`` and ``docs/compa
 from changepoint.api import detect, methods
 from changepoint.budget import budget
 from changepoint.compare import Comparison, Sample, compare
+from changepoint.group_sequential import GroupSequential
 from changepoint.many import detect_many
 from changepoint.model import ChangePoint, Detection, Direction, Level, Noise, Position, Segment
 from changepoint.pooled import pooled
@@ -26,6 +27,7 @@ __all__ = [
     "Decision",
     "Detection",
     "Direction",
+    "GroupSequential",
     "Level",
     "Member",
     "Noise",

@@ -136,7 +136,7 @@ class Sequential:
                 f"the comparison is done after {self._decision.blocks} blocks: "
                 f"{self._decision.verdict}"
             )
-        self._append(_mean_logarithm("head", head) - _mean_logarithm("base", base))
+        self._append(mean_logarithm("head", head) - mean_logarithm("base", base))
         self._decision = self._decide()
         return self._decision
 
@@ -205,7 +205,12 @@ class Sequential:
         return cls.from_dict(json.loads(text))
 
 
-def _mean_logarithm(name: str, levels: float | Sequence[float] | Floats) -> float:
+def mean_logarithm(name: str, levels: float | Sequence[float] | Floats) -> float:
+    """The mean logarithm of the levels of one side of a block.
+
+    Raises ValueError, in one sentence with the ``name`` of the side, for no level, or one that is
+    not above zero or beyond 1e300.
+    """
     try:
         given = np.atleast_1d(np.array(levels, dtype=np.float64))
     except (TypeError, ValueError):

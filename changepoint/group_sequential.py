@@ -1,0 +1,128 @@
+"""Measure in blocks until it is clear, with Student's t: few blocks where the noise is tame."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.stats import t as student
+
+from changepoint.effect import LARGEST_EXPONENT
+from changepoint.sequential import Decision, mean_logarithm
+from changepoint.series import Floats
+from changepoint.spending import nominal_levels
+from changepoint.verdict import Better, check, judge
+
+FIRST_LOOK = 3
+"""Blocks before the first look: two deviations from one mean say next to nothing of the noise."""
+
+LARGEST_LIMIT = 200
+"""Blocks a comparison may be limited to: the boundaries of more take seconds."""
+
+TRIM = 0.1
+"""Share of the blocks that is trimmed at either end, rounded down: from ten blocks on one spike
+each way is forgiven, and fewer than that have none to spare."""
+
+FLOOR = 0.1
+"""The deviation of a block is at least this share of the smallest effect: quantised differences may
+all be equal, which is no certainty."""
+
+
+class GroupSequential:
+    """A comparison of base and head in blocks, as :class:`changepoint.Sequential`, by t tests.
+
+    Its intervals are repeated confidence intervals (Jennison and Turnbull, JRSS B 51, 1989): all
+    that are ever shown hold together, since each look has its share of the error
+    (:mod:`changepoint.spending`). The noise of a block is taken for normal, but for single
+    spikes, which from ten blocks on are trimmed (Tukey and McLaughlin, Sankhya A 25, 1963). A
+    large effect is decided after three or four blocks, where bets on signs take six and more.
+    """
+
+    def __init__(
+        self,
+        *,
+        smallest_effect: float,
+        limit: int,
+        better: Better = "higher",
+        confidence: float = 0.95,
+    ) -> None:
+        """Start without a block.
+
+        Args:
+            smallest_effect: smallest relative change that matters, as a fraction.
+            limit: blocks after which it ends undecided, 3 to ``LARGEST_LIMIT``. The error is
+                spread over them: a limit that is never reached costs some power.
+            better: whether a higher or a lower level is good.
+            confidence: that the true effect is inside every interval that is ever shown.
+
+        Raises:
+            ValueError: an option is out of range. One sentence.
+        """
+        check(smallest_effect, better, confidence)
+        if type(limit) is not int or not FIRST_LOOK <= limit <= LARGEST_LIMIT:
+            raise ValueError(
+                f"limit must be a number of blocks from {FIRST_LOOK} to {LARGEST_LIMIT}, "
+                f"not {limit}"
+            )
+        self._smallest_effect, self._limit = float(smallest_effect), limit
+        self._better: Better = better
+        self._levels = nominal_levels(limit, FIRST_LOOK, (1.0 - confidence) / 2.0)
+        self._differences: list[float] = []
+        self._decision = Decision(0, 0.0, (-1.0, math.inf), "undecided", done=False)
+
+    @property
+    def decision(self) -> Decision:
+        """What is known after the blocks added so far."""
+        return self._decision
+
+    def add(
+        self, base: float | Sequence[float] | Floats, head: float | Sequence[float] | Floats
+    ) -> Decision:
+        """Add one block: the levels of its runs of either side, above zero.
+
+        There may be more blocks after a verdict, up to the limit.
+
+        Raises:
+            ValueError: the limit was reached, or a level is missing, not above zero or beyond
+                1e300. One sentence; the state is unchanged.
+        """
+        if len(self._differences) >= self._limit:
+            raise ValueError(f"the comparison has reached its limit of {self._limit} blocks")
+        self._differences.append(mean_logarithm("head", head) - mean_logarithm("base", base))
+        self._decision = self._decide()
+        return self._decision
+
+    def _decide(self) -> Decision:
+        blocks = len(self._differences)
+        middle, error, freedom = _trimmed(
+            np.array(self._differences), FLOOR * math.log1p(self._smallest_effect)
+        )
+        interval = (-1.0, math.inf)
+        if blocks >= FIRST_LOOK:
+            reach = error * float(student.isf(self._levels[blocks - FIRST_LOOK], freedom))
+            interval = _relative(middle - reach), _relative(middle + reach)
+        effect = _relative(middle)
+        verdict = judge(effect, interval, self._smallest_effect, self._better)
+        done = verdict != "undecided" or blocks >= self._limit
+        return Decision(blocks, effect, interval, verdict, done)
+
+
+def _trimmed(values: Floats, floor: float) -> tuple[float, float, int]:
+    """The trimmed mean of values (n,), its standard error and its degrees of freedom.
+
+    floor: the least deviation of a value that is believed.
+    """
+    ordered = np.sort(values)
+    cut = int(TRIM * len(ordered))
+    kept = ordered[cut : len(ordered) - cut]
+    winsorised = np.clip(ordered, kept[0], kept[-1])
+    squares = float(((winsorised - winsorised.mean()) ** 2).sum())
+    squares = max(squares, (len(kept) - 1) * floor**2)
+    freedom = len(kept) - 1
+    error = math.sqrt(squares / (len(kept) * freedom)) if freedom else math.inf
+    return float(kept.mean()), error, freedom
+
+
+def _relative(logarithm: float) -> float:
+    return math.expm1(min(logarithm, LARGEST_EXPONENT))
