@@ -86,7 +86,7 @@ def _take(writer: Writer, path: Path, report: IngestReport) -> None:
     try:
         bundle = read_bundle(path)
         settings = _settings(bundle)
-        steps = list(_steps(bundle))
+        steps = list(steps_of(bundle))
     except BundleError as error:
         report.refused.append(error)
     except UnknownStepError as error:
@@ -108,8 +108,12 @@ def _settings(bundle: Bundle) -> dict[str, str] | None:
     return dict(json.loads(raw)) if raw is not None else None
 
 
-def _steps(bundle: Bundle) -> Iterator[StepValues]:
-    """Yield every step of a bundle with its values; raises one of what _take expects."""
+def steps_of(bundle: Bundle) -> Iterator[StepValues]:
+    """Yield every step of a bundle with its values.
+
+    Raises UnknownStepError for a step of a newer nightshift, and AttributeError, KeyError,
+    TypeError or ValueError for a bundle that does not hold what this version of its layout does.
+    """
     manifest = bundle.manifest
     if manifest.origin is Origin.IMPORTED:
         published = json.loads(bundle.files[VALUES_MEMBER])
