@@ -1,0 +1,260 @@
+"""Two cells measured against each other in blocks, until what is asked is known.
+
+A block is three runs, each on a freshly started server: base, head, control, and in the next block
+control, head, base. The control is base once more, entered as if it were another revision. Head
+stands between the two, so that a drift within a block cancels; the blocks alternate, so that what
+comes first is not always the same. Base and control together are what head is compared with, and
+base against control tells whether the machine itself moved.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from typing import Literal
+
+from pydantic import Field
+
+from changepoint import Better, Decision, GroupSequential
+from changepoint.group_sequential import FIRST_LOOK, LARGEST_LIMIT
+from pipeline.analyse.experiment import Figure, Figures, Runner
+from pipeline.analyse.regressions import is_worse
+from pipeline.model import Cell, Frozen
+
+WRONG = 0.005
+"""Probability that any figure is told to be worse though nothing changed. Half of the one in a
+hundred that is promised: that t tests hold is an approximation."""
+
+MISSED = 0.05
+"""Probability, for each figure, that a change of just the smallest effect is excluded. It may be
+larger than ``WRONG``: larger changes are missed far more rarely."""
+
+BLOCKS = 40
+"""Blocks after which what is not clear is left undecided."""
+
+FAILURES = 2
+"""Blocks without a figure, before any that has it, after which it is given up: a step that fails
+once is tried again."""
+
+Judgement = Literal["worse", "better", "same", "not worse", "failed", "undecided"]
+"""What is known of a figure.
+
+``same``: a change of the smallest effect is excluded; ``not worse``: one for the worse is, and
+nothing else was asked. ``failed``: the step fails on head, and not on base."""
+
+
+class Pair(Frozen):
+    """What is compared: two cells, and the control, which is ``base`` as another copy."""
+
+    base: Cell
+    head: Cell
+
+    @property
+    def control(self) -> Cell:
+        """Base once more, under a number that neither base nor head has."""
+        taken = {self.base.revision.copy_number, self.head.revision.copy_number}
+        return copy_of(self.base, next(n for n in range(2, 5) if n not in taken))
+
+
+def copy_of(cell: Cell, number: int) -> Cell:
+    """Return a cell as the copy of this number: the same build, measured as if it were another."""
+    revision = cell.revision.model_copy(update={"copy_number": number})
+    return cell.model_copy(update={"revision": revision})
+
+
+class Question(Frozen):
+    """What is to be found out, and what it may cost.
+
+    ``smallest_effect`` is the smallest relative change that matters. ``seconds`` of measuring are
+    not exceeded if that can be foreseen; one block is always measured. With ``only_worse`` a
+    figure is done when a change for the worse is shown or excluded.
+    """
+
+    figures: tuple[Figure, ...]
+    smallest_effect: float = Field(default=0.02, gt=0, lt=1)
+    wrong: float = Field(default=WRONG, gt=0, lt=0.25)
+    missed: float = Field(default=MISSED, gt=0, lt=0.25)
+    blocks: int = Field(default=BLOCKS, ge=FIRST_LOOK, le=LARGEST_LIMIT)
+    seconds: float = Field(default=300.0, ge=0)
+    only_worse: bool = False
+
+
+class Row(Frozen):
+    """What became of one figure.
+
+    ``effect`` is the relative change from base to head and ``interval`` the one that the verdict
+    rests on. ``smallest_visible`` is the smallest change that these blocks could have shown;
+    infinite when nothing could. ``blocks`` are those that had the figure on both sides.
+    """
+
+    step: str
+    metric: str
+    verdict: Judgement
+    effect: float
+    interval: tuple[float, float]
+    smallest_visible: float
+    blocks: int
+    note: str = ""
+
+    @property
+    def loss(self) -> float:
+        """How much worse it became, as a fraction; negative for what became better."""
+        return abs(self.effect) * (1.0 if is_worse(self.metric, self.effect) else -1.0)
+
+
+class Answer(Frozen):
+    """What became of a question.
+
+    ``moved`` says of which figures the control moved, in a sentence each. If there is one, the
+    machine changed while it measured, and no row is to be believed.
+    """
+
+    rows: tuple[Row, ...]
+    blocks: int
+    seconds: float
+    moved: tuple[str, ...] = ()
+
+
+def interleave(
+    runner: Runner,
+    pair: Pair,
+    question: Question,
+    clock: Callable[[], float] = time.monotonic,
+) -> Answer:
+    """Measure a pair, block by block, until the question is answered or its price is paid.
+
+    Raises as :meth:`Runner.prepare`.
+    """
+    for cell in (pair.base, pair.head):
+        runner.prepare(cell)
+    tracks = [_Track(figure, question) for figure in question.figures]
+    moved: list[str] = []
+    blocks, longest, began = 0, 0.0, clock()
+    while blocks < question.blocks and not moved and any(track.open for track in tracks):
+        before = clock()
+        if blocks and before - began + longest > question.seconds:
+            break
+        blocks += 1
+        base, head, control = _block(runner, pair, blocks)
+        longest = max(longest, clock() - before)
+        for track in tracks:
+            track.add(base, head, control)
+        moved = [track.moved for track in tracks if track.moved]
+    return Answer(
+        rows=tuple(track.row() for track in tracks),
+        blocks=blocks,
+        seconds=clock() - began,
+        moved=tuple(moved),
+    )
+
+
+def _block(runner: Runner, pair: Pair, number: int) -> tuple[Figures, Figures, Figures]:
+    """Measure base, head and control, whose keys are random alike, in the order of the block."""
+    control = pair.control
+    order = (pair.base, pair.head, control) if number % 2 else (control, pair.head, pair.base)
+    measured = {cell.key: runner.measure(cell, number) for cell in order}
+    return measured[pair.base.key], measured[pair.head.key], measured[control.key]
+
+
+class _Track:
+    """One figure through the blocks."""
+
+    def __init__(self, figure: Figure, question: Question) -> None:
+        self._figure, self._question = figure, question
+        self._better: Better = "lower" if is_worse(figure.metric, 1.0) else "higher"
+        # Any of the figures may be told wrongly, so they share the error.
+        share = question.wrong / len(question.figures)
+        self._change = self._comparison(1.0 - 2.0 * share)
+        self._exclusion = self._comparison(1.0 - 2.0 * question.missed)
+        self._control = self._comparison(1.0 - share)
+        self._passed = self._failed_on_base = self._failed_on_head = 0
+        self._verdict: Judgement = "undecided"
+        self.open = True
+        self.moved = ""
+
+    def _comparison(self, confidence: float) -> GroupSequential:
+        return GroupSequential(
+            smallest_effect=self._question.smallest_effect,
+            limit=self._question.blocks,
+            better=self._better,
+            confidence=confidence,
+        )
+
+    def add(self, base: Figures, head: Figures, control: Figures) -> None:
+        """Take the figures of a block; nothing is asked of one that is done."""
+        if not self.open:
+            return
+        first, measured, again = (each.get(self._figure) for each in (base, head, control))
+        if not (first and measured and again):
+            self._pass_over(first, measured, again)
+            return
+        self._change.add([first, again], measured)
+        self._exclusion.add([first, again], measured)
+        drifted = self._control.add(first, again)
+        if drifted.verdict in ("better", "worse"):
+            self.moved = (
+                f"{self._figure.step} {self._figure.metric}: {drifted.effect:+.1%} between two "
+                "copies of base"
+            )
+        self._verdict = self._judge()
+        self.open = self._verdict == "undecided"
+
+    def _pass_over(self, *figures: float | None) -> None:
+        """Count a block of which there is no ratio, for a figure is missing or zero."""
+        first, measured, again = figures
+        self._passed += 1
+        self._failed_on_base += None in (first, again)
+        self._failed_on_head += measured is None
+        if self._change.decision.blocks or self._passed < FAILURES:
+            return
+        self.open = False
+        if self._failed_on_head == self._passed and not self._failed_on_base:
+            self._verdict = "failed"
+
+    def _judge(self) -> Judgement:
+        change = self._change.decision.verdict
+        if change in ("worse", "better"):
+            return change
+        low, high = self._exclusion.decision.effect_interval
+        smallest = self._question.smallest_effect
+        if max(abs(low), abs(high)) < smallest:
+            return "same"
+        worst = -low if self._better == "higher" else high
+        if self._question.only_worse and worst < smallest:
+            return "not worse"
+        return "undecided"
+
+    def row(self) -> Row:
+        """Return what is known now."""
+        change = self._change.decision
+        excluded = self._verdict in ("same", "not worse")
+        deciding = self._exclusion.decision if excluded else change
+        return Row(
+            step=self._figure.step,
+            metric=self._figure.metric,
+            verdict=self._verdict,
+            effect=change.effect,
+            interval=deciding.effect_interval,
+            smallest_visible=_smallest_visible(change),
+            blocks=change.blocks,
+            note=self._note(),
+        )
+
+    def _note(self) -> str:
+        if not self._passed:
+            return ""
+        blocks = f"in {self._passed} of {self._passed + self._change.decision.blocks} blocks"
+        if self._failed_on_base and self._failed_on_head:
+            return f"no figure of either side {blocks}"
+        if self._failed_on_base or self._failed_on_head:
+            return f"no figure of {'base' if self._failed_on_base else 'head'} {blocks}"
+        return f"zero {blocks}, of which there is no ratio"
+
+
+def _smallest_visible(decision: Decision) -> float:
+    """Return half of the width of an interval, as a relative change."""
+    low, high = decision.effect_interval
+    if low <= -1.0 or not math.isfinite(high):
+        return math.inf
+    return math.sqrt((1.0 + high) / (1.0 + low)) - 1.0

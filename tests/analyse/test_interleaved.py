@@ -1,0 +1,219 @@
+"""Blocks on simulated machines: their order, when they end, what is told."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from benchmarks.confirm import (
+    RUN_SECONDS,
+    SimulatedMachine,
+    confirmed,
+    fixed_runs,
+    simulated_figures,
+    simulated_pair,
+)
+from pipeline.analyse.confirm import verdict_of
+from pipeline.analyse.experiment import Figure
+from pipeline.analyse.interleaved import Answer, Pair, Question, copy_of, interleave
+from pipeline.execute.build import NotBuiltError
+
+PAIR = simulated_pair()
+BASE, HEAD, CONTROL = "17.0", "17.1", "17.0#2"
+
+
+def machine(figures: tuple[Figure, ...], **told: Any) -> SimulatedMachine:
+    return SimulatedMachine(figures, np.random.default_rng(5), **told)
+
+
+def ask(figures: tuple[Figure, ...], simulated: SimulatedMachine, **asked: Any) -> Answer:
+    question = Question(figures=figures, **{"seconds": math.inf, **asked})
+    return interleave(simulated, PAIR, question, simulated.clock)
+
+
+ONE = simulated_figures(1)
+
+
+def test_blocks_alternate_and_head_stands_between_two_of_base() -> None:
+    simulated = machine(ONE)
+    ask(ONE, simulated, blocks=3)
+    assert simulated.runs == [
+        (BASE, 1), (HEAD, 1), (CONTROL, 1),
+        (CONTROL, 2), (HEAD, 2), (BASE, 2),
+        (BASE, 3), (HEAD, 3), (CONTROL, 3),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("change", "verdict"), [(-0.05, "worse"), (0.05, "better"), (0.0, "same")])
+def test_it_stops_as_soon_as_it_is_clear(change: float, verdict: str) -> None:
+    answer = ask(ONE, machine(ONE, changes={HEAD: change}))
+    (row,) = answer.rows
+    assert row.verdict == verdict
+    assert 3 <= row.blocks == answer.blocks < 15
+    low, high = row.interval
+    assert low < change < high
+    assert row.effect == pytest.approx(change, abs=0.02)
+    assert answer.moved == ()
+    assert answer.seconds == 3 * RUN_SECONDS * answer.blocks
+
+
+def test_less_of_a_cost_is_better() -> None:
+    cost = (Figure("scan", "cpu_us/o"),)
+    (row,) = ask(cost, machine(cost, changes={HEAD: 0.08})).rows
+    assert row.verdict == "worse"
+    assert row.loss == pytest.approx(0.08, abs=0.02)
+    (row,) = ask(cost, machine(cost, changes={HEAD: -0.08})).rows
+    assert row.verdict == "better"
+    assert row.loss < 0
+
+
+def test_who_asks_only_for_the_worse_is_content_with_less() -> None:
+    told = {"changes": {HEAD: 0.012}, "noise": 0.005}
+    (both,) = ask(ONE, machine(ONE, **told)).rows
+    (one,) = ask(ONE, machine(ONE, **told), only_worse=True).rows
+    assert one.verdict == "not worse"
+    assert one.interval[0] > -0.02
+    assert one.blocks < both.blocks
+
+
+def test_a_steady_drift_of_the_machine_is_no_change() -> None:
+    for drift in (-0.004, 0.004):
+        answer = ask(ONE, machine(ONE, drift=drift))
+        assert answer.moved == ()
+        assert answer.rows[0].verdict == "same"
+
+
+def test_a_control_that_moves_is_the_environment() -> None:
+    answer = ask(ONE, machine(ONE, changes={HEAD: -0.06, CONTROL: -0.06}))
+    assert len(answer.moved) == 1
+    assert answer.moved[0].startswith("step0 qps: -")
+    assert verdict_of(answer) == "environment"
+
+
+def test_the_budget_ends_it_before_a_block_that_would_exceed_it() -> None:
+    simulated = machine(ONE, noise=0.05)
+    answer = ask(ONE, simulated, seconds=10 * RUN_SECONDS)
+    assert (answer.blocks, len(simulated.runs)) == (3, 9)
+    assert answer.rows[0].verdict == "undecided"
+    assert verdict_of(answer) == "undecided"
+    assert answer.rows[0].smallest_visible > 0.05
+    # One block is always measured; it can show nothing.
+    answer = ask(ONE, machine(ONE), seconds=0.0)
+    assert answer.blocks == 1
+    assert answer.rows[0].smallest_visible == math.inf
+
+
+def test_a_figure_that_is_clear_keeps_its_verdict_while_others_are_measured() -> None:
+    figures = simulated_figures(2)
+
+    class Uneven(SimulatedMachine):
+        def measure(self, cell: Any, attempt: int) -> Any:
+            drawn = dict(super().measure(cell, attempt))
+            drawn[figures[0]] = 900.0 if cell.revision.label == HEAD else 1000.0
+            return drawn
+
+    simulated = Uneven(figures, np.random.default_rng(2), noise=0.02, changes={HEAD: -0.05})
+    clear, other = ask(figures, simulated).rows
+    assert (clear.verdict, clear.blocks) == ("worse", 3)
+    assert other.blocks > 3
+    assert clear.effect == pytest.approx(-0.1)
+
+
+@pytest.mark.parametrize(
+    ("failing", "verdict", "said"),
+    [
+        ({HEAD}, "failed", "no figure of head in 2 of 2 blocks"),
+        ({BASE, CONTROL}, "undecided", "no figure of base in 2 of 2 blocks"),
+        ({BASE, CONTROL, HEAD}, "undecided", "no figure of either side in 2 of 2 blocks"),
+    ],
+)
+def test_a_step_that_fails_is_given_up(failing: set[str], verdict: str, said: str) -> None:
+    answer = ask(ONE, machine(ONE, failing={"step0": failing}))
+    (row,) = answer.rows
+    assert (row.verdict, row.note, row.blocks) == (verdict, said, 0)
+    assert answer.blocks == 2
+    assert verdict_of(answer) == ("confirmed" if verdict == "failed" else "undecided")
+
+
+def test_a_step_that_fails_once_is_tried_again() -> None:
+    class Once(SimulatedMachine):
+        def measure(self, cell: Any, attempt: int) -> Any:
+            drawn = super().measure(cell, attempt)
+            return {} if (cell.revision.label, attempt) == (HEAD, 1) else drawn
+
+    simulated = Once(ONE, np.random.default_rng(2), changes={HEAD: -0.1})
+    answer = ask(ONE, simulated)
+    assert answer.rows[0].verdict == "worse"
+    assert answer.rows[0].note.startswith("no figure of head in 1 of ")
+    assert answer.blocks == answer.rows[0].blocks + 1
+
+
+def test_of_zero_there_is_no_ratio() -> None:
+    zero = (Figure("scan", "stall_s"),)
+
+    class Calm(SimulatedMachine):
+        def measure(self, cell: Any, attempt: int) -> Any:
+            return dict.fromkeys(super().measure(cell, attempt), 0.0)
+
+    (row,) = ask(zero, Calm(zero, np.random.default_rng(2))).rows
+    assert row.verdict == "undecided"
+    assert row.note == "zero in 2 of 2 blocks, of which there is no ratio"
+
+
+def test_a_build_that_is_dead_is_told_before_anything_is_measured() -> None:
+    simulated = machine(ONE, dead=[HEAD])
+    with pytest.raises(NotBuiltError):
+        ask(ONE, simulated)
+    assert simulated.runs == []
+
+
+def test_the_control_is_neither_base_nor_head() -> None:
+    base = PAIR.base
+    assert Pair(base=base, head=PAIR.head).control.revision.label == CONTROL
+    copies = Pair(base=base, head=copy_of(base, 2))
+    assert copies.control.revision.label == "17.0#3"
+    assert Pair(base=copy_of(base, 2), head=base).control.revision.label == "17.0#3"
+    keys = {cell.key for cell in (copies.base, copies.head, copies.control)}
+    assert len(keys) == 3
+
+
+def test_one_worse_figure_confirms_and_all_must_be_excluded_to_reject() -> None:
+    figures = simulated_figures(2)
+
+    def verdict(first: float, second: float, **asked: Any) -> str:
+        class Two(SimulatedMachine):
+            def measure(self, cell: Any, attempt: int) -> Any:
+                drawn = super().measure(cell, attempt)
+                changes = (first, second) if cell.revision.label == HEAD else (0.0, 0.0)
+                return {
+                    figure: value * (1.0 + change)
+                    for (figure, value), change in zip(drawn.items(), changes, strict=True)
+                }
+
+        simulated = Two(figures, np.random.default_rng(3))
+        return verdict_of(ask(figures, simulated, only_worse=True, **asked))
+
+    assert verdict(0.0, 0.0) == "rejected"
+    assert verdict(0.0, 0.08) == "rejected"
+    assert verdict(0.0, -0.08) == "confirmed"
+    assert verdict(0.0, -0.015, blocks=3) == "undecided"
+
+
+@pytest.mark.parametrize("noise", [0.01, 0.02])
+def test_errors_are_rare(noise: float) -> None:
+    """The figures themselves are printed by ``python -m benchmarks.confirm``."""
+    nothing = confirmed(0.0, noise, 60, 31)
+    large = confirmed(-0.05, noise, 60, 32)
+    assert nothing.verdicts.get("confirmed", 0) <= 1
+    assert nothing.verdicts["rejected"] >= 55
+    assert large.verdicts["confirmed"] >= 59
+    fixed = fixed_runs([noise], 0.99, 0.99, 2000, 33)
+    assert (nothing.runs + large.runs) / 2 < fixed
+
+
+def test_two_percent_of_spikes_are_borne() -> None:
+    spiked = confirmed(-0.05, 0.01, 40, 34, steps=3, spikes=0.02)
+    assert spiked.verdicts["confirmed"] >= 38
