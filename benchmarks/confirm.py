@@ -2,8 +2,8 @@
 
 A simulated machine measures base, head and control with the noise, the drift, the spikes and the
 failures that it is told. The figures: verdicts with 95 % limits (Clopper and Pearson), and the runs
-that were made, controls included. Beside their mean over an even mix (no change and 5 %, noise of 1 %
-and 2 %) stands the fixed number of repetitions, of base and head alone and without any control,
+that were made, controls included. Beside their mean over an even mix (no change and 5 %, noise of
+1 % and 2 %) stands the fixed number of repetitions, of base and head alone and without any control,
 that reaches the same error rates on the same mix: as many unchanged revisions rejected and as many
 changes of 5 % confirmed, by Student's t at the same confidence. And the one that only tells no
 change from 5 % and excludes nothing.

@@ -12,6 +12,7 @@ import typer
 
 from pipeline.cli import (
     build,
+    compare,
     detect,
     discover,
     import_,
@@ -41,6 +42,7 @@ VERBS = (
     report,
     notify,
     table,
+    compare,
     rebuild,
     import_,
     targets,

@@ -71,8 +71,11 @@ class Context:
         quick: bool = False,
         results: Path | None = None,
         profile: bool = False,
+        needed: bool = True,
     ) -> None:
-        self.file: ConfigFile = load_config(config)
+        """Open the configuration; if it is not ``needed``, one that is not there is empty."""
+        missing = not needed and config == DEFAULT_FILE and not config.exists()
+        self.file: ConfigFile = ConfigFile(config, "") if missing else load_config(config)
         self.quick = quick
         self.profile = profile
         self._elsewhere = results

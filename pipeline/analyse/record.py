@@ -1,0 +1,52 @@
+"""Experiments as they are kept: a folder for each, with what was asked and what came of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pipeline.analyse.bench import EXPERIMENTS
+from pipeline.analyse.interleaved import Pair, Question
+from pipeline.model import Cell, Frozen, digest
+
+
+class Experiment(Frozen):
+    """What an experiment measures and why, as ``spec.json`` in its folder keeps it."""
+
+    kind: str
+    base: Cell
+    head: Cell
+    question: Question
+
+    @property
+    def name(self) -> str:
+        """Return its folder's name. Other questions of the same cells share their runs."""
+        return f"{self.kind}-{digest([self.base.key, self.head.key])[:12]}"
+
+    @property
+    def pair(self) -> Pair:
+        """Return the cells as they are measured."""
+        return Pair(base=self.base, head=self.head)
+
+    def folder(self, results: Path) -> Path:
+        """Return its folder with ``spec.json`` in it, made if it is not there yet."""
+        folder = results / EXPERIMENTS / self.name
+        folder.mkdir(parents=True, exist_ok=True)
+        write_whole(folder / "spec.json", self.model_dump_json(indent=1))
+        return folder
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file so that it is there whole or as it was."""
+    partial = path.with_name(f"{path.name}.partial")
+    partial.write_text(text)
+    partial.rename(path)
+
+
+def aside(experiment: Experiment, results: Path) -> None:
+    """Rename the folder of an experiment, if there is one, so that all is measured anew."""
+    folder = results / EXPERIMENTS / experiment.name
+    if folder.exists():
+        number = 1
+        while (kept := folder.with_name(f"{folder.name}.{number}")).exists():
+            number += 1
+        folder.rename(kept)

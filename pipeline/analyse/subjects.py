@@ -1,0 +1,164 @@
+"""What is to be compared, as people write it: ``postgres:14.20``, ``sqlite:./src@rel_o3native``.
+
+    target:version[#copy][@build options][+config]
+    target:folder[#commit][@build options][+config]
+
+It need not stand in a line of the configuration: it is looked for in all supplies of its target.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from pipeline.config import WorkloadSection
+from pipeline.errors import UserError, meant
+from pipeline.execute.build import OFFICIAL, SHIPPED_OPTIONS
+from pipeline.execute.discover import Offer, discover
+from pipeline.execute.lines import find_revision, supply_at
+from pipeline.model import Cell, Frozen, Machine, Revision, Supply, Workload
+from pipeline.targets import find_target
+
+_SUBJECT = re.compile(
+    r"(?P<target>[^:]+):(?P<place>[^@+]+?)(#(?P<part>[^@+#]+))?"
+    r"(@(?P<options>[\w.-]+))?(\+(?P<config>[\w.-]+))?"
+)
+_COMMIT = re.compile(r"[0-9a-f]{7,64}")
+
+
+class Subject(Frozen):
+    """One side of a comparison. ``folder`` is that of a local source tree, empty for a release.
+
+    ``version`` is a release or a commit; of a folder, empty for its newest commit. ``options``
+    and ``config`` are empty if they are not chosen.
+    """
+
+    text: str
+    target: str
+    version: str
+    folder: str = ""
+    copy_number: int = 1
+    options: str = ""
+    config: str = ""
+
+
+def parse_subject(text: str) -> Subject:
+    """Read one side of a comparison. Raises UserError, in one line, for what is none."""
+    found = _SUBJECT.fullmatch(text)
+    if found is None:
+        raise UserError(
+            f"{text!r} is nothing to compare; write target:version, as postgres:17.6, with "
+            "@options or +config behind it if it is not the usual one"
+        )
+    target, place, part = found["target"], found["place"], found["part"] or ""
+    try:
+        find_target(target)
+    except KeyError as error:
+        raise UserError(f"{text}: {error.args[0]}") from error
+    options, config = found["options"] or "", found["config"] or ""
+    if _is_folder(place):
+        folder = Path(place).expanduser().absolute()
+        if not folder.is_dir():
+            raise UserError(f"{text}: there is no folder {folder}")
+        return Subject(
+            text=text,
+            target=target,
+            version=part,
+            folder=str(folder),
+            options=options,
+            config=config,
+        )
+    if part and not (part.isdecimal() and int(part) > 1):
+        raise UserError(f"{text}: the number of a copy is 2 or more, as in {target}:{place}#2")
+    return Subject(
+        text=text,
+        target=target,
+        version=place,
+        copy_number=int(part or 1),
+        options=options,
+        config=config,
+    )
+
+
+def _is_folder(place: str) -> bool:
+    return place.startswith(("/", "./", "../", "~")) or place in (".", "..")
+
+
+def find_subject(subject: Subject, cache: Path) -> tuple[Revision, str]:
+    """Return the revision and its build options, asking the sources of its target for it.
+
+    Raises UserError where nobody has it.
+    """
+    unreachable = []
+    known: list[Revision] = []
+    for supply in _supplies(subject):
+        offer = Offer(subject.target, supply)
+        try:
+            found = discover([offer], cache, None)[offer]
+            revision = _found(subject, found)
+            if revision is None and (supply.commits or subject.folder):
+                # A commit may be younger than the list.
+                found = discover([offer], cache, None, refresh=True)[offer]
+                revision = _found(subject, found)
+        except UserError as error:
+            unreachable.append(str(error))
+            continue
+        if revision is not None:
+            copied = revision.model_copy(update={"copy_number": subject.copy_number})
+            return copied, subject.options or _usual(supply)
+        known += [] if supply.commits else found
+    why = f"; {unreachable[0]}" if unreachable else ""
+    near = f"; {meant(subject.version, [each.version for each in known])}" if known else ""
+    raise UserError(f"{subject.text}: no source has it{near or why}")
+
+
+def _usual(supply: Supply) -> str:
+    return OFFICIAL if supply.prebuilt else next(iter(SHIPPED_OPTIONS))
+
+
+def _found(subject: Subject, known: Sequence[Revision]) -> Revision | None:
+    if subject.folder and not subject.version:
+        return known[-1] if known else None
+    return find_revision(subject.version, known)
+
+
+def _supplies(subject: Subject) -> list[Supply]:
+    """Return the supplies that may have it, those that a line would take first in front."""
+    supplies = find_target(subject.target).supplies
+    if subject.folder:
+        commits = [supply for supply in supplies if supply.commits]
+        if not commits:
+            raise UserError(f"{subject.text}: {subject.target} is not built from a source tree")
+        return [supply_at(commits[0], subject.folder, "")]
+    fitting = [
+        supply
+        for supply in supplies
+        if not subject.options or supply.prebuilt == (subject.options == OFFICIAL)
+    ]
+    if not fitting:
+        raise UserError(
+            f"{subject.text}: no source of {subject.target} has what {subject.options} asks for; "
+            "`nightshift targets` lists them"
+        )
+    # The history of a whole project is not fetched for what cannot be a commit.
+    return [each for each in fitting if not each.commits or _COMMIT.fullmatch(subject.version)]
+
+
+def cell_of(
+    subject: Subject,
+    section: WorkloadSection,
+    workload: Workload,
+    machine: Machine,
+    cache: Path,
+) -> Cell:
+    """Return what is measured of a subject. Raises UserError as :func:`find_subject`."""
+    revision, options = find_subject(subject, cache)
+    name = subject.config or section.configs.get(subject.target, section.config)
+    return Cell(
+        revision=revision,
+        build_options=options,
+        config=find_target(subject.target).config(name, revision, machine),
+        machine_class=machine.machine_class,
+        workload=workload,
+    )

@@ -1,0 +1,151 @@
+"""The verb compare."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pipeline.analyse.bench import BenchRunner
+from pipeline.analyse.compare import (
+    Comparison,
+    choose_workload,
+    compared,
+    figures_of_steps,
+    told_apart,
+    workload_of,
+)
+from pipeline.analyse.interleaved import Answer, Question, interleave
+from pipeline.analyse.record import Experiment, aside, write_whole
+from pipeline.analyse.subjects import cell_of, parse_subject
+from pipeline.cli.app import app
+from pipeline.cli.context import ConfigOption, Context, out, print_json, screen
+from pipeline.cli.progress import make_watcher
+from pipeline.config import DEFAULT_FILE
+from pipeline.errors import UserError, meant
+from pipeline.execute.build import NotBuiltError
+from pipeline.metrics import METRICS
+from pipeline.report.compared import as_markdown, as_rows, as_text
+from pipeline.units import parse_duration, parse_percent
+
+ANSWER = "comparison.json"
+"""What came of a comparison, in the folder of its experiment."""
+
+
+class CompareFormat(StrEnum):
+    """How a comparison is printed."""
+
+    TEXT = "text"
+    JSON = "json"
+    MARKDOWN = "markdown"
+
+
+@app.command("compare")
+def compare_verb(
+    base: Annotated[str, typer.Argument(help="target:version[@options][+config], or a folder.")],
+    head: Annotated[str, typer.Argument(help="What is compared with it, written alike.")],
+    step: Annotated[
+        list[str] | None, typer.Option(help="A step or group; repeat it for more.")
+    ] = None,
+    metric: Annotated[
+        list[str] | None, typer.Option(help="What is compared; repeat it for more.")
+    ] = None,
+    workload: Annotated[str, typer.Option(help="A workload of the configuration.")] = "",
+    smallest: Annotated[str, typer.Option(help="The smallest change that matters.")] = "2%",
+    budget: Annotated[str, typer.Option(help="Time that may be measured.")] = "5m",
+    gate: Annotated[
+        bool, typer.Option("--gate", help="Exit with 1 if a regression was shown.")
+    ] = False,
+    again: Annotated[bool, typer.Option("--again", help="Measure everything anew.")] = False,
+    results: Annotated[Path | None, typer.Option(help="Keep results here instead.")] = None,
+    config: ConfigOption = DEFAULT_FILE,
+    form: Annotated[
+        CompareFormat, typer.Option("--format", help="How results are printed.")
+    ] = CompareFormat.TEXT,
+) -> None:
+    """Measure two builds against each other until it is clear.
+
+    They need not be in the configuration, nor need there be one. What was measured before is
+    used again. A folder is a source tree: of it the last commit, or #COMMIT.
+
+    Example: nightshift compare postgres:14.20 postgres:15.15 --step point-query
+    """
+    context = Context(config, results=results, needed=False)
+    metrics = tuple(metric or context.config.detect.metrics)
+    for name in metrics:
+        if name not in METRICS:
+            raise UserError(f"there is no metric {name!r}; {meant(name, METRICS)}")
+    effect, seconds = _smallest(smallest), _seconds(budget)
+    subjects = parse_subject(base), parse_subject(head)
+    section = choose_workload(context.config, workload, [each.target for each in subjects])
+    chosen = workload_of(section, step or ())
+    first, second = (
+        cell_of(each, section, chosen, context.machine, context.cache) for each in subjects
+    )
+    experiment = Experiment(
+        kind="compare",
+        base=first,
+        head=told_apart(first, second),
+        question=Question(
+            figures=figures_of_steps(chosen, metrics),
+            smallest_effect=effect,
+            seconds=seconds,
+        ),
+    )
+    if again:
+        aside(experiment, context.results)
+    comparison = compared(experiment, _measured(context, experiment))
+    folder = experiment.folder(context.results)
+    write_whole(folder / ANSWER, comparison.model_dump_json(indent=1))
+    _show(comparison, form)
+    if gate and comparison.regressed:
+        raise typer.Exit(1)
+
+
+def _smallest(text: str) -> float:
+    try:
+        effect = parse_percent(text)
+    except ValueError as error:
+        raise UserError(f"--smallest: {error}") from error
+    if not 0 < effect < 1:
+        raise UserError(f"--smallest: {text} is not between 0% and 100%")
+    return effect
+
+
+def _seconds(text: str) -> float:
+    try:
+        return parse_duration(text)
+    except ValueError as error:
+        raise UserError(f"--budget: {error}") from error
+
+
+def _measured(context: Context, experiment: Experiment) -> Answer:
+    machine, watcher = context.config.machine, make_watcher(screen())
+    runner = BenchRunner(
+        experiment.folder(context.results),
+        context.builder,
+        context.workspace,
+        context.machine,
+        watcher,
+        pin=machine.pin,
+        port=machine.port,
+    )
+    watcher.begin("compare", experiment.question.seconds)
+    try:
+        with runner:
+            return interleave(runner, experiment.pair, experiment.question)
+    except NotBuiltError as error:
+        raise UserError(f"there is no build to compare: {error}") from error
+    finally:
+        watcher.end()
+
+
+def _show(comparison: Comparison, form: CompareFormat) -> None:
+    if form is CompareFormat.JSON:
+        print_json(as_rows(comparison))
+    elif form is CompareFormat.MARKDOWN:
+        out.print(as_markdown(comparison), markup=False)
+    else:
+        out.print(as_text(comparison), markup=False)

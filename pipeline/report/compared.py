@@ -1,0 +1,145 @@
+"""A comparison of two sides, for a terminal, for a pull request and for scripts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pipeline.analyse.compare import Comparison
+from pipeline.analyse.interleaved import Row
+from pipeline.markdown import cell
+from pipeline.units import counted, show_duration
+
+_BLIND = 1.0
+"""Who can only see a doubling sees nothing that is asked for here."""
+
+_HEADS = ("step", "metric", "ratio", "interval", "verdict", "could see", "blocks")
+
+
+def verdict_line(comparison: Comparison) -> str:
+    """Say in one sentence what came of it."""
+    rows = comparison.rows
+    if comparison.answer.moved:
+        return "undecided: the machine itself changed while it measured"
+    worse = [row for row in rows if row.verdict == "worse"]
+    failed = len({row.step for row in rows if row.verdict == "failed"})
+    undecided = sum(row.verdict == "undecided" for row in rows)
+    better = sum(row.verdict == "better" for row in rows)
+    said = []
+    if failed:
+        said.append(f"{counted(failed, 'step')} of head failed")
+    if worse:
+        said.append(
+            f"{len(worse)} of {counted(len(rows), 'figure')} worse, most of all "
+            f"{worse[0].step} {worse[0].metric} by {worse[0].effect:+.1%}"
+        )
+    elif not failed:
+        said.append("no regression was shown" if undecided else "no regression")
+    if better:
+        said.append(f"{better} better")
+    if undecided:
+        said.append(f"{undecided} undecided")
+    return ", ".join(said)
+
+
+def as_rows(comparison: Comparison) -> list[dict[str, Any]]:
+    """Return the rows for scripts, worst first. Ratios are head / base."""
+    return [
+        {
+            "step": row.step,
+            "metric": row.metric,
+            "ratio": 1.0 + row.effect if row.blocks else None,
+            "interval": [1.0 + end for end in row.interval],
+            "verdict": row.verdict,
+            "smallest_visible": row.smallest_visible,
+            "blocks": row.blocks,
+            "note": row.note,
+        }
+        for row in comparison.rows
+    ]
+
+
+def as_text(comparison: Comparison) -> str:
+    """Return the verdict, then a line for each figure, worst first."""
+    table = [_HEADS, *(_cells(row) for row in comparison.rows)]
+    widths = [max(len(line[at]) for line in table) for at in range(len(_HEADS))]
+    lines = [
+        f"base  {comparison.base}",
+        f"head  {comparison.head}",
+        verdict_line(comparison),
+        "",
+        *(_aligned(line, widths) for line in table),
+        "",
+        *_remarks(comparison),
+    ]
+    return "\n".join(lines)
+
+
+def as_markdown(comparison: Comparison) -> str:
+    """Return what a pull request is told: the verdict first, then the worst rows first."""
+    verdict = verdict_line(comparison)
+    lines = [
+        "<!-- nightshift compare -->",
+        f"### {verdict[0].upper()}{verdict[1:]}",
+        "",
+        f"`{comparison.head}` against `{comparison.base}`",
+        "",
+        f"| {' | '.join(_HEADS)} |",
+        "| :--- | :--- | ---: | :---: | :--- | ---: | ---: |",
+        *(f"| {' | '.join(cell(each) for each in _cells(row))} |" for row in comparison.rows),
+        "",
+        *_remarks(comparison),
+    ]
+    return "\n".join(lines)
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    if not row.blocks:
+        return (row.step, row.metric, "", "", row.verdict, "", "0")
+    return (
+        row.step,
+        row.metric,
+        f"{1.0 + row.effect:.3f}",
+        _interval(row),
+        row.verdict,
+        _percent(row.smallest_visible),
+        str(row.blocks),
+    )
+
+
+def _interval(row: Row) -> str:
+    if row.smallest_visible >= _BLIND:
+        return "any"
+    return " to ".join(f"{1.0 + end:.3f}" for end in row.interval)
+
+
+def _percent(change: float) -> str:
+    return f"{change:.1%}" if change < _BLIND else "nothing"
+
+
+def _aligned(line: Sequence[str], widths: Sequence[int]) -> str:
+    return "  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip()
+
+
+def _remarks(comparison: Comparison) -> list[str]:
+    """Return how it was measured, and what this run could not see."""
+    answer, question = comparison.answer, comparison.question
+    remarks = [
+        f"Ratio is head / base. {counted(answer.blocks, 'block')} of base, head and a control "
+        f"(base once more) in {show_duration(answer.seconds)} on {comparison.machine_class}, "
+        f"workload {comparison.workload}; smallest change of interest "
+        f"{question.smallest_effect:.1%}."
+    ]
+    notes = dict.fromkeys(f"{row.step}: {row.note}" for row in comparison.rows if row.note)
+    if answer.moved:
+        notes = dict.fromkeys(f"the control moved: {moved}" for moved in answer.moved)
+    remarks += [f"{note}." for note in notes]
+    reach = [row.smallest_visible for row in comparison.rows if row.verdict == "undecided"]
+    if reach and not answer.moved:
+        remarks.append(
+            f"Undecided figures: a change of {_percent(max(reach))} could have been shown; a "
+            "longer --budget shows smaller ones."
+            if max(reach) < _BLIND
+            else "Undecided figures: too few blocks to show any change; give a longer --budget."
+        )
+    return remarks

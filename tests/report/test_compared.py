@@ -1,0 +1,84 @@
+"""A comparison in words: what a terminal, a pull request and a script are given."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from pipeline.analyse.interleaved import Row
+from pipeline.report.compared import as_markdown, as_rows, as_text, verdict_line
+from tests.analyse.test_compare import comparison, row
+
+BLIND = Row(
+    step="scan",
+    metric="qps",
+    verdict="undecided",
+    effect=-0.01,
+    interval=(-1.0, math.inf),
+    smallest_visible=math.inf,
+    blocks=1,
+)
+
+
+@pytest.mark.parametrize(
+    ("rows", "moved", "said"),
+    [
+        ([row("same", 0.001)], (), "no regression"),
+        ([row("same", 0.001), row("better", 0.2)], (), "no regression, 1 better"),
+        ([row("undecided", -0.01)], (), "no regression was shown, 1 undecided"),
+        (
+            [row("worse", -0.05), row("worse", -0.1, "a"), row("undecided", 0.0)],
+            (),
+            "2 of 3 figures worse, most of all a qps by -10.0%, 1 undecided",
+        ),
+        ([row("failed", 0.0), row("better", 0.2)], (), "1 step of head failed, 1 better"),
+        ([row("worse", -0.05)], ("x",), "undecided: the machine itself changed while it measured"),
+    ],
+)
+def test_the_verdict_is_one_sentence(rows: list[Row], moved: tuple[str, ...], said: str) -> None:
+    assert verdict_line(comparison(*rows, moved=moved)) == said
+
+
+def test_scripts_get_ratios() -> None:
+    (first, second) = as_rows(comparison(row("same", 0.0, "a"), row("worse", -0.05)))
+    assert first == {
+        "step": "scan",
+        "metric": "qps",
+        "ratio": 0.95,
+        "interval": [pytest.approx(0.94), pytest.approx(0.96)],
+        "verdict": "worse",
+        "smallest_visible": 0.01,
+        "blocks": 5,
+        "note": "",
+    }
+    assert second["step"] == "a"
+
+
+def test_a_pull_request_reads_the_verdict_first_and_the_worst_row_first() -> None:
+    text = as_markdown(
+        comparison(row("same", 0.0, "a|b"), row("worse", -0.05), row("undecided", -0.01, "c"))
+    )
+    lines = text.splitlines()
+    assert lines[0] == "<!-- nightshift compare -->"
+    assert lines[1].startswith("### 1 of 3 figures worse, most of all scan qps by -5.0%")
+    table = [line for line in lines if line.startswith("|")]
+    assert table[2] == "| scan | qps | 0.950 | 0.940 to 0.960 | worse | 1.0% | 5 |"
+    assert table[4].startswith("| a\\|b | qps |")
+    assert "a change of 1.0% could have been shown" in text
+    assert "smallest change of interest 2.0%" in text
+    assert "`postgres 17.1 official x10a_c2r8` against `postgres 17.0 official" in text
+
+
+def test_what_could_not_be_seen_is_said() -> None:
+    text = as_text(comparison(BLIND))
+    assert "too few blocks to show any change; give a longer --budget" in text
+    (line,) = (line for line in text.splitlines() if line.startswith("scan"))
+    assert line.split() == ["scan", "qps", "0.990", "any", "undecided", "nothing", "1"]
+
+
+def test_a_failed_step_and_its_note_are_shown() -> None:
+    failed = row("failed", 0.0, note="no figure of head in 2 of 2 blocks")
+    text = as_text(comparison(failed.model_copy(update={"blocks": 0})))
+    assert "scan: no figure of head in 2 of 2 blocks." in text
+    assert as_rows(comparison(failed.model_copy(update={"blocks": 0})))[0]["ratio"] is None
