@@ -18,7 +18,7 @@ FIRST_LOOK = 3
 """Blocks before the first look: two deviations from one mean say next to nothing of the noise."""
 
 LARGEST_LIMIT = 200
-"""Blocks a comparison may be limited to: the boundaries of more take seconds."""
+"""Blocks a comparison may be limited to; the boundaries of a thousand take seconds."""
 
 TRIM = 0.1
 """Share of the blocks that is trimmed at either end, rounded down: from ten blocks on one spike

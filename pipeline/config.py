@@ -218,6 +218,34 @@ class DetectSection(Section):
     )
 
 
+class ConfirmSection(Section):
+    """How suspected regressions are measured again."""
+
+    smallest_effect: Percent = Field(
+        default=0.02,
+        gt=0,
+        lt=1,
+        description="smallest change that is confirmed, and that is excluded to reject",
+        json_schema_extra={"default": "2%"},
+    )
+    budget: Duration = Field(
+        default=180.0,
+        description="measured time of one regression",
+        json_schema_extra={"default": "3m"},
+    )
+    night: Duration = Field(
+        default=300.0,
+        description="measured time of all regressions of a night, worst first",
+        json_schema_extra={"default": "5m"},
+    )
+    blocks: int = Field(
+        default=40, ge=3, le=200, description="blocks after which it is left undecided"
+    )
+    figures: int = Field(
+        default=6, ge=1, le=50, description="only so many figures, those that changed most"
+    )
+
+
 class ColourLook(NamedTuple):
     """What a colour is called on a terminal, and as the paper of a cell in HTML."""
 
@@ -308,6 +336,7 @@ class Config(Section):
     line: tuple[LineSection, ...] = ()
     workload: tuple[WorkloadSection, ...] = ()
     detect: DetectSection = Field(default_factory=DetectSection)
+    confirm: ConfirmSection = Field(default_factory=ConfirmSection)
     report: ReportSection = Field(default_factory=ReportSection)
     notify: NotifySection = Field(default_factory=NotifySection)
     quick: Quick = Field(default_factory=Quick)

@@ -13,6 +13,7 @@ import typer
 from pipeline.cli import (
     build,
     compare,
+    confirm,
     detect,
     discover,
     import_,
@@ -41,6 +42,7 @@ VERBS = (
     detect,
     report,
     notify,
+    confirm,
     table,
     compare,
     rebuild,

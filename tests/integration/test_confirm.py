@@ -1,0 +1,80 @@
+"""The verb confirm on a real DBMS: two copies of one build, of which one is suspected."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pipeline.analyse.detection import Detected, save_detected
+from pipeline.analyse.regressions import group_shifts
+from pipeline.cli.context import Context
+from pipeline.model import Build, Shift
+from tests.analyse.samples import shift
+from tests.integration.nights import Night, leftovers, make_night
+
+pytestmark = pytest.mark.integration
+
+
+@pytest.fixture
+def night(
+    tmp_path: Path, sqlite_builds: Callable[[str], Build], monkeypatch: pytest.MonkeyPatch
+) -> Night:
+    sqlite_builds("3.46.0")
+    made = make_night(
+        tmp_path,
+        revisions=["3.46.0", "3.46.0#2"],
+        steps=["point-query", "scan"],
+        target="sqlite",
+        config="wal",
+        more='\n[confirm]\nsmallest_effect = "40%"\nbudget = "90s"\n',
+    )
+    made.run("discover")
+    monkeypatch.chdir(tmp_path)
+    return made
+
+
+def suspect(night: Night) -> str:
+    """Write down a regression of the copy that nobody measured; return its fingerprint."""
+    context = Context()
+    plan = context.plan()
+    (line,) = plan.lines
+    cell = line.cells[0]
+    told: Shift = shift(1, -0.5, step="point-query_range=100", line=line.name)
+    key = told.series.model_copy(
+        update={
+            "target": "sqlite",
+            "workload_hash": cell.workload.hash,
+            "config": cell.config.family,
+            "build_options": cell.build_options,
+        }
+    )
+    (regression,) = group_shifts(
+        [told.model_copy(update={"series": key, "last_good": "3.46.0", "first_bad": "3.46.0#2"})]
+    )
+    detected = Detected(plan=plan.hash, series=1, regressions=(regression,))
+    save_detected(detected, context.results)
+    return regression.fingerprint
+
+
+def test_what_is_no_regression_is_rejected_once(night: Night, cache: Path) -> None:
+    refused = night.run("confirm", code=2).stderr
+    assert "run `nightshift detect`" in refused
+    fingerprint = suspect(night)
+    refused = night.run("confirm", "other", code=2).stderr
+    assert "no suspected regression is called other" in refused
+    (outcome,) = night.json("confirm")
+    assert (outcome["fingerprint"], outcome["verdict"]) == (fingerprint, "rejected")
+    (row,) = outcome["rows"]
+    assert (row["step"], row["metric"]) == ("point-query_range=100", "qps")
+    (folder,) = (night.folder / "results/experiments").iterdir()
+    assert json.loads((folder / "outcome.json").read_text()) == outcome
+    bundles = {path.name: path.stat().st_mtime_ns for path in (folder / "bundles").iterdir()}
+    assert len(bundles) == 3 * outcome["blocks"]
+    assert night.run("confirm").stdout.startswith(f"rejected     {fingerprint}")
+    assert bundles == {
+        path.name: path.stat().st_mtime_ns for path in (folder / "bundles").iterdir()
+    }
+    assert leftovers(cache) == []
