@@ -1,14 +1,17 @@
 """Change point detection for performance series: short, noisy, replicated, robust.
 
 :func:`detect` searches a series, :class:`Stream` one that grows, :func:`detect_many` many of
-them and :func:`pooled` series that were measured together; :func:`compare`, :class:`Sequential`
-and :class:`GroupSequential` compare two samples; :func:`budget` turns wrong issues a month into a
+them and :func:`pooled` series that were measured together; :class:`Bisection` finds the
+culprit between a good and a bad revision; :func:`compare`, :class:`Sequential` and
+:class:`GroupSequential` compare two samples; :func:`budget` turns wrong issues a month into a
 threshold. What they return is immutable and survives a JSON round trip.
 The package knows nothing of the pipeline that uses it. The methods are written up, with their
-calibration and measured error rates, in ``docs/statistics.md`` and ``docs/comparing.md``.
+calibration and measured error rates, in ``docs/statistics.md``, ``docs/comparing.md`` and
+``docs/bisection.md``.
 """
 
 from changepoint.api import detect, methods
+from changepoint.bisection import Bisection, Culprit
 from changepoint.budget import budget
 from changepoint.compare import Comparison, Sample, compare
 from changepoint.group_sequential import GroupSequential
@@ -22,8 +25,10 @@ from changepoint.verdict import Better, Verdict
 
 __all__ = [
     "Better",
+    "Bisection",
     "ChangePoint",
     "Comparison",
+    "Culprit",
     "Decision",
     "Detection",
     "Direction",

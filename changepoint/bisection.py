@@ -3,8 +3,9 @@
 Between a revision known to be good and one known to be bad lies the first bad one, the culprit.
 Every revision before it has the good level and every one from it on the bad level, but a
 measurement has noise and some revisions do not build. So the search keeps a posterior over the
-culprit's place and measures where that is worth most (Horstein 1963, Waeber, Frazier and
-Henderson 2013; MacKay 1992 for the information of an experiment), instead of halving blindly.
+culprit's place (:mod:`changepoint.bisection_fit`) and measures where that is worth most, instead
+of halving blindly (Horstein 1963; Waeber, Frazier and Henderson 2013; Lindley 1956 for the
+information of an experiment). The method and its measured figures are in ``docs/bisection.md``.
 """
 
 from __future__ import annotations
@@ -17,24 +18,17 @@ from typing import Any, Self
 
 import numpy as np
 
+from changepoint.bisection_fit import BUILD_SPREAD, Fit, fit, information
 from changepoint.series import LARGEST, Floats
 
-TAIL = 4.0
-"""Degrees of freedom, for each run of a position, of the t distribution that the deviation of
-its level is taken from: one spike must not decide the search, many runs may."""
+BUILD_COST = 4.0
+"""Cost of a build in runs, where the caller does not say."""
 
-BUILD_SPREAD = 0.003
-"""Relative spread of the levels of builds that do not differ in what they measure: another layout
-of the same code moves its speed by some tenths of a percent, and no repetition averages it away."""
+AHEAD = (1, 2, 4, 8, 16)
+"""Numbers of runs that a build is thought to be worth: its cost is shared by all of them."""
 
-GUESS_WEIGHT = 4.0
-"""Repetitions that the guess of the noise counts for, beside those that were measured."""
-
-ROUNDS = 8
-"""Rounds of reweighting for a location; more than that moves no digit that matters."""
-
-NODES = 24
-"""Nodes of the quadrature of the information; exact to 1e-6 for separations up to 10."""
+NOTHING = 1e-9
+"""Nats that a run tells by rounding alone, where the levels of the ends are equal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +37,11 @@ class Culprit:
 
     Attributes:
         last_good: the last position that is taken for good.
-        first_bad: the first position that is taken for bad. Those in between cannot be built, so
-            nothing can tell which of them, or ``first_bad``, it is.
+        first_bad: the first position that is taken for bad. The culprit is it, or lies between.
         probability: that the culprit lies above ``last_good`` and up to ``first_bad``.
         effects: relative change of every series there, by name.
-        done: the probability reached the confidence that was asked for.
+        done: of :attr:`Bisection.culprit`: the probability reached the confidence that was asked
+            for, and what lies between cannot be built, so that nothing can tell more.
     """
 
     last_good: int
@@ -62,7 +56,8 @@ class Bisection:
 
     Position 0 is the good revision and the last one the bad: their difference should have been
     shown before (:class:`changepoint.Sequential`), since the search takes it for granted. Several
-    series that the culprit moves together are searched together.
+    series that the culprit moves together are searched together. The order in which runs are
+    added does not matter.
     """
 
     def __init__(
@@ -81,7 +76,7 @@ class Bisection:
             series: their names; a run gives one figure for each.
             confidence: probability at which the search is done.
             noise: guess of the relative noise of one run; what is measured replaces it.
-            build_spread: see :data:`BUILD_SPREAD`.
+            build_spread: see :data:`changepoint.bisection_fit.BUILD_SPREAD`.
 
         Raises:
             ValueError: an option is out of range. One sentence.
@@ -98,8 +93,9 @@ class Bisection:
         self._count, self._series = count, tuple(series)
         self._confidence, self._noise = float(confidence), float(noise)
         self._build_spread = float(build_spread)
-        self._runs: dict[int, list[list[float]]] = {}
+        self._runs: dict[int, list[tuple[float, ...]]] = {}
         self._skipped: set[int] = set()
+        self._known: Fit | None = None
 
     @property
     def runs(self) -> int:
@@ -125,9 +121,8 @@ class Bisection:
             )
         figures = [float(run[name]) for name in self._series]
         if not all(0.0 < figure <= LARGEST for figure in figures):
-            raise ValueError(f"figures must be above zero and at most 1e300, not {figures}")
-        self._skipped.discard(position)
-        self._runs.setdefault(position, []).append([math.log(figure) for figure in figures])
+            raise ValueError(f"figures must be above zero and at most {LARGEST:g}, not {figures}")
+        self._append(position, tuple(map(math.log, figures)))
 
     def skip(self, position: int) -> None:
         """Say that a position cannot be measured, for it does not build.
@@ -144,117 +139,128 @@ class Bisection:
 
     @property
     def culprit(self) -> Culprit:
-        """What is known now."""
-        places = self._measurable()
-        mass = self._cells(places)
+        """The likeliest place: two positions with none between that could be measured."""
+        places = self._places()
+        mass = self._mass(places)
         best = int(np.argmax(mass))
-        fit = self._fit()
-        effects = {
-            name: math.expm1(float(bad - good))
-            for name, good, bad in zip(self._series, *fit.levels, strict=True)
-        }
-        probability = float(mass[best])
-        return Culprit(
-            last_good=places[best],
-            first_bad=places[best + 1],
-            probability=probability,
-            effects=effects,
-            done=probability >= self._confidence,
-        )
+        return self._culprit(places, best, best + 1, float(mass[best]))
 
-    def next(self, costs: Sequence[float] | Floats | None = None) -> int:
+    def range(self, probability: float = 0.95) -> Culprit:
+        """Return the fewest neighbouring positions that hold the culprit with a probability.
+
+        Raises:
+            ValueError: the probability is not above 0 and below 1.
+        """
+        if not 0.0 < probability < 1.0:
+            raise ValueError(f"probability must be above 0 and below 1, not {probability}")
+        places = self._places()
+        below = np.concatenate([[0.0], np.cumsum(self._mass(places))])
+        # Rounding must not hide the only range there is.
+        wanted = below[:-1] + probability * below[-1]
+        ends = np.searchsorted(below, wanted * (1.0 - 1e-12))
+        starts = np.flatnonzero(ends < len(below))
+        ends = ends[starts]
+        held = below[ends] - below[starts]
+        best = int(np.lexsort((-held, places[ends] - places[starts]))[0])
+        return self._culprit(places, int(starts[best]), int(ends[best]), float(held[best]))
+
+    def next(self, builds: Sequence[float] | Floats | None = None) -> int:
         """Return the position whose next run tells most for its cost.
 
         Args:
-            costs: of one run of every position, in any unit, the build included where there is
-                none yet. By default a run of a position that was not measured costs four others.
+            builds: cost of the build of every position, in runs; 0 where it is there. By default
+                :data:`BUILD_COST` for each that was not measured.
 
         Raises:
-            ValueError: costs of another length, or not above zero.
+            ValueError: costs of another length, or below zero.
         """
-        price = self._costs(costs)
-        for end in (0, self._count - 1):
-            if end not in self._runs:
-                return end
-        places = np.array(self._measurable())
-        below = np.concatenate([[0.0], np.cumsum(self._cells(places.tolist()))])
-        gained = _information(np.clip(below, 0.0, 1.0), self._separations(places))
-        # The ends are known; another run of them only sharpens the levels.
-        gained[[0, -1]] = 0.0
-        return int(places[int(np.argmax(gained / price[places]))])
+        costs = self._costs(builds)
+        last = self._count - 1
+        rarer = 0 if len(self._runs.get(0, ())) <= len(self._runs.get(last, ())) else last
+        if rarer not in self._runs:
+            return rarer
+        places = self._places()
+        below = np.clip(np.cumsum(self._mass(places))[:-1], 0.0, 1.0)
+        inner = places[1:-1]
+        gained = np.zeros(len(inner))
+        for ahead in AHEAD:
+            told = information(below, self._separations(inner, ahead))
+            gained = np.maximum(gained, told / (costs[inner] + ahead))
+        if not len(gained) or gained.max() < NOTHING:
+            return rarer
+        best = int(inner[int(np.argmax(gained))])
+        # A position is held against the levels of the ends: were they less sure than it, its runs
+        # would tell little. So the ends are also seen as late as any other, if the machine drifts.
+        sure = len(self._runs[rarer]) > len(self._runs.get(best, ()))
+        return best if sure else rarer
 
     def _check(self, position: int) -> None:
         if type(position) is not int or not 0 <= position < self._count:
             raise ValueError(f"position must be from 0 to {self._count - 1}, not {position}")
 
-    def _costs(self, costs: Sequence[float] | Floats | None) -> Floats:
-        if costs is None:
-            return np.array([1.0 if at in self._runs else 4.0 for at in range(self._count)])
-        price = np.asarray(costs, dtype=np.float64)
-        if price.shape != (self._count,) or not np.all(price > 0.0):
-            raise ValueError(f"costs must be {self._count} numbers above zero")
-        return price
+    def _append(self, position: int, logarithms: tuple[float, ...]) -> None:
+        self._skipped.discard(position)
+        self._runs.setdefault(position, []).append(logarithms)
+        self._known = None
 
-    def _measurable(self) -> list[int]:
-        return [at for at in range(self._count) if at not in self._skipped]
+    def _costs(self, builds: Sequence[float] | Floats | None) -> Floats:
+        if builds is None:
+            costs = np.full(self._count, BUILD_COST)
+            costs[list(self._runs)] = 0.0
+            return costs
+        costs = np.asarray(builds, dtype=np.float64)
+        if costs.shape != (self._count,) or not np.all((costs >= 0.0) & (costs <= LARGEST)):
+            raise ValueError(f"builds must be {self._count} costs of at least zero")
+        return costs
 
-    def _cells(self, places: Sequence[int]) -> Floats:
-        """Return the posterior of the culprit lying in (places[i], places[i + 1]]."""
-        fit = self._fit()
-        edges = np.array(places)
-        # A cell lies between two measured positions, all of whose places have one likelihood.
-        within = np.searchsorted(fit.places, edges[1:]) - 1
-        mass = np.diff(edges) * np.exp(fit.loglik[within] - fit.loglik.max())
+    def _places(self) -> np.ndarray[Any, np.dtype[np.int64]]:
+        return np.array([at for at in range(self._count) if at not in self._skipped])
+
+    def _mass(self, places: np.ndarray[Any, np.dtype[np.int64]]) -> Floats:
+        """Return the posterior of the culprit lying in (places[i], places[i + 1]].
+
+        Before the data every position is as likely as any other.
+        """
+        known = self._fit()
+        # All places between two measured positions have one likelihood.
+        within = np.searchsorted(known.places, places[1:]) - 1
+        mass = np.diff(places) * np.exp(known.loglik[within] - known.loglik.max())
         total: Floats = mass / mass.sum()
         return total
 
-    def _separations(self, places: Floats) -> Floats:
-        """Return how many standard deviations apart the levels are in one more run of each."""
-        fit = self._fit()
-        distance = np.abs(fit.levels[1] - fit.levels[0])
+    def _culprit(
+        self,
+        places: np.ndarray[Any, np.dtype[np.int64]],
+        start: int,
+        end: int,
+        probability: float,
+    ) -> Culprit:
+        effects = zip(self._series, self._fit().effects, strict=True)
+        return Culprit(
+            last_good=int(places[start]),
+            first_bad=int(places[end]),
+            probability=min(probability, 1.0),
+            effects={name: math.expm1(float(effect)) for name, effect in effects},
+            done=end == start + 1 and probability >= self._confidence,
+        )
+
+    def _separations(self, places: np.ndarray[Any, np.dtype[np.int64]], ahead: int) -> Floats:
+        """Return how many deviations apart the levels would be in so many more runs of each."""
+        known = self._fit()
         runs = np.array([len(self._runs.get(int(at), ())) for at in places])[:, None]
-        noise = fit.noise[None, :] ** 2
-        now = np.where(runs > 0, 1.0 / (noise / np.maximum(runs, 1) + self._build_spread**2), 0.0)
-        then = 1.0 / (noise / (runs + 1) + self._build_spread**2)
-        apart: Floats = np.sqrt(((then - now) * distance[None, :] ** 2).sum(axis=1))
-        return apart
+        noise, spread = known.noise[None, :] ** 2, self._build_spread**2
+        now = np.where(runs > 0, 1.0 / (noise / np.maximum(runs, 1) + spread), 0.0)
+        then = 1.0 / (noise / (runs + ahead) + spread)
+        apart = ((then - now) * known.effects[None, :] ** 2).sum(axis=1) * known.share
+        return np.asarray(np.sqrt(apart), dtype=np.float64)
 
-    def _fit(self) -> _Fit:
-        places = np.array(self.measured)
-        if not {0, self._count - 1} <= set(self.measured):
-            # Nothing is known before both ends are: all places are alike.
-            ends = np.array([0, self._count - 1])
-            nothing = np.zeros(len(self._series))
-            return _Fit(ends, np.zeros(1), (nothing, nothing), np.full(len(nothing), self._noise))
-        counts = np.array([len(self._runs[int(at)]) for at in places], dtype=np.float64)
-        noise = self._estimated_noise()
-        loglik = np.zeros(len(places) - 1)
-        levels = np.zeros((len(places) - 1, 2, len(self._series)))
-        for j in range(len(self._series)):
-            middles = np.array(
-                [np.median([run[j] for run in self._runs[int(at)]]) for at in places]
+    def _fit(self) -> Fit:
+        if self._known is None:
+            ordered = {at: sorted(self._runs[at]) for at in sorted(self._runs)}
+            self._known = fit(
+                ordered, self._count, len(self._series), self._noise, self._build_spread
             )
-            errors = np.sqrt(noise[j] ** 2 / counts + self._build_spread**2)
-            for split in range(len(places) - 1):
-                for side, part in enumerate((slice(0, split + 1), slice(split + 1, None))):
-                    level, fitted = _location(middles[part], errors[part], TAIL * counts[part])
-                    loglik[split] += fitted
-                    levels[split, side, j] = level
-        best = levels[int(np.argmax(loglik))]
-        return _Fit(places, loglik, (best[0], best[1]), noise)
-
-    def _estimated_noise(self) -> Floats:
-        """Return the noise of one run of each series, from repetitions of positions."""
-        spread, freedom = np.full(len(self._series), GUESS_WEIGHT * self._noise**2), GUESS_WEIGHT
-        for runs in self._runs.values():
-            values = np.array(runs)
-            if len(values) > 1:
-                # By the median of the deviations: a spike is not the usual noise.
-                deviation = np.median(np.abs(values - np.median(values, axis=0)), axis=0) * 1.4826
-                spread += (len(values) - 1) * deviation**2
-                freedom += len(values) - 1
-        estimated: Floats = np.sqrt(spread / freedom)
-        return estimated
+        return self._known
 
     def to_dict(self) -> dict[str, Any]:
         """The whole state as a tree of plain dicts, lists, strings and finite numbers."""
@@ -280,14 +286,17 @@ class Bisection:
                 build_spread=float(tree["build_spread"]),
             )
             for at, *runs in tree["runs"]:
+                copy._check(at)
                 for run in runs:
-                    figures = dict(zip(copy._series, map(math.exp, run), strict=True))
-                    copy.add(at, figures)
-                # Not through exp and log again, which would move the last digit.
-                copy._runs[at] = [[float(value) for value in run] for run in runs]
+                    logarithms = tuple(float(value) for value in run)
+                    if len(logarithms) != len(copy._series) or not all(
+                        map(math.isfinite, logarithms)
+                    ):
+                        raise ValueError(f"a run of {at} is {run}")
+                    copy._append(at, logarithms)
             for at in tree["skipped"]:
                 copy.skip(at)
-        except (KeyError, TypeError, ValueError, OverflowError) as error:
+        except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"not a bisection: {error!r}") from error
         return copy
 
@@ -299,50 +308,3 @@ class Bisection:
     def from_json(cls, text: str) -> Self:
         """The inverse of :meth:`to_json`."""
         return cls.from_dict(json.loads(text))
-
-
-@dataclass(frozen=True, slots=True)
-class _Fit:
-    """What the runs say.
-
-    The measured places, the log likelihood of a culprit between each and the next (k - 1,), the
-    levels before and after the likeliest, and the noise of one run, both by series.
-    """
-
-    places: Floats
-    loglik: Floats
-    levels: tuple[Floats, Floats]
-    noise: Floats
-
-
-def _location(values: Floats, errors: Floats, freedom: Floats) -> tuple[float, float]:
-    """Return the t location of values with these standard errors, and its log likelihood.
-
-    The location is integrated out by Laplace's approximation under a flat prior, so that a split
-    with few values on one side has no advantage from fitting them better.
-    """
-    weights = 1.0 / errors**2
-    level = float(np.average(values, weights=weights))
-    for _ in range(ROUNDS):
-        z2 = ((values - level) / errors) ** 2
-        level = float(np.average(values, weights=weights * (freedom + 1.0) / (freedom + z2)))
-    z2 = ((values - level) / errors) ** 2
-    density = -0.5 * (freedom + 1.0) * np.log1p(z2 / freedom) - np.log(errors)
-    return level, float(density.sum()) - 0.5 * math.log(float(weights.sum()))
-
-
-def _information(below: Floats, separation: Floats) -> Floats:
-    """Return what a measurement tells, in nats, of whether the culprit is at or below its place.
-
-    below: (n,) probabilities that it is. separation: (n,) of the two levels, in standard
-    deviations. The mutual information of a binary input and a channel with Gaussian noise.
-    """
-    nodes, weights = np.polynomial.hermite_e.hermegauss(NODES)
-    weights = weights / weights.sum()
-    q, d = below[:, None], separation[:, None]
-    # The logarithm of the likelihood ratio is normal, with mean -d^2/2 or d^2/2 and deviation d.
-    ratio_good, ratio_bad = d * nodes - d**2 / 2.0, d * nodes + d**2 / 2.0
-    good = -np.log((1.0 - q) + q * np.exp(ratio_good))
-    bad = ratio_bad - np.log((1.0 - q) + q * np.exp(ratio_bad))
-    told: Floats = ((1.0 - q) * good + q * bad) @ weights
-    return np.maximum(told, 0.0)

@@ -10,6 +10,7 @@ from itertools import product
 from types import MappingProxyType
 
 from changepoint.evaluate import nightly
+from changepoint.evaluate.bisections import bisection_table
 from changepoint.evaluate.calibrate import calibration_table
 from changepoint.evaluate.field.engines import ENTRIES
 from changepoint.evaluate.field.table import field_table
@@ -133,6 +134,7 @@ TABLES: Mapping[str, Table] = MappingProxyType(
         "recall": recall_table,
         "calibrate": calibration_table,
         "spreads": spread_table,
+        "bisection": bisection_table,
     }
 )
 
