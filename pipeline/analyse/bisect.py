@@ -1,0 +1,427 @@
+"""Bisect: which revision between a good and a bad one changed the figures.
+
+First the ends are shown to differ; then :class:`changepoint.Bisection` says which revision to
+measure next; at last the culprit and its parent are compared with runs of their own. What is left
+to either side of it is searched in the same way. All of it is logic over a Runner: its attempts
+are counted from 1, and one that was made before is not made again, so a search that was killed
+goes on by being begun again.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Literal
+
+from changepoint import Better, Bisection, Culprit, Decision, Sequential, Verdict
+from pipeline.analyse.experiment import Figure, Figures, Runner
+from pipeline.errors import UserError, first_line
+from pipeline.execute.build import NotBuiltError
+from pipeline.metrics import METRICS, Direction
+from pipeline.model import Cell, Frozen
+from pipeline.units import counted
+
+BUILD_COST = 4.0
+"""Of a build that is not there, in runs: a commit that is compiled with its neighbours' objects at
+hand takes minutes, as a few runs do."""
+
+MOST_BLOCKS = 100
+"""Pairs of runs after which two revisions are not known to differ."""
+
+MOST_RUNS = 600
+"""Runs after which a search ends with what is known."""
+
+TRIES = 2
+"""Runs without figures after which a revision cannot be measured."""
+
+RANGE = 0.95
+"""Probability of the range that is told."""
+
+Outcome = Literal["culprit", "range", "no change", "undecided"]
+
+_Needed = Callable[[Iterable[bool]], bool]
+"""Which of the figures a run has to have: any or all."""
+
+
+class Row(Frozen):
+    """How one figure differs between two revisions: relative change, and its interval."""
+
+    step: str
+    metric: str
+    effect: float
+    interval: tuple[float, float]
+    verdict: Verdict
+
+
+class Found(Frozen):
+    """One change: between which revisions it lies, and what it did.
+
+    ``culprit`` is the first bad revision and ``parent`` the last good one. ``between`` are those
+    that may be the culprit as well: they cannot be measured, or the search ended before. With
+    ``confirmed`` both were compared again, with runs of their own, and ``rows`` are of those.
+    """
+
+    culprit: str
+    parent: str
+    between: tuple[str, ...]
+    probability: float
+    confirmed: bool
+    rows: tuple[Row, ...]
+
+
+class Bisected(Frozen):
+    """What a search ended on.
+
+    ``found`` is in order of the line, and empty where the ends were not shown to differ. ``ends``
+    compares good and bad. ``builds`` counts the revisions that were asked for, those that do not
+    build too, and ``runs`` all that were made.
+    """
+
+    good: str
+    bad: str
+    found: tuple[Found, ...]
+    ends: tuple[Row, ...]
+    builds: int
+    runs: int
+
+    @property
+    def outcome(self) -> Outcome:
+        """Say whether a culprit was named, only a range, or nothing was to be found.
+
+        It is undecided where the ends were neither shown to differ nor to be the same.
+        """
+        if not self.found:
+            same = all(row.verdict == "same" for row in self.ends)
+            return "no change" if same else "undecided"
+        return "culprit" if any(each.confirmed for each in self.found) else "range"
+
+    @property
+    def worst(self) -> Found | None:
+        """The largest change, of the confirmed ones if there are any."""
+        return max(
+            self.found,
+            key=lambda each: (each.confirmed, max(abs(row.effect) for row in each.rows)),
+            default=None,
+        )
+
+
+def bisect(
+    cells: Sequence[Cell],
+    figures: Sequence[Figure],
+    runner: Runner,
+    say: Callable[[str], None],
+    *,
+    smallest: float = 0.03,
+    confidence: float = 0.99,
+    seconds: float = math.inf,
+    clock: Callable[[], float] = time.monotonic,
+) -> Bisected:
+    """Search the culprits among cells whose revisions are in order, the good one first.
+
+    Args:
+        cells: of the revisions of one line, alike but for the revision; at least 2.
+        figures: what may differ; those that the ends do not both have are left out.
+        runner: measures them.
+        say: is told in a line what is done next, and why.
+        smallest: smallest relative change that matters.
+        confidence: of every comparison, over all figures, and of the culprit's place.
+        seconds: after which it ends with what is known.
+        clock: tells seconds.
+
+    Raises:
+        UserError: an end cannot be measured.
+    """
+    if len(cells) < 2:
+        raise UserError("there is nothing to bisect between a revision and itself")
+    search = _Search(cells, runner, say, smallest, confidence, clock, clock() + seconds)
+    last = len(cells) - 1
+    # A workload may lack some of the metrics that are watched.
+    ends = search.compare(0, last, figures, any)
+    found = tuple(search.changes(0, last, ends))
+    return Bisected(
+        good=cells[0].revision.label,
+        bad=cells[-1].revision.label,
+        found=found,
+        ends=ends.rows(),
+        builds=search.builds,
+        runs=search.runs,
+    )
+
+
+class _Compared:
+    """Two revisions in pairs of runs: a comparison of each figure, and the runs of both."""
+
+    def __init__(self, figures: Sequence[Figure], smallest: float, confidence: float) -> None:
+        # The error is shared by the figures (Bonferroni), however they are related.
+        each = 1.0 - (1.0 - confidence) / len(figures)
+        self._comparisons = {
+            figure: Sequential(
+                smallest_effect=smallest, limit=MOST_BLOCKS, better=_better(figure), confidence=each
+            )
+            for figure in figures
+        }
+        self.pairs: list[tuple[Figures, Figures]] = []
+
+    def add(self, good: Figures, bad: Figures) -> None:
+        self.pairs.append((good, bad))
+        for figure, comparison in self._comparisons.items():
+            if not comparison.decision.done:
+                comparison.add(good[figure], bad[figure])
+
+    @property
+    def decisions(self) -> dict[Figure, Decision]:
+        return {figure: each.decision for figure, each in self._comparisons.items()}
+
+    @property
+    def differing(self) -> list[Figure]:
+        """The figures that were shown to differ."""
+        return [
+            figure
+            for figure, decision in self.decisions.items()
+            if decision.verdict in ("better", "worse")
+        ]
+
+    @property
+    def done(self) -> bool:
+        """Whether a difference was shown, or none will be."""
+        return bool(self.differing) or all(each.done for each in self.decisions.values())
+
+    def summary(self) -> str:
+        """Say in a few words what is known."""
+        runs = f"after {counted(2 * len(self.pairs), 'run')}"
+        if not self.differing:
+            return f"are not shown to differ {runs}"
+        row = self.rows()[0]
+        low, high = row.interval
+        effect = f"{row.effect:+.1%} ({low:+.1%} to {high:+.1%})"
+        return f"differ {runs}: {row.step} {row.metric} by {effect}"
+
+    def rows(self) -> tuple[Row, ...]:
+        """The rows of all figures, those that differ most first."""
+        rows = [
+            Row(
+                step=figure.step,
+                metric=figure.metric,
+                effect=decision.effect,
+                interval=decision.effect_interval,
+                verdict=decision.verdict,
+            )
+            for figure, decision in self.decisions.items()
+        ]
+        return tuple(
+            sorted(rows, key=lambda row: (row.verdict in ("same", "undecided"), -abs(row.effect)))
+        )
+
+
+class _Search:
+    """The state of a search: how often each cell was run, and which cannot be."""
+
+    def __init__(
+        self,
+        cells: Sequence[Cell],
+        runner: Runner,
+        say: Callable[[str], None],
+        smallest: float,
+        confidence: float,
+        clock: Callable[[], float],
+        deadline: float,
+    ) -> None:
+        self._cells, self._runner, self._say = cells, runner, say
+        self._smallest, self._confidence = smallest, confidence
+        self._clock, self._deadline = clock, deadline
+        self._attempts = [0] * len(cells)
+        self._failures = [0] * len(cells)
+        self._dead: dict[int, str] = {}
+        self._costs = [0.0 if runner.built(cell) else BUILD_COST for cell in cells]
+        self._asked: set[int] = set()
+        self.runs = 0
+
+    @property
+    def builds(self) -> int:
+        """Revisions that were asked for."""
+        return len(self._asked)
+
+    def compare(
+        self, good: int, bad: int, figures: Sequence[Figure], needed: _Needed = all
+    ) -> _Compared:
+        """Compare two revisions in pairs of new runs until it is clear, or all is spent.
+
+        New ones: those that made a place look like the culprit's are no evidence for it.
+        Raises UserError for one that cannot be measured.
+        """
+        names = f"{self._label(good)} and {self._label(bad)}"
+        self._say(f"{names} are compared")
+        first = self._pair(good, bad, figures, False, needed)
+        common = [figure for figure in figures if all(figure in run for run in first)]
+        if not common:
+            raise UserError(f"{names} have no figure in common; name another step or metric")
+        compared = _Compared(common, self._smallest, self._confidence)
+        compared.add(*first)
+        while not (compared.done or self._spent):
+            # Every other pair backwards, so that a drift of the machine cancels.
+            backwards = len(compared.pairs) % 2 == 1
+            compared.add(*self._pair(good, bad, common, backwards, all))
+        self._say(f"{names} {compared.summary()}")
+        return compared
+
+    def changes(self, good: int, bad: int, ends: _Compared) -> Iterator[Found]:
+        """Yield the changes between two revisions that were compared, in order."""
+        figures = ends.differing
+        if not figures:
+            return
+        found, parent, culprit, again = self._culprit(good, bad, ends, figures)
+        rest = again is not None and self._remains(ends, again, figures)
+        if rest and parent > good and not self._spent:
+            yield from self.changes(good, parent, self.compare(good, parent, figures))
+        yield found
+        if rest and culprit < bad and not self._spent:
+            yield from self.changes(culprit, bad, self.compare(culprit, bad, figures))
+
+    def _culprit(
+        self, good: int, bad: int, ends: _Compared, figures: Sequence[Figure]
+    ) -> tuple[Found, int, int, _Compared | None]:
+        """Search one culprit and compare it with its parent.
+
+        Returns what was found, the places of both, and the comparison where it confirmed them.
+        """
+        bisection = self._begun(good, bad, ends, figures)
+        refuted: set[tuple[int, int]] = set()
+        while True:
+            self._narrow(bisection, good, bad, figures)
+            place = bisection.culprit
+            parent, culprit = good + place.last_good, good + place.first_bad
+            if not place.done or self._spent or (parent, culprit) in refuted:
+                break
+            # Neighbours that are the ends were compared already.
+            again = ends if (parent, culprit) == (good, bad) else None
+            again = again or self.compare(parent, culprit, figures)
+            if again.differing:
+                return self._found(place, good, again.rows(), True), parent, culprit, again
+            refuted.add((parent, culprit))
+            for runs in again.pairs:
+                for at, run in zip((place.last_good, place.first_bad), runs, strict=True):
+                    bisection.add(at, _named(run, figures))
+        place = bisection.range(RANGE)
+        rows = tuple(row for row in ends.rows() if Figure(row.step, row.metric) in figures)
+        found = self._found(place, good, rows, False)
+        return found, good + place.last_good, good + place.first_bad, None
+
+    def _begun(self, good: int, bad: int, ends: _Compared, figures: Sequence[Figure]) -> Bisection:
+        """Return a bisection that knows the ends, and what cannot be measured."""
+        bisection = Bisection(
+            bad - good + 1, tuple(map(_name, figures)), confidence=self._confidence
+        )
+        for runs in ends.pairs:
+            for at, run in zip((0, bad - good), runs, strict=True):
+                bisection.add(at, _named(run, figures))
+        for at in self._dead:
+            if good < at < bad:
+                bisection.skip(at - good)
+        return bisection
+
+    def _narrow(self, bisection: Bisection, good: int, bad: int, figures: Sequence[Figure]) -> None:
+        """Measure where most is learnt until the culprit is known, or all is spent."""
+        while not (bisection.culprit.done or self._spent):
+            at = bisection.next(self._costs[good : bad + 1])
+            self._say(f"{self._label(good + at)} is next: {self._where(bisection, good)}")
+            run = self._measure(good + at, figures)
+            if run is not None:
+                bisection.add(at, _named(run, figures))
+            elif good + at in self._dead and at not in bisection.measured:
+                bisection.skip(at)
+
+    def _remains(self, ends: _Compared, again: _Compared, figures: Sequence[Figure]) -> bool:
+        """Say whether the ends differ by more, or less, than what the culprit changed."""
+        return any(
+            abs(
+                math.log1p(ends.decisions[figure].effect)
+                - math.log1p(again.decisions[figure].effect)
+            )
+            >= math.log1p(self._smallest)
+            for figure in figures
+        )
+
+    def _found(self, place: Culprit, good: int, rows: tuple[Row, ...], confirmed: bool) -> Found:
+        first, last = good + place.last_good, good + place.first_bad
+        return Found(
+            culprit=self._label(last),
+            parent=self._label(first),
+            between=tuple(self._label(at) for at in range(first + 1, last)),
+            probability=place.probability,
+            confirmed=confirmed,
+            rows=rows,
+        )
+
+    def _pair(
+        self, good: int, bad: int, figures: Sequence[Figure], backwards: bool, needed: _Needed
+    ) -> tuple[Figures, Figures]:
+        order = (bad, good) if backwards else (good, bad)
+        runs = {at: self._sure(at, figures, needed) for at in order}
+        return runs[good], runs[bad]
+
+    def _sure(self, at: int, figures: Sequence[Figure], needed: _Needed) -> Figures:
+        """Run a revision that has to be measured. Raises UserError if it cannot be."""
+        while at not in self._dead:
+            run = self._measure(at, figures, needed)
+            if run is not None:
+                return run
+        raise UserError(
+            f"{self._label(at)} cannot be measured: {self._dead[at]}; name another revision"
+        )
+
+    def _measure(self, at: int, figures: Sequence[Figure], needed: _Needed = all) -> Figures | None:
+        """Run a revision once more; None if it has no build or the run lacks the figures."""
+        cell = self._cells[at]
+        self._asked.add(at)
+        try:
+            run = self._runner.measure(cell, self._attempts[at] + 1)
+        except NotBuiltError as error:
+            self._dead[at] = f"it has no build ({first_line(error)})"
+            self._say(f"{self._label(at)} is left out: {self._dead[at]}")
+            return None
+        self._costs[at] = 0.0
+        self._attempts[at] += 1
+        self.runs += 1
+        # Only of what is above zero there is a ratio.
+        present = {figure: run[figure] for figure in figures if run.get(figure, 0.0) > 0.0}
+        if needed(figure in present for figure in figures):
+            self._failures[at] = 0
+            return present
+        self._failures[at] += 1
+        if self._failures[at] >= TRIES:
+            self._dead[at] = f"{TRIES} runs in a row yielded no {_named_figures(figures)}"
+            self._say(f"{self._label(at)} is left out: {self._dead[at]}")
+        return None
+
+    @property
+    def _spent(self) -> bool:
+        return self.runs >= MOST_RUNS or self._clock() >= self._deadline
+
+    def _label(self, at: int) -> str:
+        return self._cells[at].revision.label
+
+    def _where(self, bisection: Bisection, good: int) -> str:
+        place = bisection.range(RANGE)
+        first, last = good + place.last_good, good + place.first_bad
+        return (
+            f"the culprit is after {self._label(first)} and up to {self._label(last)} with "
+            f"{math.floor(100 * place.probability)} %, {counted(last - first, 'revision')}"
+        )
+
+
+def _better(figure: Figure) -> Better:
+    metric = METRICS.get(figure.metric)
+    return "lower" if metric and metric.direction is Direction.LESS_IS_BETTER else "higher"
+
+
+def _name(figure: Figure) -> str:
+    return f"{figure.step} {figure.metric}"
+
+
+def _named(run: Figures, figures: Sequence[Figure]) -> dict[str, float]:
+    return {_name(figure): run[figure] for figure in figures}
+
+
+def _named_figures(figures: Sequence[Figure]) -> str:
+    return ", ".join(f"{figure.metric} of {figure.step}" for figure in figures)
