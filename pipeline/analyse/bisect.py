@@ -29,6 +29,10 @@ hand takes minutes, as a few runs do."""
 MOST_BLOCKS = 100
 """Pairs of runs after which two revisions are not known to differ."""
 
+REMAINDER = 2
+"""What is left beside a culprit is looked for in so many times the pairs that showed the ends to
+differ. Pairs go with the inverse square of a change, so .7 of the difference is still seen."""
+
 MOST_RUNS = 600
 """Runs after which a search ends with what is known."""
 
@@ -152,12 +156,14 @@ def bisect(
 class _Compared:
     """Two revisions in pairs of runs: a comparison of each figure, and the runs of both."""
 
-    def __init__(self, figures: Sequence[Figure], smallest: float, confidence: float) -> None:
+    def __init__(
+        self, figures: Sequence[Figure], smallest: float, confidence: float, limit: int
+    ) -> None:
         # The error is shared by the figures (Bonferroni), however they are related.
         each = 1.0 - (1.0 - confidence) / len(figures)
         self._comparisons = {
             figure: Sequential(
-                smallest_effect=smallest, limit=MOST_BLOCKS, better=_better(figure), confidence=each
+                smallest_effect=smallest, limit=limit, better=_better(figure), confidence=each
             )
             for figure in figures
         }
@@ -243,7 +249,12 @@ class _Search:
         return len(self._asked)
 
     def compare(
-        self, good: int, bad: int, figures: Sequence[Figure], needed: _Needed = all
+        self,
+        good: int,
+        bad: int,
+        figures: Sequence[Figure],
+        needed: _Needed = all,
+        limit: int = MOST_BLOCKS,
     ) -> _Compared:
         """Compare two revisions in pairs of new runs until it is clear, or all is spent.
 
@@ -256,7 +267,7 @@ class _Search:
         common = [figure for figure in figures if all(figure in run for run in first)]
         if not common:
             raise UserError(f"{names} have no figure in common; name another step or metric")
-        compared = _Compared(common, self._smallest, self._confidence)
+        compared = _Compared(common, self._smallest, self._confidence, limit)
         compared.add(*first)
         while not (compared.done or self._spent):
             # Every other pair backwards, so that a drift of the machine cancels.
@@ -272,11 +283,15 @@ class _Search:
             return
         found, parent, culprit, again = self._culprit(good, bad, ends, figures)
         rest = again is not None and self._remains(ends, again, figures)
+        # Where noise hides what is left, it would be looked for without end.
+        limit = min(REMAINDER * len(ends.pairs), MOST_BLOCKS)
         if rest and parent > good and not self._spent:
-            yield from self.changes(good, parent, self.compare(good, parent, figures))
+            left = self.compare(good, parent, figures, limit=limit)
+            yield from self.changes(good, parent, left)
         yield found
         if rest and culprit < bad and not self._spent:
-            yield from self.changes(culprit, bad, self.compare(culprit, bad, figures))
+            right = self.compare(culprit, bad, figures, limit=limit)
+            yield from self.changes(culprit, bad, right)
 
     def _culprit(
         self, good: int, bad: int, ends: _Compared, figures: Sequence[Figure]

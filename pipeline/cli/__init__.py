@@ -11,6 +11,7 @@ from types import FrameType
 import typer
 
 from pipeline.cli import (
+    bisect,
     build,
     compare,
     confirm,
@@ -43,6 +44,7 @@ VERBS = (
     report,
     notify,
     confirm,
+    bisect,
     table,
     compare,
     rebuild,

@@ -178,14 +178,9 @@ def make_plan(
                 continue
             for clients in section.clients:
                 workload = _workload(file, ("workload", index), section, clients)
+                options = build_options(line, offer.supply)
                 for revision in revisions:
-                    cell = Cell(
-                        revision=revision,
-                        build_options=build_options(line, offer.supply),
-                        config=_server_config(file, index, section, revision, machine),
-                        machine_class=machine.machine_class,
-                        workload=workload,
-                    )
+                    cell = make_cell(file, index, workload, revision, options, machine)
                     cells.setdefault(cell.key, cell)
         lines.append(
             Line(
@@ -196,6 +191,34 @@ def make_plan(
             )
         )
     return Plan(lines=tuple(lines), repetitions=config.night.repetitions)
+
+
+def make_cell(
+    file: ConfigFile,
+    index: int,
+    workload: Workload,
+    revision: Revision,
+    options: str,
+    machine: Machine,
+) -> Cell:
+    """Return the cell of a revision, with the DBMS configuration of the ``index``-th workload.
+
+    Raises UserError, with file and line, for a configuration that is not there.
+    """
+    section = file.config.workload[index]
+    return Cell(
+        revision=revision,
+        build_options=options,
+        config=_server_config(file, index, section, revision, machine),
+        machine_class=machine.machine_class,
+        workload=workload,
+    )
+
+
+def workload_at(file: ConfigFile, index: int, quick: bool) -> Workload:
+    """Return the ``index``-th workload of the configuration, with the first number of clients."""
+    section = (quicken(file.config) if quick else file.config).workload[index]
+    return _workload(file, ("workload", index), section, section.clients[0])
 
 
 def _quick_options(workload: WorkloadSection) -> dict[str, OptionValue]:

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import time
 from pathlib import Path
 
 import pytest
 
-from pipeline.errors import UserError
 from pipeline.execute.build import Builder, NotBuiltError, identical
 from pipeline.execute.discover import Offer, revisions_of
 from pipeline.execute.lines import supply_at
 from pipeline.machine.account import Account
 from pipeline.model import Revision, Supply
 from pipeline.sources import source_for
-from pipeline.targets.base.archives import source_members, unpacked
 from pipeline.targets.sqlite import SQLite
 from tests.integration.nights import leftovers, make_night
+from tests.integration.repositories import commit, edit, git, releases_as_commits
 
 pytestmark = pytest.mark.integration
 
@@ -28,34 +26,11 @@ SUPPLIES = {supply.name: supply for supply in SQLite().supplies}
 CRATE, GIT = SUPPLIES["crate"], SUPPLIES["git"]
 
 
-def git(folder: Path, *arguments: str) -> str:
-    identity = ("-c", "user.name=x", "-c", "user.email=x", "-c", "init.defaultBranch=main")
-    done = subprocess.run(
-        ["git", *identity, *arguments], cwd=folder, capture_output=True, text=True, check=True
-    )
-    return done.stdout.strip()
-
-
 @pytest.fixture(scope="module")
 def repository(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> Path:
     """Two releases, a README, a comment, a change of code, one that does not compile, its end."""
     folder = tmp_path_factory.mktemp("sqlite") / "repository"
-    folder.mkdir()
-    git(folder, "init", "-q")
-    try:
-        source = source_for(CRATE, cache)
-        known = {
-            each.version: each for each in revisions_of(Offer("sqlite", CRATE), source.versions())
-        }
-        for release in RELEASES:
-            fetched = source.fetch(known[release].locator, cache / "downloads")
-            with unpacked(fetched.path, folder.parent / release, source_members):
-                pass
-            for name in ("sqlite3.c", "sqlite3.h"):
-                shutil.copy(folder.parent / release / "sqlite3" / name, folder / name)
-            commit(folder, f"version {release}")
-    except UserError as error:
-        pytest.skip(f"SQLite cannot be had: {error}")
+    releases_as_commits(folder, RELEASES, cache)
     code = folder / "sqlite3.c"
     (folder / "README").write_text("words\n")
     commit(folder, "README")
@@ -67,15 +42,6 @@ def repository(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> Path:
     commit(folder, "broken")
     git(folder, "revert", "--no-edit", "HEAD")
     return folder
-
-
-def edit(path: Path, before: str, after: str) -> None:
-    path.write_text(before + path.read_text() + after)
-
-
-def commit(folder: Path, message: str) -> None:
-    git(folder, "add", "-A")
-    git(folder, "commit", "-qm", message)
 
 
 def revisions(repository: Path, cache: Path) -> tuple[Revision, ...]:

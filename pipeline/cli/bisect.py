@@ -1,0 +1,189 @@
+"""The verb bisect."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from pipeline.analyse.bench import EXPERIMENTS, BenchRunner
+from pipeline.analyse.bisect import Bisected, Found, Row, bisect
+from pipeline.analyse.experiment import Figure
+from pipeline.analyse.stretch import Ladder, ladder_of, revisions_between, workload_for
+from pipeline.cli.app import app
+from pipeline.cli.context import (
+    ConfigOption,
+    Context,
+    Format,
+    FormatOption,
+    QuickOption,
+    out,
+    print_json,
+    screen,
+)
+from pipeline.cli.progress import make_watcher
+from pipeline.config import DEFAULT_FILE
+from pipeline.errors import UserError, meant
+from pipeline.execute.discover import discover
+from pipeline.execute.plan import make_cell
+from pipeline.metrics import METRICS
+from pipeline.model import Cell, Revision, digest
+from pipeline.units import counted, parse_duration, parse_percent
+
+
+@app.command("bisect")
+def bisect_verb(
+    line: Annotated[str, typer.Option(help="A line of the configuration, or a major.")],
+    good: Annotated[str, typer.Option(help="The revision before the change.")],
+    bad: Annotated[str, typer.Option(help="A revision after it.")],
+    target: Annotated[str, typer.Option(help="The DBMS, if the line is a major.")] = "",
+    step: Annotated[
+        list[str] | None, typer.Option(help="A step that changed, any number of times.")
+    ] = None,
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(help="A metric that changed; those of [detect] without one."),
+    ] = None,
+    workload: Annotated[str, typer.Option(help="A workload of the configuration.")] = "",
+    smallest: Annotated[
+        str, typer.Option(help="Smallest change that matters; that of [detect] if not given.")
+    ] = "",
+    budget: Annotated[str, typer.Option(help="Time that may be measured.")] = "2h",
+    config: ConfigOption = DEFAULT_FILE,
+    quick: QuickOption = False,
+    form: FormatOption = Format.TEXT,
+) -> None:
+    """Search the revision that changed the figures, between two.
+
+    Killed at any point, the same command goes on where it was.
+
+    Example: nightshift bisect --target postgres --line 18 --good 18.0 --bad 18.3 --step insert
+    """
+    context = Context(config, quick)
+    seconds = _option("budget", budget, parse_duration)
+    matters = context.config.detect.min_effect
+    if smallest:
+        matters = _option("smallest", smallest, parse_percent)
+    metrics = metric or list(context.config.detect.metrics)
+    for name in metrics:
+        if name not in METRICS:
+            raise UserError(f"there is no metric {name!r}; {meant(name, METRICS)}")
+    ladder = ladder_of(context.file, target, line)
+    index, load = workload_for(context.file, ladder, workload, step or (), quick)
+    cells = [
+        make_cell(context.file, index, load, revision, ladder.options, context.machine)
+        for revision in _revisions(context, ladder, good, bad)
+    ]
+    figures = [Figure(each.name, name) for each in load.steps for name in metrics]
+    folder = context.results / EXPERIMENTS / _experiment(cells, figures)
+    watcher = make_watcher(screen())
+    runner = BenchRunner(
+        folder,
+        context.builder,
+        context.workspace,
+        context.machine,
+        watcher,
+        pin=context.config.machine.pin,
+        port=context.config.machine.port,
+    )
+    watcher.begin("bisect", seconds)
+    try:
+        with runner:
+            found = bisect(cells, figures, runner, watcher.note, smallest=matters, seconds=seconds)
+    finally:
+        watcher.end()
+    _keep(found, folder)
+    if form is Format.JSON:
+        print_json(as_json(found))
+    else:
+        show(found)
+
+
+def as_json(found: Bisected) -> dict[str, Any]:
+    """Return what was found with the largest change, or else the ends, in front."""
+    worst = found.worst
+    row = (worst.rows if worst else found.ends)[0]
+    return {
+        "outcome": found.outcome,
+        "culprit": worst.culprit if worst else None,
+        "parent": worst.parent if worst else None,
+        "between": worst.between if worst else (),
+        "probability": worst.probability if worst else None,
+        "confirmed": worst.confirmed if worst else False,
+        "step": row.step,
+        "metric": row.metric,
+        "effect": row.effect,
+        "effect_interval": row.interval,
+        "builds": found.builds,
+        "runs": found.runs,
+        **found.model_dump(mode="json", include={"good", "bad", "found", "ends"}),
+    }
+
+
+def show(found: Bisected) -> None:
+    """Print each change with its rows, or how much may hide between the ends."""
+    if not found.found:
+        same = found.outcome == "no change"
+        known = "do not differ" if same else "were neither shown to differ nor to be the same"
+        out.print(f"{found.good} and {found.bad} {known}", markup=False)
+        _show_rows(found.ends)
+    for each in found.found:
+        out.print(_said(each), style="bold", markup=False)
+        _show_rows(each.rows)
+    out.print(f"{counted(found.builds, 'build')}, {counted(found.runs, 'run')}")
+
+
+def _said(found: Found) -> str:
+    # Rounded down: nothing is certain.
+    sure = f"{math.floor(1000 * found.probability) / 10:.1f} %"
+    if not found.confirmed:
+        return f"range    after {found.parent} and up to {found.culprit} ({sure})"
+    others = f", or {', '.join(found.between)} (not measured)" if found.between else ""
+    return f"culprit  {found.culprit}{others}; parent {found.parent} ({sure}, confirmed)"
+
+
+def _show_rows(rows: tuple[Row, ...]) -> None:
+    for row in rows:
+        low, high = row.interval
+        out.print(
+            f"  {row.verdict:<9}  {row.step} {row.metric}  {row.effect:+.1%} "
+            f"({low:+.1%} to {high:+.1%})",
+            markup=False,
+        )
+
+
+def _revisions(context: Context, ladder: Ladder, good: str, bad: str) -> tuple[Revision, ...]:
+    known = discover([ladder.offer], context.cache, None)[ladder.offer]
+    try:
+        return revisions_between(context.file, ladder, known, good, bad)
+    except UserError:
+        # One of them may be younger than the list.
+        known = discover([ladder.offer], context.cache, None, refresh=True)[ladder.offer]
+        return revisions_between(context.file, ladder, known, good, bad)
+
+
+def _experiment(cells: list[Cell], figures: list[Figure]) -> str:
+    """Return the name of the experiment: the same for the same question."""
+    asked = digest([cells[0].key, cells[-1].key, figures])
+    return f"bisect-{cells[0].revision.target}-{asked[:12]}"
+
+
+def _keep(found: Bisected, folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    partial = folder / "outcome.json.partial"
+    partial.write_text(found.model_dump_json(indent=1))
+    partial.rename(folder / "outcome.json")
+
+
+def _option(name: str, text: str, parse: Callable[[str], float]) -> float:
+    """Read an option that has a unit, above zero. Raises UserError for any other."""
+    try:
+        value = parse(text)
+    except ValueError as error:
+        raise UserError(f"--{name}: {error}") from error
+    if value <= 0:
+        raise UserError(f"--{name}: {text} is not above zero")
+    return value
