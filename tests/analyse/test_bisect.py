@@ -10,91 +10,31 @@ from typing import Any
 import numpy as np
 import pytest
 
+from benchmarks.bisection import CPU, QPS, SimulatedLine, simulated_cells
 from pipeline.analyse.bisect import MOST_RUNS, Bisected, bisect
-from pipeline.analyse.experiment import Figure, Figures
+from pipeline.analyse.experiment import Figure
 from pipeline.errors import UserError
-from pipeline.execute.build import NotBuiltError
-from pipeline.model import Cell, Revision
-from tests.execute import samples
 
-QPS, CPU = Figure("insert", "qps"), Figure("insert", "cpu_us/o")
 ONE = (QPS,)
 
 
-def line(count: int) -> list[Cell]:
-    """The cells of as many commits, named c0, c1, ..."""
-    revisions = [
-        Revision(target="sqlite", version=f"c{at}", order=(at,), major="") for at in range(count)
-    ]
-    return [samples.cell().model_copy(update={"revision": each}) for each in revisions]
+def simulated(culprits: Mapping[int, float], **options: Any) -> SimulatedLine:
+    return SimulatedLine(culprits, np.random.default_rng(options.pop("seed", 1)), **options)
 
 
-class Simulated:
-    """A machine with noise, on which culprits change the level of every figure.
-
-    Attempts that were made are kept in ``made``, as bundles are.
-    """
-
-    def __init__(
-        self,
-        culprits: Mapping[int, float],
-        *,
-        noise: float = 0.01,
-        drift: float = 0.0,
-        dead: Sequence[int] = (),
-        failing: Sequence[int] = (),
-        built: Sequence[int] = (),
-        seed: int = 1,
-    ) -> None:
-        self._culprits, self._noise, self._drift = dict(culprits), noise, drift
-        self._dead, self._failing, self._built = set(dead), set(failing), set(built)
-        self._random = np.random.default_rng(seed)
-        self.made: dict[tuple[int, int], Figures] = {}
-        self.fresh = 0
-        self.stop_after = math.inf
-
-    def prepare(self, cell: Cell) -> None:
-        if cell.revision.order[0] in self._dead:
-            raise NotBuiltError("cc: error: it does not compile\nmore of it")
-        self._built.add(cell.revision.order[0])
-
-    def built(self, cell: Cell) -> bool:
-        return cell.revision.order[0] in self._built
-
-    def measure(self, cell: Cell, attempt: int) -> Figures:
-        at = cell.revision.order[0]
-        if (at, attempt) not in self.made:
-            if self.fresh >= self.stop_after:
-                raise KeyboardInterrupt
-            self.prepare(cell)
-            self.fresh += 1
-            self.made[at, attempt] = self._run(at)
-        return self.made[at, attempt]
-
-    def _run(self, at: int) -> Figures:
-        if at in self._failing:
-            return {}
-        shift = sum(math.log1p(effect) for place, effect in self._culprits.items() if place <= at)
-        shift += self._drift * self.fresh
-        noise = self._random.normal(0.0, self._noise, 2)
-        return {
-            QPS: 1000.0 * math.exp(shift + noise[0]),
-            CPU: 50.0 * math.exp(-shift + noise[1]),
-        }
-
-    def measured(self) -> set[int]:
-        return {at for at, _ in self.made}
+def measured(runner: SimulatedLine) -> set[int]:
+    return {at for at, _ in runner.made}
 
 
 def searched(
-    runner: Simulated, count: int = 40, figures: Sequence[Figure] = ONE, **options: Any
+    runner: SimulatedLine, count: int = 40, figures: Sequence[Figure] = ONE, **options: Any
 ) -> Bisected:
-    return bisect(line(count), figures, runner, lambda _: None, **options)
+    return bisect(simulated_cells(count), figures, runner, lambda _: None, **options)
 
 
 @pytest.mark.parametrize("culprit", [1, 17, 39])
 def test_one_culprit_is_named_and_confirmed(culprit: int) -> None:
-    runner = Simulated({culprit: -0.08})
+    runner = simulated({culprit: -0.08})
     got = searched(runner)
     (found,) = got.found
     assert (got.outcome, got.worst) == ("culprit", found)
@@ -105,33 +45,33 @@ def test_one_culprit_is_named_and_confirmed(culprit: int) -> None:
     (row,) = found.rows
     assert (row.step, row.metric, row.verdict) == ("insert", "qps", "worse")
     assert row.interval[0] <= -0.08 <= row.interval[1] < 0.0
-    assert got.runs == runner.fresh
-    assert got.builds == len(runner.measured()) <= 2 + 2 * math.log2(40)
+    assert got.runs == len(runner.made)
+    assert got.builds == len(measured(runner)) <= 2 + 2 * math.log2(40)
 
 
 def test_an_improvement_is_found_as_well() -> None:
-    got = searched(Simulated({9: 0.1}))
+    got = searched(simulated({9: 0.1}))
     assert got.worst is not None
     assert (got.worst.culprit, got.worst.rows[0].verdict) == ("c9", "better")
 
 
 def test_nothing_changed() -> None:
-    runner = Simulated({})
+    runner = simulated({})
     got = searched(runner)
     assert (got.outcome, got.found, got.worst) == ("no change", (), None)
     assert [row.verdict for row in got.ends] == ["same"]
-    assert runner.measured() == {0, 39}
+    assert measured(runner) == {0, 39}
 
 
 def test_drift_of_the_machine_is_no_change() -> None:
     # A percent with every ten runs: pairs run in turn forwards and backwards.
-    assert searched(Simulated({}, drift=-0.001)).outcome == "no change"
-    got = searched(Simulated({23: -0.08}, drift=-0.0005))
+    assert searched(simulated({}, drift=-0.001)).outcome == "no change"
+    got = searched(simulated({23: -0.08}, drift=-0.0005))
     assert [found.culprit for found in got.found] == ["c23"]
 
 
 def test_two_culprits_are_both_named() -> None:
-    got = searched(Simulated({10: -0.08, 30: -0.06}))
+    got = searched(simulated({10: -0.08, 30: -0.06}))
     assert [(found.culprit, found.confirmed) for found in got.found] == [
         ("c10", True),
         ("c30", True),
@@ -140,64 +80,61 @@ def test_two_culprits_are_both_named() -> None:
 
 
 def test_a_culprit_that_hides_behind_an_improvement() -> None:
-    got = searched(Simulated({10: -0.15, 30: 0.08}))
+    got = searched(simulated({10: -0.15, 30: 0.08}))
     assert [found.culprit for found in got.found] == ["c10", "c30"]
     assert [found.rows[0].verdict for found in got.found] == ["worse", "better"]
 
 
 def test_what_does_not_build_is_left_out_and_may_be_the_culprit() -> None:
     said: list[str] = []
-    runner = Simulated({20: -0.1}, dead=[18, 19, 20, 3, 25])
-    got = bisect(line(40), ONE, runner, said.append)
+    runner = simulated({20: -0.1}, dead=[18, 19, 20, 3, 25])
+    got = bisect(simulated_cells(40), ONE, runner, said.append)
     (found,) = got.found
     assert (found.parent, found.between, found.culprit) == ("c17", ("c18", "c19", "c20"), "c21")
     assert found.confirmed
     left_out = [text for text in said if text.startswith("c19 is left out")]
     assert left_out == ["c19 is left out: it has no build (cc: error: it does not compile)"]
-    assert got.builds >= len(runner.measured()) + 3
+    assert got.builds >= len(measured(runner)) + 3
 
 
 def test_a_step_that_fails_leaves_its_revision_out() -> None:
-    got = searched(Simulated({20: -0.1}, failing=[19]))
+    got = searched(simulated({20: -0.1}, failing=[19]))
     (found,) = got.found
     assert (found.parent, found.between, found.culprit) == ("c18", ("c19",), "c20")
 
 
 def test_figures_are_searched_together_and_missing_ones_left_out() -> None:
     absent = Figure("insert", "stall_s")
-    got = searched(Simulated({20: -0.1}), figures=(QPS, absent, CPU))
+    got = searched(simulated({20: -0.1}), figures=(QPS, absent, CPU))
     (found,) = got.found
     assert found.culprit == "c20"
     assert {row.metric: row.verdict for row in found.rows} == {"qps": "worse", "cpu_us/o": "worse"}
 
 
 def test_what_is_built_is_measured_first() -> None:
-    runner = Simulated({20: -0.1}, built=[0, 39, 22, 18])
+    runner = simulated({20: -0.1}, there={0, 39, 22, 18})
     searched(runner)
     order = list(dict.fromkeys(at for at, _ in runner.made))
     assert set(order[2:4]) == {18, 22}
 
 
 def test_a_killed_search_goes_on_where_it_was() -> None:
-    whole = Simulated({20: -0.08}, seed=4)
+    whole = simulated({20: -0.08}, seed=4)
     expected = searched(whole)
-    killed = Simulated({20: -0.08}, seed=4)
-    killed.stop_after = whole.fresh - 12
+    killed = simulated({20: -0.08}, seed=4)
+    killed.most = len(whole.made) - 12
     with pytest.raises(KeyboardInterrupt):
         searched(killed)
     before = set(killed.made)
-    killed.stop_after = math.inf
+    killed.most = math.inf
     got = searched(killed)
     assert [found.culprit for found in got.found] == ["c20"] == [expected.found[0].culprit]
     assert before <= set(killed.made), "nothing was made twice"
-    again = searched(killed)
-    assert killed.fresh == len(killed.made)
-    assert [found.culprit for found in again.found] == ["c20"]
 
 
 def test_the_budget_ends_it_with_a_range() -> None:
     seconds = itertools.count()
-    got = searched(Simulated({20: -0.1}), seconds=13, clock=lambda: float(next(seconds)))
+    got = searched(simulated({20: -0.1}), seconds=13, clock=lambda: float(next(seconds)))
     (found,) = got.found
     assert got.outcome == "range"
     assert not found.confirmed
@@ -208,21 +145,21 @@ def test_the_budget_ends_it_with_a_range() -> None:
 
 def test_a_budget_too_small_for_the_ends_decides_nothing() -> None:
     seconds = itertools.count()
-    got = searched(Simulated({20: -0.1}), seconds=4, clock=lambda: float(next(seconds)))
+    got = searched(simulated({20: -0.1}), seconds=4, clock=lambda: float(next(seconds)))
     assert (got.outcome, got.found) == ("undecided", ())
 
 
 def test_a_slow_ramp_has_no_culprit_and_ends() -> None:
-    runner = Simulated(dict.fromkeys(range(1, 40), -0.004))
+    runner = simulated(dict.fromkeys(range(1, 40), -0.004))
     got = searched(runner)
-    assert runner.fresh <= MOST_RUNS + 1
+    assert len(runner.made) <= MOST_RUNS + 1
     assert all(row.verdict == "worse" for row in got.ends)
     assert not any(found.confirmed for found in got.found)
 
 
 def test_progress_is_said() -> None:
     said: list[str] = []
-    bisect(line(40), ONE, Simulated({20: -0.1}), said.append)
+    bisect(simulated_cells(40), ONE, simulated({20: -0.1}), said.append)
     assert said[0] == "c0 and c39 are compared"
     assert said[1].startswith("c0 and c39 differ after ")
     assert said[2] == ("c20 is next: the culprit is after c0 and up to c38 with 97 %, 38 revisions")
@@ -231,8 +168,8 @@ def test_progress_is_said() -> None:
 
 def test_ends_that_cannot_be_measured_are_the_users() -> None:
     with pytest.raises(UserError, match=r"^c39 cannot be measured: it has no build"):
-        searched(Simulated({}, dead=[39]))
+        searched(simulated({}, dead=[39]))
     with pytest.raises(UserError, match=r"^c0 cannot be measured: 2 runs .* no qps of insert"):
-        searched(Simulated({}, failing=[0]))
+        searched(simulated({}, failing=[0]))
     with pytest.raises(UserError, match="a revision and itself"):
-        searched(Simulated({}), count=1)
+        searched(simulated({}), count=1)
