@@ -8,8 +8,9 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
+from pipeline.analyse.explain.settings import PER_RUN_SETTINGS
 from pipeline.report.page.charts import embedded
-from pipeline.report.page.machine import PER_RUN_SETTINGS, difference
+from pipeline.report.page.machine import difference
 from pipeline.report.page.wording import (
     Anchors,
     change,

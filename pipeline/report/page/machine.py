@@ -7,48 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from pipeline.analyse.explain.settings import compare_settings
 from pipeline.report.page.data import LineData
 from pipeline.report.page.wording import moment
 from pipeline.store.queries import RunRow
 from pipeline.units import counted
-
-PER_RUN_SETTINGS: Mapping[str, str] = {
-    "aria_log_dir_path": "a path of the run's own folder",
-    "basedir": "where the build is installed",
-    "character_sets_dir": "where the build is installed",
-    "config_file": "a path of the run's own folder",
-    "data_directory": "the run's own folder",
-    "datadir": "the run's own folder",
-    "external_pid_file": "a path of the run's own folder",
-    "general_log_file": "a path of the run's own folder",
-    "gtid_executed": "what was done since the server was made, not a setting",
-    "hba_file": "a path of the run's own folder",
-    "ident_file": "a path of the run's own folder",
-    "lc_messages_dir": "where the build is installed",
-    "log_bin_basename": "a path of the run's own folder",
-    "log_bin_index": "a path of the run's own folder",
-    "pid_file": "a path of the run's own folder",
-    "plugin_dir": "where the build is installed",
-    "port": "a free port is picked for every run",
-    "relay_log_basename": "a path of the run's own folder",
-    "relay_log_index": "a path of the run's own folder",
-    "replica_load_tmpdir": "a path of the run's own folder",
-    "report_port": "a free port is picked for every run",
-    "secure_file_priv": "a path of the run's own folder",
-    "server_uid": "made up anew by every server",
-    "server_uuid": "made up anew by every server",
-    "server_version": "the revision says it",
-    "server_version_num": "the revision says it",
-    "slave_load_tmpdir": "a path of the run's own folder",
-    "slow_query_log_file": "a path of the run's own folder",
-    "socket": "a path of the run's own folder",
-    "tmpdir": "a path of the run's own folder",
-    "unix_socket_directories": "the run's own folder",
-    "version": "the revision says it",
-    "wsrep_data_home_dir": "a path of the run's own folder",
-}
-"""Variables that differ from run to run or say only which revision it is, with the reason.
-Everything else that differs is shown, even where it looks harmless."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,22 +170,8 @@ def difference(
     before: str, after: str, old: Mapping[str, str], new: Mapping[str, str]
 ) -> SettingsStep:
     """Compare the settings of two revisions, except those of PER_RUN_SETTINGS."""
-    names = sorted((old.keys() | new.keys()) - PER_RUN_SETTINGS.keys())
-    changed = tuple(
-        (name, old[name], new[name])
-        for name in names
-        if name in old and name in new and old[name] != new[name]
-    )
-    added = tuple((name, new[name]) for name in names if name not in old)
-    removed = tuple((name, old[name]) for name in names if name not in new)
-    counts = [
-        f"{len(found)} {what}"
-        for found, what in ((changed, "changed"), (added, "added"), (removed, "removed"))
-        if found
-    ]
-    return SettingsStep(
-        before, after, changed, added, removed, ", ".join(counts) or "no difference"
-    )
+    found = compare_settings(old, new)
+    return SettingsStep(before, after, found.changed, found.added, found.removed, found.summary)
 
 
 def _facts(run: RunRow) -> dict[str, str]:

@@ -16,6 +16,7 @@ from plotly.offline import get_plotlyjs
 from sqlalchemy import Engine
 
 from pipeline.analyse.detection import Detected
+from pipeline.analyse.explain.settings import PER_RUN_SETTINGS
 from pipeline.config import ReportSection
 from pipeline.errors import UserError
 from pipeline.execute.plan import Plan
@@ -24,7 +25,6 @@ from pipeline.report.page.data import gather
 from pipeline.report.page.layouts import view_layouts
 from pipeline.report.page.lines import name_places, view_lines
 from pipeline.report.page.machine import (
-    PER_RUN_SETTINGS,
     runs_of,
     view_builds,
     view_machines,

@@ -172,6 +172,14 @@ class Target(Protocol):
         """Return the named configuration for a revision, scaled to the machine."""
         ...
 
+    def with_setting(self, config: ServerConfig, name: str, value: str) -> ServerConfig:
+        """Return a configuration in which a setting has a value, both as a server reports them.
+
+        Raises :class:`pipeline.targets.base.configurations.NotASettingError` for what no
+        configuration can set. That a server takes the value is seen when it is started.
+        """
+        ...
+
     def template(self, build: Build, folder: Path, account: Account) -> None:
         """Make the empty database that every repetition of a build starts from."""
         ...

@@ -70,3 +70,24 @@ class ConfigFiles:
 
 def _numbers(major: str) -> tuple[int, ...]:
     return tuple(int(number) for number in major.split("."))
+
+
+class NotASettingError(ValueError):
+    """A variable that no configuration can set, or a value that it cannot be given."""
+
+
+def with_line(config: ServerConfig, line: str) -> ServerConfig:
+    """Return a configuration with a line more at its end, where the last word counts."""
+    return config.model_copy(update={"text": f"{config.text.rstrip()}\n{line}\n"})
+
+
+def with_option(config: ServerConfig, name: str, value: str) -> ServerConfig:
+    """Return a my.cnf with the value that a server reported of a global variable.
+
+    Raises NotASettingError for a value of more than one line.
+    """
+    if "\n" in value:
+        raise NotASettingError(f"the value of {name} has more than one line")
+    # Backslashes are escapes in an option file; quotes keep a # from beginning a comment.
+    escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+    return with_line(config, f'{name} = "{escaped}"' if value else f"{name} =")

@@ -11,6 +11,7 @@ from pipeline.machine.account import Account, find_account
 from pipeline.model import Build, Machine, Revision, ServerConfig, Supply
 from pipeline.targets.base import Compilation, Identity, Placement, Recipe, Server
 from pipeline.targets.base.archives import Member
+from pipeline.targets.base.configurations import with_option
 from pipeline.targets.base.programs import reported_version
 from pipeline.targets.base.templates import make_template
 from pipeline.targets.mysql import configuration, datadir, install, releases
@@ -60,6 +61,10 @@ class MySQL:
         """Return a family's configuration for a revision, scaled to the machine."""
         scale = configuration.scale(machine)
         return configuration.FILES.config(family, revision, machine, scale)
+
+    def with_setting(self, config: ServerConfig, name: str, value: str) -> ServerConfig:
+        """Return a configuration in which a setting has a value, as a server reports both."""
+        return with_option(config, name, value)
 
     def template(self, build: Build, folder: Path, account: Account) -> None:
         """Make the empty database that every repetition of a build starts from."""

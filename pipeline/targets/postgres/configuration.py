@@ -6,12 +6,13 @@ compare majors by. The files say why of every setting.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from importlib.resources import files
 
 from pipeline.machine.fingerprint import memory_gb
-from pipeline.model import Machine
-from pipeline.targets.base.configurations import ConfigFiles
+from pipeline.model import Machine, ServerConfig
+from pipeline.targets.base.configurations import ConfigFiles, NotASettingError, with_line
 
 FILES = ConfigFiles("postgres", files("pipeline.targets.postgres") / "configs", ".conf")
 """The files of all families."""
@@ -35,3 +36,23 @@ def scale(machine: Machine) -> Mapping[str, int]:
         "min_wal_size_mb": max_wal // 2,
         "autovacuum_work_mem_mb": min(256, max(64, gb * 8)),
     }
+
+
+_NUMBER = re.compile(r"(-?[0-9.]+) (?:\d*[kMGT]?B|us|ms|s|min|h|d)")
+"""A value of pg_settings with its unit, as ``16384 8kB``: in a file, a number without a unit is
+in the same."""
+
+
+def with_setting(config: ServerConfig, name: str, value: str) -> ServerConfig:
+    """Return a configuration with a value as :meth:`PostgresServer.settings` tells it.
+
+    Raises NotASettingError for how the server was compiled, and for a value of several lines.
+    """
+    if not re.fullmatch(r"\w+", name):
+        raise NotASettingError(f"{name} is not a setting of a configuration file")
+    if "\n" in value:
+        raise NotASettingError(f"the value of {name} has more than one line")
+    number = _NUMBER.fullmatch(value)
+    text = number[1] if number else value
+    escaped = text.replace("\\", "\\\\").replace("'", "''")
+    return with_line(config, f"{name} = '{escaped}'")

@@ -8,12 +8,13 @@ one that is larger than memory. The files say why of every option.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from importlib.resources import files
 
 from pipeline.machine.fingerprint import memory_gb
-from pipeline.model import Machine, Revision
-from pipeline.targets.base.configurations import ConfigFiles
+from pipeline.model import Machine, Revision, ServerConfig
+from pipeline.targets.base.configurations import ConfigFiles, NotASettingError, with_line
 
 FILES = ConfigFiles("rocksdb", files("pipeline.targets.rocksdb") / "configs", ".flags")
 """The files of all families."""
@@ -73,3 +74,54 @@ def arguments(text: str) -> tuple[str, ...]:
     """Return the options of a configuration as arguments of db_bench."""
     lines = (line.strip() for line in text.splitlines())
     return tuple(line for line in lines if line and not line.startswith("#"))
+
+
+_ENUMERATIONS: Mapping[str, tuple[str, Mapping[str, str]]] = {
+    "compression": (
+        "compression_type",
+        {
+            "kNoCompression": "none",
+            "kSnappyCompression": "snappy",
+            "kZlibCompression": "zlib",
+            "kLZ4Compression": "lz4",
+            "kLZ4HCCompression": "lz4hc",
+            "kZSTD": "zstd",
+        },
+    ),
+    "compaction_style": (
+        "compaction_style",
+        {
+            "kCompactionStyleLevel": "0",
+            "kCompactionStyleUniversal": "1",
+            "kCompactionStyleFIFO": "2",
+            "kCompactionStyleNone": "3",
+        },
+    ),
+    "compaction_pri": (
+        "compaction_pri",
+        {
+            "kByCompensatedSize": "0",
+            "kOldestLargestSeqFirst": "1",
+            "kOldestSmallestSeqFirst": "2",
+            "kMinOverlappingRatio": "3",
+            "kRoundRobin": "4",
+        },
+    ),
+}
+"""Options that OPTIONS files and db_bench spell differently: the name that db_bench gives them,
+and their values. From include/rocksdb/options.h, compression_type.h and advanced_options.h."""
+
+
+def with_setting(config: ServerConfig, name: str, value: str) -> ServerConfig:
+    """Return a configuration with an option as an OPTIONS file of RocksDB tells it.
+
+    db_bench has most by the same name, without the section (``DBOptions.max_background_jobs``);
+    with one that it does not have it does not start. Raises NotASettingError for a value that is
+    itself a group of options.
+    """
+    option = name.rpartition(".")[2]
+    spelt, values = _ENUMERATIONS.get(option, (option, {}))
+    value = values.get(value, value)
+    if not re.fullmatch(r"\w+", option) or not re.fullmatch(r"[\w.+-]+", value):
+        raise NotASettingError(f"db_bench has no option for {name} = {value}")
+    return with_line(config, f"--{spelt}={value}")

@@ -70,6 +70,10 @@ class RocksDB:
         exceeds = configuration.least_database(family, machine)
         return made.model_copy(update={"exceeds": exceeds})
 
+    def with_setting(self, config: ServerConfig, name: str, value: str) -> ServerConfig:
+        """Return a configuration in which a setting has a value, as a server reports both."""
+        return configuration.with_setting(config, name, value)
+
     def template(self, build: Build, folder: Path, account: Account) -> None:
         """Make the empty folder that every repetition of a build starts from."""
         make_template(build, folder, account, account.own)

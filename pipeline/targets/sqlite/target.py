@@ -66,6 +66,10 @@ class SQLite:
         scale = configuration.scale(machine)
         return configuration.FILES.config(family, revision, machine, scale)
 
+    def with_setting(self, config: ServerConfig, name: str, value: str) -> ServerConfig:
+        """Return a configuration in which a setting has a value, as a server reports both."""
+        return configuration.with_setting(config, name, value)
+
     def template(self, build: Build, folder: Path, account: Account) -> None:
         """Make the empty database that every repetition of a build starts from."""
         make_template(build, folder, account, partial(database.fill, account))
