@@ -7,7 +7,7 @@ their names and not of time. A browser shows the whole name and the share of eac
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from xml.sax.saxutils import escape
 
@@ -25,10 +25,14 @@ SHORTEST = 3
 
 @dataclass
 class _Frame:
-    """A function as it was called from one place: its samples, and whom it called."""
+    """A function as it was called from one place: its samples, and whom it called.
+
+    ``before`` is its share of another profile, where there is one to compare with.
+    """
 
     name: str
     samples: int = 0
+    before: float = 0.0
     calls: dict[str, _Frame] = field(default_factory=dict)
 
     def __iter__(self) -> Iterator[_Frame]:
@@ -41,15 +45,84 @@ class _Frame:
 
 def flame_graph(stacks: Mapping[str, int], title: str) -> str:
     """Return the picture of folded stacks, which may be none."""
+    return _picture(_tree(stacks), title, lambda frame: _colour(frame.name), lambda _: "")
+
+
+def difference_graph(
+    before: Mapping[str, int], after: Mapping[str, int], title: str, cost: float = 1.0
+) -> str:
+    """Return the picture of ``after``, both with samples, coloured by what changed.
+
+    Red frames gained, blue ones lost; the stronger, the more of what all takes now. ``cost`` is
+    what an operation took before, relative to now: shares of ``before`` are of that.
+    """
+    root = _tree(after)
+    scale = cost / sum(before.values())
+    for stack, samples in before.items():
+        frame: _Frame | None = root
+        root.before += samples * scale
+        for name in stack.split(";"):
+            # What is called no more has no width to be drawn with.
+            frame = frame.calls.get(name) if frame is not None else None
+            if frame is not None:
+                frame.before += samples * scale
+
+    def gain(frame: _Frame) -> float:
+        return frame.samples / root.samples - frame.before
+
+    most = max((abs(gain(frame)) for frame in _below(root)), default=0.0)
+    return _picture(
+        root,
+        title,
+        lambda frame: _gained(gain(frame), most),
+        lambda frame: f", {100.0 * gain(frame):+.2f} % of an operation",
+    )
+
+
+def _tree(stacks: Mapping[str, int]) -> _Frame:
     root = _Frame("all", sum(stacks.values()))
     for stack, samples in stacks.items():
         frame = root
         for name in stack.split(";"):
             frame = frame.calls.setdefault(name, _Frame(name))
             frame.samples += samples
+    return root
+
+
+def _below(frame: _Frame) -> Iterator[_Frame]:
+    yield frame
+    for call in frame:
+        yield from _below(call)
+
+
+def _picture(
+    root: _Frame, title: str, colour: Callable[[_Frame], str], note: Callable[[_Frame], str]
+) -> str:
     height = HEAD + root.depth * ROW + MARGIN
-    scale = (WIDTH - 2 * MARGIN) / max(root.samples, 1)
-    drawn = "\n".join(_draw(root, MARGIN, height - MARGIN - ROW, scale, root.samples))
+    total = max(root.samples, 1)
+    scale = (WIDTH - 2 * MARGIN) / total
+
+    def draw(frame: _Frame, x: float, y: float) -> Iterator[str]:
+        width = frame.samples * scale
+        if width < NARROWEST:
+            return
+        share = 100.0 * frame.samples / total
+        samples = "1 sample" if frame.samples == 1 else f"{frame.samples} samples"
+        letters = int((width - 4) / LETTER)
+        name = frame.name if len(frame.name) <= letters else f"{frame.name[: letters - 2]}.."
+        text = ""
+        if letters >= SHORTEST:
+            text = f'<text x="{x + 3:.1f}" y="{y + 12:.1f}">{escape(name)}</text>'
+        yield (
+            f"<g><title>{escape(frame.name)} ({samples}, {share:.2f} %{note(frame)})</title>"
+            f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{ROW - 1:g}" rx="1" '
+            f'fill="{colour(frame)}"/>{text}</g>'
+        )
+        for call in frame:
+            yield from draw(call, x, y - ROW)
+            x += call.samples * scale
+
+    drawn = "\n".join(draw(root, MARGIN, height - MARGIN - ROW))
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH:g}" height="{height:g}" '
         f'viewBox="0 0 {WIDTH:g} {height:g}" font-family="monospace" font-size="{FONT:g}">\n'
@@ -59,29 +132,18 @@ def flame_graph(stacks: Mapping[str, int], title: str) -> str:
     )
 
 
-def _draw(frame: _Frame, x: float, y: float, scale: float, total: int) -> Iterator[str]:
-    width = frame.samples * scale
-    if width < NARROWEST:
-        return
-    share = 100.0 * frame.samples / max(total, 1)
-    samples = "1 sample" if frame.samples == 1 else f"{frame.samples} samples"
-    letters = int((width - 4) / LETTER)
-    name = frame.name if len(frame.name) <= letters else f"{frame.name[: letters - 2]}.."
-    text = ""
-    if letters >= SHORTEST:
-        text = f'<text x="{x + 3:.1f}" y="{y + 12:.1f}">{escape(name)}</text>'
-    yield (
-        f"<g><title>{escape(frame.name)} ({samples}, {share:.2f} %)</title>"
-        f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{ROW - 1:g}" rx="1" '
-        f'fill="{_colour(frame.name)}"/>{text}</g>'
-    )
-    for call in frame:
-        yield from _draw(call, x, y - ROW, scale, total)
-        x += call.samples * scale
-
-
 def _colour(name: str) -> str:
     """Return warm colours for programs and cold ones for the kernel; a name keeps its own."""
     number = zlib.crc32(name.encode())
     first, hues = (190, 40) if name.endswith(KERNEL) else (5, 50)
     return f"hsl({first + number % hues},{60 + number % 23}%,{66 + number % 11}%)"
+
+
+RED, BLUE = 0, 220
+"""Hues of what gained and of what lost."""
+
+
+def _gained(gain: float, most: float) -> str:
+    """Return white for no change, and more of red or blue up to the largest there is."""
+    part = abs(gain) / most if most else 0.0
+    return f"hsl({RED if gain > 0 else BLUE},85%,{97 - round(42 * part)}%)"

@@ -7,7 +7,15 @@ from xml.etree import ElementTree
 
 import pytest
 
-from pipeline.profiles.flame_graph import MARGIN, ROW, WIDTH, flame_graph
+from pipeline.profiles.flame_graph import (
+    BLUE,
+    MARGIN,
+    RED,
+    ROW,
+    WIDTH,
+    difference_graph,
+    flame_graph,
+)
 
 SVG = "{http://www.w3.org/2000/svg}"
 STACKS = {"main;b;c": 30, "main;b": 10, "main;a<int>": 50, "other;schedule_[k]": 10}
@@ -71,3 +79,32 @@ def test_names_are_cut_to_their_frames_and_the_narrowest_frames_are_left_out() -
 
 def test_no_samples_are_an_empty_picture() -> None:
     assert frames(flame_graph({}, "t")) == {}
+
+
+def colours(picture: str) -> dict[str, str]:
+    """The colour of every frame, by its name."""
+    found = {}
+    for group in read(picture).iter(f"{SVG}g"):
+        title, box = group.find(f"{SVG}title"), group.find(f"{SVG}rect")
+        assert title is not None and title.text is not None and box is not None
+        found[title.text.split(" (")[0]] = box.attrib["fill"]
+    return found
+
+
+def test_what_gained_is_red_what_lost_is_blue_and_the_rest_is_white() -> None:
+    before = {"main;a": 50, "main;b": 30, "main;c": 20, "main;gone": 0}
+    after = {"main;a": 50, "main;b": 40, "main;c": 10}
+    found = colours(difference_graph(before, after, "t"))
+    assert found["b"].startswith(f"hsl({RED},")
+    assert found["c"].startswith(f"hsl({BLUE},")
+    assert found["b"].split(",")[2] == found["c"].split(",")[2]
+    assert found["a"].endswith(",97%)") and found["main"].endswith(",97%)")
+
+
+def test_shares_are_of_what_an_operation_took_before() -> None:
+    # As much as before, and as much again: only the new half gained.
+    before, after = {"main;a": 100}, {"main;a": 100, "main;new": 100}
+    titles = frames(difference_graph(before, after, "t", cost=0.5))
+    assert "a (100 samples, 50.00 %, +0.00 % of an operation)" in titles
+    assert "new (100 samples, 50.00 %, +50.00 % of an operation)" in titles
+    assert "all (200 samples, 100.00 %, +50.00 % of an operation)" in titles

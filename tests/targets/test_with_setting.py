@@ -17,7 +17,7 @@ from tests.conftest import Release
 
 pytestmark = pytest.mark.integration
 
-WANTED = {
+WANTED: Mapping[tuple[str, str, str], Mapping[str, str | None]] = {
     ("postgres", "17", "x10a"): {
         # A unit of the page's size, a text with commas, one with a quote.
         "shared_buffers": "2048 8kB",

@@ -1,0 +1,97 @@
+"""Before against after: one figure of one step, and whether it moved beyond its noise."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from changepoint import compare
+from pipeline.metrics import LEAST_CHANGE, METRICS, Direction
+from pipeline.model import Frozen
+
+ACTIVITY = "dbms "
+"""Begins the names of what the DBMS did beside the statements, as a mean over the step."""
+
+HEAVY_TAILED = frozenset({"latency_max"})
+"""Figures of one event among all: they say nothing of a step, whatever they did."""
+
+
+class FigureChange(Frozen):
+    """A figure on both sides: the medians of its runs, and their ratio with its interval.
+
+    ``verdict`` is changepoint's word for it: better, worse, same, undecided. Of what the DBMS did
+    beside the statements no way is good, and *worse* only means more of it.
+    """
+
+    metric: str
+    unit: str
+    before: float
+    after: float
+    ratio: float
+    low: float
+    high: float
+    runs: tuple[int, int]
+    verdict: str
+
+    @property
+    def moved(self) -> bool:
+        """Say whether it differs by more than the repetitions of either side do."""
+        return self.verdict in {"better", "worse"}
+
+    @property
+    def growth(self) -> float:
+        """The logarithm of the ratio: equal and opposite for twice and half as much."""
+        return math.log(self.ratio) if self.ratio > 0 else -math.inf
+
+    def sentence(self) -> str:
+        """Write it as evidence: ``cpu_us/o 41.2 -> 60.3 us (x1.46)``."""
+        unit = "" if self.unit in {"count", "ratio", ""} else f" {self.unit}"
+        times = f" (x{self.ratio:.2f})" if math.isfinite(self.ratio) else ""
+        return f"{self.metric} {self.before:.4g} -> {self.after:.4g}{unit}{times}"
+
+
+def figure_change(
+    metric: str, before: Sequence[float], after: Sequence[float], smallest_effect: float
+) -> FigureChange:
+    """Compare the runs of both sides, each with one value at least.
+
+    ``smallest_effect`` is the relative change that matters. Of a figure that is zero when all is
+    well, a change that is too small in its unit (LEAST_CHANGE) is none.
+    """
+    known = METRICS.get(metric)
+    higher = known is not None and known.direction is Direction.MORE_IS_BETTER
+    found = compare(
+        before,
+        after,
+        smallest_effect=smallest_effect,
+        better="higher" if higher else "lower",
+    )
+    small = abs(found.head.level - found.base.level) < LEAST_CHANGE.get(metric, 0.0)
+    low, high = found.ratio_interval
+    return FigureChange(
+        metric=metric,
+        unit=known.unit if known is not None else "",
+        before=found.base.level,
+        after=found.head.level,
+        ratio=found.ratio,
+        low=low,
+        high=high,
+        runs=(found.base.runs, found.head.runs),
+        verdict="same" if small and found.verdict in {"better", "worse"} else found.verdict,
+    )
+
+
+def figure_changes(
+    before: Mapping[str, Sequence[float]],
+    after: Mapping[str, Sequence[float]],
+    smallest_effect: float,
+) -> tuple[FigureChange, ...]:
+    """Compare every figure that both sides have, in the order of METRICS, activity last."""
+    order = {name: place for place, name in enumerate(METRICS)}
+    shared = [
+        name for name in before if before[name] and after.get(name) and name not in HEAVY_TAILED
+    ]
+    return tuple(
+        figure_change(name, before[name], after[name], smallest_effect)
+        for name in sorted(shared, key=lambda name: (order.get(name, len(order)), name))
+    )
