@@ -42,9 +42,13 @@ from pipeline.targets import find_target
 from pipeline.targets.base import Placement, Server, ServerError, StartError
 from pipeline.workloads import find_family
 from pipeline.workloads.base import Command, Load, Maintain, Measure, Warm
+from pipeline.workloads.base.plans import PLANS_MEMBER
 
 _DISK_FULL = os.strerror(errno.ENOSPC)
 """What servers pass on from the kernel to their clients."""
+
+_PLANS_PATIENCE = 60.0
+"""Seconds in which the plans of all statements must be there: they take milliseconds."""
 
 
 class Bench(Frozen):
@@ -171,7 +175,9 @@ class _Execution:
             for probe in self._probes(server, os.getpid())
             for field in probe.fields
         }
-        for action in self._family.actions(self._cell.workload):
+        actions = self._family.actions(self._cell.workload)
+        maintained = [at for at, action in enumerate(actions) if isinstance(action, Maintain)]
+        for at, action in enumerate(actions):
             match action:
                 case Measure():
                     self._step(action, server)
@@ -183,6 +189,9 @@ class _Execution:
                     with self._phase("maintenance"):
                         server.maintain(self._family.tables(self._cell.workload))
                         time.sleep(action.rest)
+                    # Once: the plans that reads have, with the statistics that maintenance made.
+                    if at == maintained[-1]:
+                        self._keep_plans(server)
 
     def _prepare(self, name: str, action: Load | Warm, server: Server) -> None:
         """Load or warm up. A load that fails leaves nothing to measure."""
@@ -258,6 +267,26 @@ class _Execution:
         title = f"{self._build.target} {self._cell.revision.label}, {step.name}"
         self._files[f"{folder}/profile.folded"] = dump_folded(stacks).encode()
         self._files[f"{folder}/profile.svg"] = flame_graph(stacks, title).encode()
+
+    def _keep_plans(self, server: Server) -> None:
+        """Keep the plans of the statements. A run is as good without them."""
+        command = self._family.explain(self._cell.workload, server.connection, self._seed)
+        if not command:
+            return
+        with self._phase("plans"):
+            done = execute(
+                command,
+                self._bench.pinning.client,
+                lambda _: (),
+                lambda _: False,
+                measure=0.0,
+                limit=0.0,
+                patience=_PLANS_PATIENCE,
+            )
+        if done.failure:
+            self._notes.append(f"no plans were kept: {done.failure}")
+        else:
+            self._files[PLANS_MEMBER] = done.text.encode()
 
     def _give_up(self, why: str) -> None:
         """Record every step that was not run as failed."""

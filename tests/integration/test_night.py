@@ -18,6 +18,7 @@ import pytest
 
 from pipeline.bundle import read_bundle
 from pipeline.profiles.folded import load_folded
+from pipeline.workloads.base.plans import PLANS_MEMBER, read_plans
 from tests.conftest import Release
 from tests.integration.nights import Night, give_own_cache, leftovers, make_night
 
@@ -83,6 +84,8 @@ def test_a_bundle_tells_everything_about_its_run(night: Night, version: str) -> 
     assert b"shared_buffers" in bundle.files["settings.json"]
     assert b"Threads started!" in bundle.files[f"{head.steps[0].folder}/stdout.txt"]
     assert {phase.name for phase in head.phases} >= {"start", "load", "maintenance", "stop"}
+    plans = read_plans(bundle.files[PLANS_MEMBER].decode())
+    assert plans.keys() == {step.step.name for step in head.steps}
     if len(os.sched_getaffinity(0)) > 1:
         assert head.pinning.server == head.pinning.client != head.pinning.harness
 

@@ -91,6 +91,14 @@ class Family(Protocol):
         """Return the command that performs a load, warm-up or step."""
         ...
 
+    def explain(self, workload: Workload, connection: Connection, seed: int) -> tuple[str, ...]:
+        """Return the command that prints the plan of each statement of the steps.
+
+        It executes none of them; :mod:`pipeline.workloads.base.plans` reads what it prints.
+        Nothing for a family whose statements have no plans.
+        """
+        ...
+
     def timing(self, action: Command, workload: Workload) -> Timing:
         """Return how long the command of an action may take."""
         ...

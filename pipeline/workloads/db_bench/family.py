@@ -127,6 +127,11 @@ class DbBench:
             *spec.options,
         )
 
+    def explain(self, workload: Workload, connection: Connection, seed: int) -> tuple[str, ...]:
+        """Return nothing: RocksDB has no statements."""
+        del workload, connection, seed
+        return ()
+
     def timing(self, action: Command, workload: Workload) -> Timing:
         """Return the times of the scale, but for what ends when all rows are written."""
         scale = workload.scale

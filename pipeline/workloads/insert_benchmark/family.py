@@ -132,6 +132,17 @@ class InsertBenchmark:
             "run",
         )
 
+    def explain(self, workload: Workload, connection: Connection, seed: int) -> tuple[str, ...]:
+        """Return the sysbench command that prints the plans of the steps' statements."""
+        return (
+            "sysbench",
+            *connection_options(connection),
+            f"--rand-seed={seed}",
+            f"--explain={','.join(step.name for step in workload.steps)}",
+            str(SCRIPTS / "insert_benchmark.lua"),
+            "explain",
+        )
+
     def timing(self, action: Command, workload: Workload) -> Timing:
         """Return the times of the scale, but for what ends when all rows are done."""
         scale = workload.scale

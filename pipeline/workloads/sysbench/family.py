@@ -158,6 +158,20 @@ class Sysbench:
             "run",
         )
 
+    def explain(self, workload: Workload, connection: Connection, seed: int) -> tuple[str, ...]:
+        """Return the sysbench command that prints the plans of the steps' statements."""
+        scale = workload.scale
+        return (
+            "sysbench",
+            *connection_options(connection),
+            f"--tables={scale.tables}",
+            f"--table-size={scale.rows}",
+            f"--rand-seed={seed}",
+            f"--explain={','.join(step.name for step in workload.steps)}",
+            str(SCRIPTS / "nightshift.lua"),
+            "explain",
+        )
+
     def timing(self, action: Command, workload: Workload) -> Timing:
         """Return the times of a step; a load is given what the slowest machine would need."""
         scale = workload.scale

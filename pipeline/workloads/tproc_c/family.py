@@ -119,6 +119,11 @@ class TprocC:
         """
         return _driver(workload).command(action, workload, connection, seed)
 
+    def explain(self, workload: Workload, connection: Connection, seed: int) -> tuple[str, ...]:
+        """Return nothing: its statements are inside of stored procedures."""
+        del workload, connection, seed
+        return ()
+
     def timing(self, action: Command, workload: Workload) -> Timing:
         """Return how long the command of an action may take."""
         return _driver(workload).timing(action, workload)

@@ -5,6 +5,7 @@
 --   connection.dialect                 "pgsql", "mysql" or "sqlite": whose SQL to write
 --   connection:query(text)             one statement, result thrown away
 --   connection:numbers(text)           the whole numbers of a query's only row, or nil for NULL
+--   connection:rows(text)              all rows of a query, of each its n cells as texts or nil
 --   connection:affected()              rows that the last statement, no query, changed
 --   connection:prepare(text, kinds)    -> statement; ? is the placeholder, and kinds
 --                                      holds, for each one, "int" or a text's length
@@ -77,6 +78,18 @@ function Connection:numbers(text)
       found[i] = row[i] and tonumber(row[i])
    end
    return unpack(found, 1, result.nfields)
+end
+
+function Connection:rows(text)
+   local result, found = self.handle:query(text), {}
+   for _ = 1, result.nrows do
+      local row, cells = result:fetch_row(), { n = result.nfields }
+      for i = 1, result.nfields do
+         cells[i] = row[i]
+      end
+      found[#found + 1] = cells
+   end
+   return found
 end
 
 function Connection:affected()

@@ -19,6 +19,7 @@ int sqlite3_exec(sqlite3 *connection, const char *text, void *callback, void *ar
 int sqlite3_get_autocommit(sqlite3 *connection);
 int sqlite3_total_changes(sqlite3 *connection);
 int sqlite3_changes(sqlite3 *connection);
+const char *sqlite3_column_text(sqlite3_stmt *statement, int column);
 int64_t sqlite3_column_int64(sqlite3_stmt *statement, int column);
 int sqlite3_prepare_v2(sqlite3 *connection, const char *text, int size, sqlite3_stmt **statement,
                        const char **rest);
@@ -154,6 +155,27 @@ function Connection:numbers(text)
       fail(self, code)
    end
    return unpack(found, 1, statement.columns)
+end
+
+function Connection:rows(text)
+   local statement, found = self:prepare(text, {}), {}
+   local handle = statement.handle
+   local code = library.sqlite3_step(handle)
+   while code == ROW do
+      local cells = { n = statement.columns }
+      for column = 0, statement.columns - 1 do
+         local cell = library.sqlite3_column_text(handle, column)
+         cells[column + 1] = cell ~= nil and ffi.string(cell) or nil
+      end
+      found[#found + 1] = cells
+      code = library.sqlite3_step(handle)
+   end
+   table.remove(self.statements)
+   library.sqlite3_finalize(handle)
+   if code ~= DONE then
+      fail(self, code)
+   end
+   return found
 end
 
 function Connection:prepare(text, kinds)

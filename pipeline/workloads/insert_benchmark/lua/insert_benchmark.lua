@@ -3,6 +3,7 @@
 --   sysbench insert_benchmark.lua prepare
 --   sysbench insert_benchmark.lua --step=l.i0 --rows=30000 --rows-per-commit=100 --time=0 run
 --   sysbench insert_benchmark.lua --step=qr100 --threads=3 --rows-per-second=100 --rows-per-commit=50 --time=10 run
+--   sysbench insert_benchmark.lua --explain=l.i1,qr100 explain
 --   sysbench insert_benchmark.lua cleanup
 --
 -- Every client has a table of its own and, in a step, a thread for each kind of work: thread t does
@@ -12,6 +13,7 @@ local HERE = debug.getinfo(1, "S").source:match("^@(.*/)") or "./"
 package.path = HERE .. "?.lua;" .. HERE .. "../../base/lua/?.lua;" .. package.path
 
 local clock = require("clock")
+local explain = require("explain")
 local ffi = require("ffi")
 local kinds = require("kinds")
 local options = require("options")
@@ -27,6 +29,14 @@ sysbench.cmdline.commands = {
    prepare = {
       function()
          schema.make(sql.connect(), options.clients())
+      end,
+   },
+   explain = {
+      function()
+         explain.steps(sql.connect(), sysbench.opt.explain, function(connection, name)
+            random.seed(random.MEASURE, 0, name)
+            return kinds.plans(connection, name)
+         end)
       end,
    },
    cleanup = {
@@ -65,7 +75,7 @@ end
 function thread_init()
    tally.attach(kinds.of(sysbench.opt.step))
    connection = sql.connect()
-   mine = kinds.build(kinds.owner(connection, sysbench.tid))
+   mine = kinds.build(kinds.owner(connection, sysbench.tid, kinds.of(sysbench.opt.step)))
    -- What has an end is done once: there is nothing to warm up with.
    if not mine.amount then
       random.seed(random.WARMUP, sysbench.tid, sysbench.opt.step)

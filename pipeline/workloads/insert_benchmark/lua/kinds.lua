@@ -135,9 +135,31 @@ function kinds.build(owner)
    return { kind = owner.kind, event = event, amount = not owner.threads.queries and amount or nil }
 end
 
--- The view of a thread on a connection.
-function kinds.owner(connection, thread)
-   local names = kinds.of(sysbench.opt.step)
+-- A function that does everything that a step does with the rows that are there, once, for the
+-- first client: each of its queries, and a transaction that deletes.
+function kinds.plans(connection, step)
+   local names, work = kinds.of(step), {}
+   tally.open(names, #names)
+   for place, kind in ipairs(names) do
+      local owner = kinds.owner(connection, place - 1, names)
+      if kind == "deletes" then
+         local delete = queue.deleter(connection, owner.table)
+         work[place] = function()
+            delete(sysbench.opt.rows_per_commit)
+         end
+      elseif kind == "queries" then
+         work[place] = sort_of(step) == "qr" and queries.every_range(owner) or queries.point(owner)
+      end
+   end
+   return function()
+      for _, once in pairs(work) do
+         once()
+      end
+   end
+end
+
+-- The view of a thread on a connection, in a step whose threads do these kinds of work.
+function kinds.owner(connection, thread, names)
    local first = thread - thread % #names
    local threads = {}
    for place, kind in ipairs(names) do

@@ -7,6 +7,7 @@ local options = {}
 
 options.DECLARED = sql.with_options {
    step = { "Step to run, for example qr100", "" },
+   explain = { "Steps that explain prints the plans of, for example l.i1,qr100", "" },
    clients = { "Number of clients, each with a table of its own", 1 },
    rows = { "Rows that a client inserts in a step that loads", 1000 },
    rows_per_commit = { "Rows of one transaction", 100 },

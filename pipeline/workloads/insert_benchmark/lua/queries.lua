@@ -10,24 +10,39 @@ local queries = {}
 
 local LENGTH = 10
 
--- Ten rows of a random secondary index from a random value of its first column on; the index
--- alone answers.
-function queries.range(owner)
+-- Ten rows of each secondary index from a random value of its first column on; the index alone
+-- answers.
+local function ranges(owner)
    local uniform, ways = sysbench.rand.uniform, {}
    for i, columns in ipairs(schema.INDEXES) do
       local list = table.concat(columns, ", ")
       local text = ("SELECT %s FROM %s WHERE %s >= ? ORDER BY %s LIMIT %d"):format(
          list, owner.table, columns[1], list, LENGTH
       )
-      ways[i] = {
-         statement = owner.connection:prepare(text, client.ints(1)),
-         largest = rows.LARGEST[columns[1]],
-      }
+      local statement, largest = owner.connection:prepare(text, client.ints(1)), rows.LARGEST[columns[1]]
+      ways[i] = function()
+         statement.ints[1][0] = uniform(0, largest)
+         statement:execute()
+      end
    end
+   return ways
+end
+
+-- Asks one of them, each equally often.
+function queries.range(owner)
+   local uniform, ways = sysbench.rand.uniform, ranges(owner)
    return function()
-      local way = ways[uniform(1, #ways)]
-      way.statement.ints[1][0] = uniform(0, way.largest)
-      way.statement:execute()
+      ways[uniform(1, #ways)]()
+   end
+end
+
+-- Asks each of them once.
+function queries.every_range(owner)
+   local ways = ranges(owner)
+   return function()
+      for _, ask in ipairs(ways) do
+         ask()
+      end
    end
 end
 

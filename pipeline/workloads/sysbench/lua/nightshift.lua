@@ -2,12 +2,14 @@
 --
 --   sysbench nightshift.lua --tables=1 --table-size=50000 prepare
 --   sysbench nightshift.lua --step=point-query --warmup=0.5 --time=10 run
+--   sysbench nightshift.lua --explain=point-query_range=100,scan_range=100 explain
 --   sysbench nightshift.lua cleanup
 
 local HERE = debug.getinfo(1, "S").source:match("^@(.*/)") or "./"
 package.path = HERE .. "?.lua;" .. HERE .. "../../base/lua/?.lua;" .. package.path
 
 local client = require("client")
+local explain = require("explain")
 local options = require("options")
 local random = require("random")
 local report = require("report")
@@ -49,6 +51,18 @@ sysbench.cmdline.commands = {
          end)
       end,
       sysbench.cmdline.PARALLEL_COMMAND,
+   },
+   explain = {
+      function()
+         options.check_tables()
+         explain.steps(sql.connect(), sysbench.opt.explain, function(connection, name)
+            local step, range = options.named_step(name, STEPS)
+            local owner = client.new(connection, sysbench.opt)
+            owner.range = range
+            random.seed(random.MEASURE, 0, name)
+            return STEPS[step](owner)
+         end)
+      end,
    },
    cleanup = {
       function()

@@ -6,6 +6,7 @@ local options = {}
 
 options.DECLARED = sql.with_options {
    step = { "Step to run, for example point-query", "" },
+   explain = { "Steps that explain prints the plans of, for example point-query_range=100,scan_range=100", "" },
    range = { "Scan length, in-list length or rows per transaction", 100 },
    tables = { "Number of tables", 1 },
    table_size = { "Rows per table", 10000 },
@@ -58,6 +59,15 @@ function options.check_run(known)
    if not known[sysbench.opt.step] then
       error(("unknown --step '%s'; known are: %s"):format(sysbench.opt.step, table.concat(names, ", ")), 0)
    end
+end
+
+-- The step and the range of a name as of reports, "point-query_range=100". Raises one line.
+function options.named_step(name, known)
+   local step, range = name:match("^(.+)_range=(%d+)$")
+   if not known[step] then
+      error(("--explain has no step '%s'"):format(name), 0)
+   end
+   return step, tonumber(range)
 end
 
 return options

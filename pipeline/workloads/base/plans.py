@@ -1,0 +1,82 @@
+"""The plans of statements as ``lua/explain.lua`` prints them, made comparable.
+
+What is kept of a run is what the DBMS answered; what of it makes a plan is decided here, when it
+is read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+
+PLANS_MEMBER = "plans.txt"
+"""The member of a bundle that holds the plans."""
+
+Plans = Mapping[str, Mapping[str, str]]
+"""Step -> statement -> plan, a text of one or more lines."""
+
+_HEAD = re.compile(r"nightshift plan dialect=(\w+) step=(\S+) statement=(.*)")
+_ROW = "nightshift plan-row "
+
+_MYSQL_10 = ("id", "select_type", "table", "type", "possible_keys", "key", "key_len", "ref")
+_MYSQL_12 = ("id", "select_type", "table", "partitions", *_MYSQL_10[3:])
+"""Columns before ``rows``: of MariaDB and MySQL before 5.7, and of MySQL since."""
+
+
+def read_plans(text: str) -> dict[str, dict[str, str]]:
+    """Return the plan of each statement by step, without what differs from run to run.
+
+    Left out are numbers and texts of conditions, the numbers of tables, and estimates of rows:
+    equal plans are equal texts. Costs were not asked for.
+    """
+    plans: dict[str, dict[str, str]] = {}
+    form: Callable[[Sequence[str]], str] = _last
+    lines: list[str] = []
+    steps: dict[str, str] = {}
+    statement = ""
+    for line in text.splitlines():
+        if head := _HEAD.fullmatch(line):
+            dialect, step, statement = head.groups()
+            form, lines = _FORMS.get(dialect, _last), []
+            steps = plans.setdefault(step, {})
+            steps[statement] = ""
+        elif line.startswith(_ROW):
+            lines.append(form(line.removeprefix(_ROW).split("\t")))
+            steps[statement] = "\n".join(lines)
+    return plans
+
+
+def _postgres(cells: Sequence[str]) -> str:
+    line = re.sub(r"'\{[^}]*\}'", "'{?}'", cells[0])
+    line = re.sub(r"'(?!\{)[^']*'", "'?'", line)
+    return _numberless(line)
+
+
+def _mysql(cells: Sequence[str]) -> str:
+    """Return ``table=sbtest type=range key=PRIMARY``, the columns that say something, and Extra."""
+    names = _MYSQL_12 if len(cells) > len(_MYSQL_10) + 2 else _MYSQL_10
+    told = dict(zip(names, cells, strict=False))
+    kept = [
+        # The length of a key says how many of its columns are used.
+        f"{name}={told[name] if name == 'key_len' else _numberless(told[name])}"
+        for name in ("select_type", "table", "type", "key", "key_len", "ref")
+        if told.get(name)
+    ]
+    return " ".join((*kept, cells[-1])).rstrip()
+
+
+def _last(cells: Sequence[str]) -> str:
+    """Return the last column, as SQLite has it: the others are numbers of its own."""
+    return _numberless(cells[-1])
+
+
+def _numberless(text: str) -> str:
+    # sbtest3 and k_3 are tables and indexes that are as good as their neighbours.
+    text = re.sub(r"\b(sbtest|purchases|k_)\d+", r"\1", text)
+    return re.sub(r"(?<![\w.])-?\d+(\.\d+)?\b", "?", text)
+
+
+_FORMS: Mapping[str, Callable[[Sequence[str]], str]] = {
+    "pgsql": _postgres,
+    "mysql": _mysql,
+}
