@@ -15,6 +15,7 @@ from pipeline.cli.context import (
     out,
     print_json,
 )
+from pipeline.cli.explain import why
 from pipeline.config import DEFAULT_FILE
 from pipeline.notify.directory import write_issues
 
@@ -42,4 +43,10 @@ def notify(context: Context, detected: Detected) -> tuple[list[Path], list[Path]
     """Tell the configured sink and return (what is new, everything)."""
     reproduce = f"nightshift nightly --config {context.file.path} --results again"
     reproduce += " --quick" if context.quick else ""
-    return write_issues(detected.regressions, context.config.issues_folder, reproduce)
+    plan = context.plan()
+    return write_issues(
+        detected.regressions,
+        context.config.issues_folder,
+        reproduce,
+        lambda regression: why(context, plan, regression),
+    )

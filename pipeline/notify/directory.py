@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from pipeline.markdown import cell
@@ -25,10 +25,10 @@ def issue_name(regression: Regression) -> str:
     return f"{place}-{kind}-{regression.fingerprint}.md"
 
 
-def issue_text(regression: Regression, reproduce: str) -> str:
+def issue_text(regression: Regression, reproduce: str, why: str = "") -> str:
     """Write a regression for the people who have to act on it.
 
-    ``reproduce`` is the command that measures it again.
+    ``reproduce`` is the command that measures it again, ``why`` its explanation in markdown.
     """
     worst = regression.shifts[0]
     kind = "Suspected regression" if regression.worse else "Improvement"
@@ -53,6 +53,7 @@ def issue_text(regression: Regression, reproduce: str) -> str:
         "the change point, corrected for having searched for it. This was measured in one night",
         "and not yet again.",
         "",
+        *([why.rstrip(), ""] if why else []),
         "## Reproduce",
         "",
         f"    {reproduce}",
@@ -62,12 +63,16 @@ def issue_text(regression: Regression, reproduce: str) -> str:
 
 
 def write_issues(
-    regressions: Sequence[Regression], folder: Path, reproduce: str
+    regressions: Sequence[Regression],
+    folder: Path,
+    reproduce: str,
+    why: Callable[[Regression], str] = lambda _: "",
 ) -> tuple[list[Path], list[Path]]:
     """Write one file for each regression and return (those that are new, all of them).
 
     A regression that was written before keeps its file, brought up to date. One that is no
-    longer found keeps its file as it was: closing it takes a measured recovery.
+    longer found keeps its file as it was: closing it takes a measured recovery. ``why`` gives
+    the explanation of each in markdown, nothing where there is none.
     """
     folder.mkdir(parents=True, exist_ok=True)
     new, written = [], []
@@ -76,7 +81,7 @@ def write_issues(
         if not path.exists():
             new.append(path)
         partial = path.with_suffix(".partial")
-        partial.write_text(issue_text(regression, reproduce), encoding="utf-8")
+        partial.write_text(issue_text(regression, reproduce, why(regression)), encoding="utf-8")
         partial.rename(path)
         written.append(path)
     return new, written

@@ -1,0 +1,241 @@
+"""The explanation of a regression: its steps, worst first, each with its reasons and evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from pydantic import TypeAdapter, ValidationError
+
+from pipeline.analyse.explain.classify import Finding, Kind, classify
+from pipeline.analyse.explain.figures import FigureChange, figure_changes
+from pipeline.analyse.explain.functions import FunctionChange, function_changes
+from pipeline.analyse.explain.plans import PlanChange, plan_changes
+from pipeline.analyse.explain.settings import Difference, Suspect, compare_settings, suspects
+from pipeline.analyse.explain.sides import Side, StepSide, read_side
+from pipeline.analyse.explain.trial import Trial
+from pipeline.errors import UserError
+from pipeline.execute.plan import Line, Plan
+from pipeline.model import Cell, Frozen, Regression, SeriesKey
+from pipeline.profiles.flame_graph import difference_graph, flame_graph
+from pipeline.units import counted
+
+MOST_FUNCTIONS = 20
+"""Functions that are kept of a differential profile: those that gained most."""
+
+
+class StepExplanation(Frozen):
+    """Why one step is slower in one setup; the first finding is its class."""
+
+    step: str
+    setup: str
+    findings: tuple[Finding, ...]
+    figures: tuple[FigureChange, ...]
+    plans: tuple[PlanChange, ...]
+    functions: tuple[FunctionChange, ...]
+
+
+class Explanation(Frozen):
+    """Why a regression is one. ``kind`` is the class of its worst step.
+
+    ``settings`` are those of the worst step's setup, ``suspects`` the changed ones that can be
+    tested, and ``trials`` what was tested.
+    """
+
+    fingerprint: str
+    line: str
+    target: str
+    last_good: str
+    first_bad: str
+    kind: Kind
+    steps: tuple[StepExplanation, ...]
+    settings: Difference
+    suspects: tuple[Suspect, ...]
+    trials: tuple[Trial, ...]
+
+
+class Explained(NamedTuple):
+    """An explanation, and the flame graphs of its steps by the names of their files."""
+
+    explanation: Explanation
+    pictures: dict[str, str]
+
+
+def explain_step(
+    step: str,
+    setup: str,
+    before: StepSide,
+    after: StepSide,
+    detected: Collection[str],
+    smallest_effect: float,
+    trials: Sequence[Trial] = (),
+) -> StepExplanation:
+    """Explain one step by what both sides recorded.
+
+    ``detected`` are the metrics whose series became worse, ``smallest_effect`` the relative change
+    that matters, ``trials`` what was tested of this step.
+    """
+    figures = figure_changes(before.values, after.values, smallest_effect)
+    plans = plan_changes(before.plans, after.plans)
+    # What was missed before, too, is no news.
+    missed = [] if before.missed else after.missed
+    return StepExplanation(
+        step=step,
+        setup=setup,
+        findings=classify(figures, detected, plans, missed, trials),
+        figures=figures,
+        plans=plans,
+        functions=_functions(before, after, figures)[:MOST_FUNCTIONS],
+    )
+
+
+def explain(
+    regression: Regression,
+    plan: Plan,
+    bundles: Path,
+    smallest_effect: float,
+    trials: Sequence[Trial] = (),
+) -> Explained:
+    """Explain a regression by the bundles of its last good and its first bad revision.
+
+    Raises UserError where there are none of one of them.
+    """
+    steps: dict[tuple[str, str], StepExplanation] = {}
+    sides: dict[str, tuple[Side, Side]] = {}
+    pictures: dict[str, str] = {}
+    worst_sides: tuple[Side, Side] | None = None
+    for shift in regression.shifts:
+        key = shift.series
+        cells = cells_of(regression, plan, key)
+        if cells is None:
+            continue
+        setup = _setup(cells[1])
+        if setup not in sides:
+            one, other = (read_side(bundles, cell, plan.repetitions) for cell in cells)
+            sides[setup] = (one, other)
+        before, after = sides[setup]
+        if (setup, key.step) in steps or not {key.step} <= before.steps.keys() & after.steps.keys():
+            continue
+        worst_sides = worst_sides or (before, after)
+        steps[setup, key.step] = explain_step(
+            key.step,
+            setup,
+            before.steps[key.step],
+            after.steps[key.step],
+            _detected(regression, key),
+            smallest_effect,
+            [trial for trial in trials if trial.step == key.step],
+        )
+        pictures |= _pictures(len(steps), key.step, before, after, steps[setup, key.step].figures)
+    if worst_sides is None:
+        raise UserError(
+            f"there are no bundles of {regression.last_good} or {regression.first_bad} in "
+            f"{bundles}; run `nightshift run` to measure them"
+        )
+    found = tuple(steps.values())
+    difference = compare_settings(worst_sides[0].settings, worst_sides[1].settings)
+    explanation = Explanation(
+        fingerprint=regression.fingerprint,
+        line=regression.line,
+        target=regression.target,
+        last_good=regression.last_good,
+        first_bad=regression.first_bad,
+        kind=found[0].findings[0].kind,
+        steps=found,
+        settings=difference,
+        suspects=suspects(difference),
+        trials=tuple(trials),
+    )
+    return Explained(explanation, pictures)
+
+
+def cells_of(regression: Regression, plan: Plan, key: SeriesKey) -> tuple[Cell, Cell] | None:
+    """Return the cells of the last good and the first bad revision that a series goes through.
+
+    None where the plan has one of them no more.
+    """
+    found = {
+        cell.revision.label: cell
+        for line in plan.lines
+        if line.name == regression.line
+        for cell in _of_series(line, key)
+    }
+    before, after = found.get(regression.last_good), found.get(regression.first_bad)
+    return (before, after) if before is not None and after is not None else None
+
+
+def save_trials(trials: Sequence[Trial], folder: Path) -> Path:
+    """Keep what was tested in the folder of its experiment."""
+    folder.mkdir(parents=True, exist_ok=True)
+    partial = folder / f"{_TRIALS_FILE}.partial"
+    partial.write_bytes(_TRIALS.dump_json(tuple(trials), indent=1))
+    return partial.rename(folder / _TRIALS_FILE)
+
+
+def load_trials(folder: Path) -> tuple[Trial, ...]:
+    """Return what was tested; nothing where that was not, or cannot be read."""
+    try:
+        return _TRIALS.validate_json((folder / _TRIALS_FILE).read_bytes())
+    except (FileNotFoundError, ValidationError):
+        return ()
+
+
+_TRIALS_FILE = "trials.json"
+_TRIALS = TypeAdapter(tuple[Trial, ...])
+
+
+def _of_series(line: Line, key: SeriesKey) -> list[Cell]:
+    return [
+        cell
+        for cell in line.cells
+        if cell.config.family == key.config
+        and cell.build_options == key.build_options
+        and cell.workload.hash == key.workload_hash
+    ]
+
+
+def _detected(regression: Regression, key: SeriesKey) -> frozenset[str]:
+    same = {"step": key.step, "config": key.config, "workload_hash": key.workload_hash}
+    return frozenset(
+        shift.series.metric
+        for shift in regression.shifts
+        if shift.worse and all(getattr(shift.series, name) == same[name] for name in same)
+    )
+
+
+def _setup(cell: Cell) -> str:
+    clients = counted(cell.workload.scale.clients, "client")
+    return f"{cell.workload.name}, {cell.config.name}, {clients}, {cell.build_options}"
+
+
+def _cost(figures: Sequence[FigureChange]) -> tuple[float | None, float | None]:
+    (cpu,) = [figure for figure in figures if figure.metric == "cpu_us/o"] or (None,)
+    return (cpu.before, cpu.after) if cpu is not None else (None, None)
+
+
+def _functions(
+    before: StepSide, after: StepSide, figures: Sequence[FigureChange]
+) -> tuple[FunctionChange, ...]:
+    if not before.stacks.total() or not after.stacks.total():
+        return ()
+    return function_changes(before.stacks, after.stacks, *_cost(figures))
+
+
+def _pictures(
+    number: int, step: str, before: Side, after: Side, figures: Sequence[FigureChange]
+) -> dict[str, str]:
+    """Return the flame graphs of both sides and of their difference; none without profiles."""
+    old, new = before.steps[step].stacks, after.steps[step].stacks
+    if not old.total() or not new.total():
+        return {}
+    cost_before, cost_after = _cost(figures)
+    cost = cost_before / cost_after if cost_before and cost_after else 1.0
+    name = f"{number:02d}-{step.replace('=', '-')}"
+    return {
+        f"{name}-before.svg": flame_graph(old, f"{before.revision}, {step}"),
+        f"{name}-after.svg": flame_graph(new, f"{after.revision}, {step}"),
+        f"{name}-difference.svg": difference_graph(
+            old, new, f"{before.revision} -> {after.revision}, {step}", cost
+        ),
+    }

@@ -1,0 +1,179 @@
+"""Is a changed setting why? The slower revision is run again with the old value.
+
+Pure logic over a :class:`pipeline.analyse.experiment.Runner`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from enum import StrEnum
+from itertools import count
+
+from changepoint import compare
+from changepoint.verdict import Better
+from pipeline.analyse.experiment import Figure, Runner
+from pipeline.analyse.explain.settings import Suspect
+from pipeline.metrics import METRICS, Direction
+from pipeline.model import Cell, Frozen, ServerConfig
+
+EXPLAINS = 0.5
+"""Part of a change that a setting has to bring back to be called its cause: the larger one."""
+
+MOST_TESTED = 8
+"""Suspects that are tested: halving finds one of them within seven trials."""
+
+
+class Outcome(StrEnum):
+    """What a trial said of the settings that were given their old values."""
+
+    CAUSE = "explains the change"
+    PART = "explains a part of the change"
+    INNOCENT = "does not explain the change"
+    UNDECIDED = "undecided"
+    GONE = "the change was not seen again"
+    FAILED = "does not run with the old value"
+
+
+class Trial(Frozen):
+    """The new revision with old values: what part of the change that took back.
+
+    ``share`` is of the logarithm of the ratio, 1 if all of it, with its interval; ``blocks`` is how
+    often each of old, new, and new with old values was run. Without figures where it did not run.
+    """
+
+    suspects: tuple[Suspect, ...]
+    step: str
+    metric: str
+    outcome: Outcome
+    blocks: int
+    share: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+    def sentence(self) -> str:
+        """Say it as evidence, with the share that was taken back and its interval."""
+        names = ", ".join(f"{each.name} = {each.old!r}" for each in self.suspects)
+        if self.share is None or self.low is None or self.high is None:
+            return f"with {names}: {self.outcome.value}"
+        interval = ""
+        if math.isfinite(self.low) and math.isfinite(self.high):
+            interval = f" (95 % interval {self.low:.0%} to {self.high:.0%})"
+        return (
+            f"{names} as before takes back {self.share:.0%} of the change of "
+            f"{self.metric} in {self.step}{interval}: {self.outcome.value}"
+        )
+
+
+WithSetting = Callable[[ServerConfig, str, str], ServerConfig]
+"""What a target offers as ``with_setting``; raises ValueError for what cannot be set."""
+
+
+def try_settings(
+    runner: Runner,
+    before: Cell,
+    after: Cell,
+    suspects: Sequence[Suspect],
+    figure: Figure,
+    with_setting: WithSetting,
+    blocks: int,
+) -> tuple[Trial, ...]:
+    """Run the new revision with old values, and return what each trial said, in their order.
+
+    All suspects that can be set are tried together first. Where that takes the change back, or does
+    not run, each half is tried, down to single settings. In every block the old revision, the new
+    one, and the new one with old values are run, the order turned round from block to block, so
+    that a drift of the machine falls on all alike.
+    """
+    attempts = count(1)
+    trials: list[Trial] = []
+
+    def attempt(group: Sequence[Suspect]) -> None:
+        config = after.config
+        for suspect in group:
+            config = with_setting(config, suspect.name, suspect.old)
+        mended = after.model_copy(update={"config": config})
+        trial = _trial(runner, (before, mended, after), group, figure, blocks, attempts)
+        trials.append(trial)
+        if len(group) > 1 and trial.outcome in {Outcome.CAUSE, Outcome.PART, Outcome.FAILED}:
+            middle = len(group) // 2
+            attempt(group[:middle])
+            attempt(group[middle:])
+
+    chosen = [each for each in suspects if _settable(after.config, each, with_setting)]
+    if chosen:
+        attempt(chosen[:MOST_TESTED])
+    return tuple(trials)
+
+
+def causes(trials: Sequence[Trial]) -> tuple[Trial, ...]:
+    """Return the trials that explain most of the change with the fewest settings."""
+    found = [trial for trial in trials if trial.outcome is Outcome.CAUSE]
+    least = min((len(trial.suspects) for trial in found), default=0)
+    return tuple(trial for trial in found if len(trial.suspects) == least)
+
+
+def _settable(config: ServerConfig, suspect: Suspect, with_setting: WithSetting) -> bool:
+    try:
+        with_setting(config, suspect.name, suspect.old)
+    except ValueError:
+        return False
+    return True
+
+
+def _trial(
+    runner: Runner,
+    cells: tuple[Cell, Cell, Cell],
+    group: Sequence[Suspect],
+    figure: Figure,
+    blocks: int,
+    attempts: count[int],
+) -> Trial:
+    runs: dict[str, list[float]] = {cell.key: [] for cell in cells}
+    for block in range(blocks):
+        number = next(attempts)
+        for cell in cells if block % 2 == 0 else reversed(cells):
+            value = runner.measure(cell, number).get(figure)
+            if value is not None:
+                runs[cell.key].append(value)
+    told = Trial(
+        suspects=tuple(group),
+        step=figure.step,
+        metric=figure.metric,
+        outcome=Outcome.FAILED,
+        blocks=blocks,
+    )
+    old, mended, new = (runs[cell.key] for cell in cells)
+    if not mended:
+        return told
+    if not old or not new:
+        return told.model_copy(update={"outcome": Outcome.GONE})
+    return told.model_copy(update=_judged(old, mended, new, figure.metric))
+
+
+def _judged(
+    old: Sequence[float], mended: Sequence[float], new: Sequence[float], metric: str
+) -> dict[str, object]:
+    """Return the share that was taken back, its interval, and what that means.
+
+    The interval is that of what was taken back; the change itself is taken as it was measured.
+    """
+    known = METRICS.get(metric)
+    higher = known is None or known.direction is Direction.MORE_IS_BETTER
+    better: Better = "higher" if higher else "lower"
+    whole = compare(new, old, smallest_effect=0.0, better=better)
+    part = compare(new, mended, smallest_effect=0.0, better=better)
+    if whole.verdict != "better" or whole.ratio <= 0 or not math.isfinite(whole.ratio):
+        return {"outcome": Outcome.GONE}
+    all_of_it = math.log(whole.ratio)
+    share, one, other = (
+        math.log(ratio) / all_of_it if ratio > 0 else -math.inf
+        for ratio in (part.ratio, *part.ratio_interval)
+    )
+    low, high = min(one, other), max(one, other)
+    outcome = Outcome.UNDECIDED
+    if low > 0:
+        outcome = Outcome.CAUSE if share >= EXPLAINS else Outcome.PART
+    elif high < EXPLAINS:
+        outcome = Outcome.INNOCENT
+    return {"outcome": outcome, "share": share, "low": low, "high": high}

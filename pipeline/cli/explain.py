@@ -1,0 +1,183 @@
+"""The verb explain."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pipeline.analyse.bench import EXPERIMENTS, BenchRunner, narrowed
+from pipeline.analyse.detection import load_detected
+from pipeline.analyse.experiment import Figure
+from pipeline.analyse.explain.explanation import (
+    Explained,
+    Explanation,
+    cells_of,
+    explain,
+    load_trials,
+    save_trials,
+)
+from pipeline.analyse.explain.trial import Trial, try_settings
+from pipeline.analyse.regressions import worst
+from pipeline.cli.app import app
+from pipeline.cli.context import ConfigOption, Context, QuickOption, out, print_json, screen
+from pipeline.cli.progress import make_watcher
+from pipeline.config import DEFAULT_FILE
+from pipeline.errors import UserError
+from pipeline.execute.plan import Plan
+from pipeline.model import Regression
+from pipeline.report.explanation import explanation_markdown
+from pipeline.targets import find_target
+
+
+class ExplanationFormat(StrEnum):
+    """How explanations are printed."""
+
+    TEXT = "text"
+    JSON = "json"
+    MARKDOWN = "markdown"
+
+
+@app.command("explain")
+def explain_verb(
+    fingerprint: Annotated[
+        str, typer.Argument(help="The regression, by the beginning of its fingerprint; or all.")
+    ] = "",
+    config: ConfigOption = DEFAULT_FILE,
+    quick: QuickOption = False,
+    test: Annotated[
+        bool,
+        typer.Option("--test", help="Run the new revision again with old values of settings."),
+    ] = False,
+    blocks: Annotated[
+        int, typer.Option(min=2, max=100, help="Runs of each side in a test of a setting.")
+    ] = 4,
+    form: Annotated[
+        ExplanationFormat, typer.Option("--format", help="How explanations are printed.")
+    ] = ExplanationFormat.TEXT,
+) -> None:
+    """Say why regressions are slower, with the evidence.
+
+    Example: nightshift explain 3f2a91c04b7e --test
+    """
+    context = Context(config, quick)
+    plan = context.plan()
+    chosen = _chosen(load_detected(context.results, plan).regressions, fingerprint)
+    if test:
+        for regression in chosen:
+            _test(context, plan, regression, blocks)
+    explained = [explain_one(context, plan, regression) for regression in chosen]
+    if form is ExplanationFormat.JSON:
+        print_json([explanation.model_dump(mode="json") for explanation in explained])
+        return
+    if not explained:
+        out.print("there is no regression to explain")
+    for explanation in explained:
+        if form is ExplanationFormat.MARKDOWN:
+            out.print(explanation_markdown(explanation), markup=False)
+        else:
+            _show(explanation)
+
+
+def _show(explanation: Explanation) -> None:
+    """Print the class of a regression, and the reasons of its steps, worst first."""
+    out.print(
+        f"{explanation.line}: {explanation.last_good} -> {explanation.first_bad} "
+        f"({explanation.fingerprint}): {explanation.kind.value}",
+        style="yellow",
+        markup=False,
+    )
+    for step in explanation.steps:
+        out.print(f"  {step.step} ({step.setup})", markup=False)
+        for finding in step.findings:
+            for sentence in finding.evidence:
+                out.print(f"    {finding.kind.value}: {sentence}", markup=False)
+    out.print(f"  settings: {explanation.settings.summary}", markup=False)
+    for suspect in explanation.suspects:
+        out.print(f"    {suspect.name}: {suspect.old} -> {suspect.new}", markup=False)
+    for trial in explanation.trials:
+        out.print(f"    {trial.sentence()}", markup=False)
+
+
+def explain_one(context: Context, plan: Plan, regression: Regression) -> Explanation:
+    """Explain a regression, and leave its flame graphs in results/explained/FINGERPRINT.
+
+    Raises UserError where its bundles are gone.
+    """
+    explained = _explained(context, plan, regression)
+    folder = context.results / "explained" / regression.fingerprint
+    for name, picture in explained.pictures.items():
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(picture, encoding="utf-8")
+    return explained.explanation
+
+
+def why(context: Context, plan: Plan, regression: Regression) -> str:
+    """Return the explanation of a regression for its issue; nothing where there is none."""
+    if not regression.worse:
+        return ""
+    try:
+        return explanation_markdown(explain_one(context, plan, regression))
+    except UserError:
+        # Imported series have no bundles, and an issue is worth filing without.
+        return ""
+
+
+def _explained(context: Context, plan: Plan, regression: Regression) -> Explained:
+    return explain(
+        regression,
+        plan,
+        context.bundles,
+        context.config.detect.min_effect,
+        load_trials(_folder(context, regression)),
+    )
+
+
+def _folder(context: Context, regression: Regression) -> Path:
+    return context.results / EXPERIMENTS / f"explain-{regression.fingerprint}"
+
+
+def _chosen(regressions: tuple[Regression, ...], fingerprint: str) -> list[Regression]:
+    """Return the regressions that a beginning of a fingerprint names, all for none."""
+    worse = [regression for regression in regressions if regression.worse]
+    found = [each for each in worse if each.fingerprint.startswith(fingerprint)]
+    if fingerprint and not found:
+        known = ", ".join(each.fingerprint for each in worse) or "none at all"
+        raise UserError(f"there is no regression {fingerprint}; there is {known}")
+    return found
+
+
+def _test(context: Context, plan: Plan, regression: Regression, blocks: int) -> None:
+    """Run the first bad revision with the old values of its changed settings."""
+    shift = worst(regression)
+    cells = cells_of(regression, plan, shift.series)
+    suspects = _explained(context, plan, regression).explanation.suspects
+    if cells is None or not suspects:
+        return
+    before, after = (
+        cell.model_copy(update={"workload": narrowed(cell.workload, [shift.series.step])})
+        for cell in cells
+    )
+    trials: tuple[Trial, ...] = ()
+    machine = context.config.machine
+    with BenchRunner(
+        _folder(context, regression),
+        context.builder,
+        context.workspace,
+        context.machine,
+        make_watcher(screen()),
+        pin=machine.pin,
+        port=machine.port,
+    ) as runner:
+        trials = try_settings(
+            runner,
+            before,
+            after,
+            suspects,
+            Figure(shift.series.step, shift.series.metric),
+            find_target(regression.target).with_setting,
+            blocks,
+        )
+    save_trials(trials, _folder(context, regression))

@@ -1,0 +1,132 @@
+"""An explanation as markdown: the class first, worst step first, the evidence beside it."""
+
+from __future__ import annotations
+
+import math
+
+from pipeline.analyse.explain.classify import Kind
+from pipeline.analyse.explain.explanation import Explanation, StepExplanation
+from pipeline.analyse.explain.figures import FigureChange
+from pipeline.markdown import cell
+from pipeline.units import counted
+
+IN_FULL = 3
+"""Steps that are told with all their evidence; of the others, the class alone."""
+
+MOST_SETTINGS = 15
+"""Changed settings that are listed: those that are suspected first."""
+
+MOST_FUNCTIONS = 10
+"""Functions that are listed: those that gained most."""
+
+LEAST_GAIN = 0.05
+"""Part of the largest gain of a function below which another one's is not listed."""
+
+
+def explanation_markdown(explanation: Explanation) -> str:
+    """Write an explanation for the people who have to act on it."""
+    lines = [
+        f"## Why: {explanation.kind.value}",
+        "",
+        f"{explanation.first_bad} against {explanation.last_good}, {explanation.target}.",
+        "",
+    ]
+    for step in explanation.steps[:IN_FULL]:
+        lines += _step(step)
+    for step in explanation.steps[IN_FULL:]:
+        lines.append(f"- {cell(step.step)} ({cell(step.setup)}): {step.findings[0].kind.value}")
+    if explanation.steps[IN_FULL:]:
+        lines.append("")
+    return "\n".join([*lines, *_settings(explanation)])
+
+
+def _step(step: StepExplanation) -> list[str]:
+    lines = [f"### {cell(step.step)} ({cell(step.setup)})", ""]
+    for finding in step.findings:
+        lines.append(f"- **{finding.kind.value}**")
+        lines += [f"  - {cell(sentence)}" for sentence in finding.evidence]
+    lines.append("")
+    moved = [figure for figure in step.figures if figure.moved]
+    shown = moved or [figure for figure in step.figures if figure.metric in {"qps", "cpu_us/o"}]
+    if shown:
+        runs = "{} and {} runs".format(*shown[0].runs)
+        lines += [
+            "What moved beyond the noise of its repetitions:"
+            if moved
+            else f"Nothing moved beyond the noise of its repetitions ({runs}):",
+            "",
+            "| figure | before | after | ratio | 95 % interval |",
+            "| :--- | ---: | ---: | ---: | :---: |",
+            *(_figure(figure) for figure in shown),
+            "",
+        ]
+    for change in step.plans:
+        lines += [
+            f"`{cell(change.statement)}`",
+            "",
+            "```diff",
+            *(f"- {line}" for line in change.before.splitlines()),
+            *(f"+ {line}" for line in change.after.splitlines()),
+            "```",
+            "",
+        ]
+    most = max((function.gained for function in step.functions), default=0.0)
+    gained = [
+        function
+        for function in step.functions[:MOST_FUNCTIONS]
+        if function.gained > 0 and function.gained >= LEAST_GAIN * most
+    ]
+    if gained:
+        lines += [
+            "| function | self before | self after | gained | with all it calls |",
+            "| :--- | ---: | ---: | ---: | ---: |",
+            *(
+                f"| `{cell(each.name)}` | {each.own_before:.3g} | {each.own_after:.3g} | "
+                f"{each.gained:+.3g} | {each.total_after - each.total_before:+.3g} |"
+                for each in gained
+            ),
+            "",
+            "In microseconds of CPU time per operation, or in percent where that is not known.",
+            "",
+        ]
+    return lines
+
+
+def _figure(figure: FigureChange) -> str:
+    unit = f" ({figure.unit})" if figure.unit not in {"", "count", "ratio"} else ""
+    ratio = f"{figure.ratio:.2f}" if math.isfinite(figure.ratio) else "–"
+    ends = (figure.low, figure.high)
+    known = all(math.isfinite(end) for end in ends)
+    interval = "{:.2f} to {:.2f}".format(*ends) if known else "–"
+    return (
+        f"| {cell(figure.metric)}{unit} | {figure.before:.4g} | {figure.after:.4g} | {ratio} | "
+        f"{interval} |"
+    )
+
+
+def _settings(explanation: Explanation) -> list[str]:
+    lines = [f"### Settings: {explanation.settings.summary}", ""]
+    if explanation.suspects:
+        lines += [
+            "| setting | before | after |",
+            "| :--- | :--- | :--- |",
+            *(
+                f"| `{cell(each.name)}` | {cell(each.old)} | {cell(each.new)} |"
+                for each in explanation.suspects[:MOST_SETTINGS]
+            ),
+            "",
+        ]
+        more = len(explanation.suspects) - MOST_SETTINGS
+        if more > 0:
+            lines += [f"And {counted(more, 'more changed setting')}.", ""]
+    if explanation.trials:
+        lines += [f"- {cell(trial.sentence())}" for trial in explanation.trials]
+        lines.append("")
+    elif explanation.suspects and explanation.kind is not Kind.CHANGED_DEFAULT:
+        lines += [
+            "None of them was tested. To run the new revision with the old values:",
+            "",
+            f"    nightshift explain {explanation.fingerprint} --test",
+            "",
+        ]
+    return lines

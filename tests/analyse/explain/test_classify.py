@@ -1,0 +1,158 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from pipeline.analyse.explain.classify import Finding, Kind, classify
+from pipeline.analyse.explain.figures import FigureChange, figure_changes
+from pipeline.analyse.explain.plans import PlanChange, plan_changes
+from pipeline.analyse.explain.settings import Suspect
+from pipeline.analyse.explain.trial import Outcome, Trial
+
+USUAL = {
+    "qps": 1000.0,
+    "latency_avg": 1.0,
+    "latency_p99": 2.0,
+    "qps_cv": 0.05,
+    "cpu_us/o": 400.0,
+    "instructions/o": 1e6,
+    "cs/o": 2.0,
+    "r/o": 0.2,
+    "w/o": 0.1,
+    "wKB/o": 2.0,
+}
+NOISE = (1.0, 1.004, 0.997, 1.001, 0.998)
+
+
+def moved(
+    factors: Mapping[str, float], noise: tuple[float, ...] = NOISE
+) -> tuple[FigureChange, ...]:
+    """Repetitions of both sides, of figures that moved by these factors."""
+    return figure_changes(
+        {name: [level * one for one in noise] for name, level in USUAL.items()},
+        {
+            name: [level * factors.get(name, 1.0) * one for one in reversed(noise)]
+            for name, level in USUAL.items()
+        },
+        0.03,
+    )
+
+
+def kinds(figures: tuple[FigureChange, ...], *detected: str) -> list[Kind]:
+    return [finding.kind for finding in classify(figures, detected, (), (), ())]
+
+
+@pytest.mark.parametrize(
+    ("factors", "first"),
+    [
+        ({"qps": 0.7, "cpu_us/o": 1.43, "latency_avg": 1.43, "instructions/o": 1.5}, Kind.CPU),
+        # What runs at a constant rate beside grows per operation as the throughput falls.
+        ({"qps": 0.7, "cpu_us/o": 1.43, "latency_avg": 1.43, "w/o": 1.43}, Kind.CPU),
+        ({"cpu_us/o": 1.2}, Kind.CPU),
+        ({"qps": 0.7, "cpu_us/o": 1.05, "cs/o": 1.6, "latency_avg": 1.43}, Kind.CONTENTION),
+        ({"qps": 0.7, "cs/o": 1.6}, Kind.CONTENTION),
+        ({"qps": 0.5, "r/o": 2.5, "latency_avg": 2.0}, Kind.IO),
+        ({"qps": 0.5, "cpu_us/o": 1.1, "w/o": 3.0, "wKB/o": 3.0}, Kind.IO),
+        ({"latency_p99": 4.0, "qps_cv": 3.0}, Kind.VARIANCE),
+        ({"qps": 0.7, "latency_avg": 1.43}, Kind.UNKNOWN),
+        ({}, Kind.UNKNOWN),
+    ],
+)
+def test_what_moved_gives_the_class(factors: Mapping[str, float], first: Kind) -> None:
+    assert kinds(moved(factors))[0] is first
+
+
+def test_cpu_that_explains_little_of_what_was_lost_is_not_why() -> None:
+    assert Kind.CPU not in kinds(moved({"qps": 0.5, "cpu_us/o": 1.1, "latency_avg": 2.0}))
+
+
+def test_a_little_more_io_is_no_io() -> None:
+    figures = [
+        figure.model_copy(update={"before": 0.001, "after": 0.003})
+        if figure.metric == "r/o"
+        else figure
+        for figure in moved({"qps": 0.7, "r/o": 3.0})
+    ]
+    assert kinds(tuple(figures)) == [Kind.UNKNOWN]
+
+
+def test_the_evidence_names_the_figures_that_say_so() -> None:
+    figures = moved({"qps": 0.7, "cpu_us/o": 1.43, "instructions/o": 1.5})
+    (found,) = classify(figures, (), (), (), ())
+    assert [sentence.split(" ")[0] for sentence in found.evidence] == [
+        "cpu_us/o",
+        "qps",
+        "instructions/o",
+    ]
+    assert "400 -> 572 us (x1.43)" in found.evidence[0]
+
+
+def test_what_detection_knows_counts_where_two_revisions_cannot_show_it() -> None:
+    wide = (1.0, 1.5, 0.6, 1.3, 0.7)
+    figures = moved({"qps": 0.8, "cpu_us/o": 1.25}, wide)
+    assert kinds(figures) == [Kind.UNKNOWN]
+    assert kinds(figures, "qps", "cpu_us/o") == [Kind.CPU]
+
+
+def test_with_single_runs_the_unknown_says_what_is_missing() -> None:
+    (found,) = classify(moved({"qps": 0.7, "cpu_us/o": 1.43}, (1.0,)), ("qps",), (), (), ())
+    assert found.kind is Kind.UNKNOWN
+    assert found.evidence[0].startswith("qps 1000 -> 700")
+    assert found.evidence[1] == (
+        "with 1 and 1 repetitions, 10 of 10 figures could not be told from noise"
+    )
+
+
+CAUSE = Trial(
+    suspects=(Suspect(name="jit", old="off", new="on"),),
+    step="s",
+    metric="qps",
+    outcome=Outcome.CAUSE,
+    blocks=4,
+    share=0.96,
+    low=0.9,
+    high=1.02,
+)
+PLAN = PlanChange(
+    statement="SELECT c FROM sbtest# WHERE id = ?",
+    before="Limit\n  Index Scan using sbtest_pkey on sbtest",
+    after="Limit\n  Seq Scan on sbtest",
+)
+
+
+def test_causes_come_before_symptoms_in_their_order() -> None:
+    figures = moved({"qps": 0.7, "cpu_us/o": 1.43})
+    found = classify(figures, (), (PLAN,), ("inserts: 80 of 100 1/s",), (CAUSE,))
+    assert [each.kind for each in found] == [
+        Kind.SLA,
+        Kind.CHANGED_DEFAULT,
+        Kind.PLAN,
+        Kind.CPU,
+    ]
+    assert found[1] == Finding(
+        kind=Kind.CHANGED_DEFAULT,
+        evidence=(
+            "jit = 'off' as before takes back 96% of the change of qps in s "
+            "(95 % interval 90% to 102%): explains the change",
+        ),
+    )
+    # The first line that differs, not the first one.
+    assert found[2].evidence == (
+        "SELECT c FROM sbtest# WHERE id = ?: Index Scan using sbtest_pkey on sbtest -> "
+        "Seq Scan on sbtest",
+    )
+
+
+def test_a_setting_that_explains_a_part_is_not_the_class() -> None:
+    part = CAUSE.model_copy(update={"outcome": Outcome.PART, "share": 0.2})
+    found = classify(moved({"qps": 0.7, "cpu_us/o": 1.43}), (), (), (), (part,))
+    assert [each.kind for each in found] == [Kind.CPU]
+
+
+def test_only_statements_of_both_sides_with_other_plans_are_plan_changes() -> None:
+    before = {"a": "Index Scan", "b": "Seq Scan", "gone": "Seq Scan"}
+    after = {"a": "Seq Scan", "b": "Seq Scan", "come": "Seq Scan"}
+    assert plan_changes(before, after) == (
+        PlanChange(statement="a", before="Index Scan", after="Seq Scan"),
+    )

@@ -1,0 +1,244 @@
+"""A regression explained from its bundles, and told in markdown."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline.analyse.explain.classify import Kind
+from pipeline.analyse.explain.explanation import (
+    Explained,
+    Explanation,
+    cells_of,
+    explain,
+    load_trials,
+    save_trials,
+)
+from pipeline.analyse.regressions import group_shifts
+from pipeline.bundle import bundle_path, read_bundle, write_bundle
+from pipeline.errors import UserError
+from pipeline.execute.plan import Line, Plan
+from pipeline.model import Cell, Manifest, Regression, SeriesKey, Shift, StepStatus
+from pipeline.profiles.folded import dump_folded
+from pipeline.report.explanation import IN_FULL, explanation_markdown
+from tests.analyse.explain.test_classify import CAUSE
+from tests.analyse.samples import shift
+from tests.store.bundles import STEPS, make_run, sample
+
+POINT, WRITE = STEPS["point-query"].name, STEPS["write-only"].name
+
+GOOD, BAD = 1, 2
+REPETITIONS = 5
+
+
+def plan_line(dialect: str, step: str, scan: str) -> str:
+    head = f"nightshift plan dialect={dialect} step={step} statement=SELECT c WHERE id = ?"
+    return f"{head}\nnightshift plan-row {scan}\n"
+
+
+def put(folder: Path, minor: int, repetition: int) -> Manifest:
+    """A run of 17.minor: 17.2 takes half as much CPU time more, in a function of its own."""
+    slower = 1.5 if minor == BAD else 1.0
+    manifest, files = make_run(
+        minor, repetition, faster=(1 + repetition / 500) / slower, sampled={"dbms.x": "gauge, 1"}
+    )
+    used = 1e6 * (1 + repetition / 700)
+    samples = [
+        sample(0.0, server__cpu_us=1e6, dbms__x=1.0),
+        sample(2.9, server__cpu_us=1e6 + used, dbms__x=3.0),
+    ]
+    stacks = {"postgres;main;read": 60, "postgres;main;send": 40}
+    if minor == BAD:
+        stacks["postgres;main;check"] = 50
+    for record in manifest.steps:
+        files[f"{record.folder}/samples.jsonl"] = b"".join(
+            json.dumps({"at": each.at, **each.values}).encode() + b"\n" for each in samples
+        )
+        files[f"{record.folder}/profile.folded"] = dump_folded(stacks).encode()
+    files["settings.json"] = json.dumps(
+        {"jit": "off" if minor == GOOD else "on", "port": str(repetition)}
+    ).encode()
+    scan = "Index Scan using k_1 on sbtest1" if minor == GOOD else "Seq Scan on sbtest1"
+    files["plans.txt"] = plan_line("pgsql", POINT, scan).encode()
+    write_bundle(folder, manifest, files)
+    return manifest
+
+
+def cell_of(manifest: Manifest) -> Cell:
+    return Cell(
+        revision=manifest.revision,
+        build_options=manifest.build.options,
+        config=manifest.config,
+        machine_class=manifest.machine.machine_class,
+        workload=manifest.workload,
+    )
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> Plan:
+    runs = [
+        put(tmp_path, minor, repetition)
+        for minor in (GOOD, BAD)
+        for repetition in range(1, REPETITIONS + 1)
+    ]
+    cells = {run.cell_key: cell_of(run) for run in runs}
+    line = Line(
+        name="minors",
+        target="postgres",
+        revisions=tuple(cell.revision for cell in cells.values()),
+        cells=tuple(cells.values()),
+    )
+    return Plan(lines=(line,), repetitions=REPETITIONS)
+
+
+def of_plan(plan: Plan, made: Shift) -> Shift:
+    key = made.series.model_copy(
+        update={"workload_hash": plan.cells[0].workload.hash, "machine_class": "test"}
+    )
+    return made.model_copy(update={"series": key})
+
+
+def regression(plan: Plan, *steps: str) -> Regression:
+    shifts = [of_plan(plan, shift(BAD, -0.3, step=step)) for step in steps or (POINT,)]
+    (found,) = group_shifts(shifts)
+    return found
+
+
+def explained(plan: Plan, folder: Path, *steps: str, **more: Any) -> Explained:
+    return explain(regression(plan, *steps), plan, folder, 0.03, **more)
+
+
+def test_a_regression_is_explained_by_what_its_bundles_recorded(plan: Plan, tmp_path: Path) -> None:
+    explanation, pictures = explained(plan, tmp_path)
+    assert (explanation.last_good, explanation.first_bad) == ("17.1", "17.2")
+    (step,) = explanation.steps
+    assert [finding.kind for finding in step.findings] == [Kind.PLAN, Kind.CPU]
+    assert explanation.kind is Kind.PLAN
+    by_name = {figure.metric: figure for figure in step.figures}
+    assert by_name["qps"].ratio == pytest.approx(1 / 1.5, rel=0.02)
+    assert by_name["cpu_us/o"].verdict == "worse"
+    assert by_name["dbms x"].verdict == "same"
+    (change,) = step.plans
+    assert (change.before, change.after) == (
+        "Index Scan using k_ on sbtest",
+        "Seq Scan on sbtest",
+    )
+    # Half of the time per operation more is all in check, although its share is a third.
+    first = step.functions[0]
+    assert first.name == "check"
+    assert first.gained == pytest.approx(by_name["cpu_us/o"].after / 3)
+    assert [suspect.name for suspect in explanation.suspects] == ["jit"]
+    assert set(pictures) == {
+        f"01-point-query_range-100-{side}.svg" for side in ("before", "after", "difference")
+    }
+    assert Explanation.model_validate_json(explanation.model_dump_json()) == explanation
+
+
+def test_the_worst_step_gives_the_class_and_steps_are_told_once(plan: Plan, tmp_path: Path) -> None:
+    shifts = [
+        of_plan(plan, shift(BAD, -0.2, step=POINT)),
+        of_plan(plan, shift(BAD, -0.4, step=WRITE)),
+        of_plan(plan, shift(BAD, 0.4, step=WRITE, metric="cpu_us/o")),
+    ]
+    (found,) = group_shifts(shifts)
+    explanation, _ = explain(found, plan, tmp_path, 0.03)
+    assert [step.step for step in explanation.steps] == [WRITE, POINT]
+    # No plan of the write changed.
+    assert explanation.kind is Kind.CPU
+
+
+def test_what_was_tested_is_evidence_for_its_step(plan: Plan, tmp_path: Path) -> None:
+    trials = (CAUSE.model_copy(update={"step": POINT}),)
+    explanation, _ = explained(plan, tmp_path, trials=trials)
+    assert explanation.kind is Kind.CHANGED_DEFAULT
+    text = explanation_markdown(explanation)
+    assert text.startswith("## Why: changed default\n")
+    assert "jit = 'off' as before takes back 96%" in text
+    assert "--test" not in text
+    other, _ = explained(plan, tmp_path, WRITE, trials=trials)
+    assert other.kind is Kind.CPU
+
+
+def test_a_rate_that_is_missed_now_and_was_not_before_is_the_class(
+    plan: Plan, tmp_path: Path
+) -> None:
+    # No family of these bundles has one, so it is said of what was gathered.
+    from pipeline.analyse.explain.explanation import explain_step
+    from pipeline.analyse.explain.sides import read_side
+
+    before, after = (read_side(tmp_path, cell, REPETITIONS) for cell in plan.cells)
+    after.steps[POINT].missed.append("inserts 80 of 100 1/s")
+
+    def first(missed_before: bool) -> Kind:
+        before.steps[POINT].missed[:] = ["as before"] if missed_before else []
+        told = explain_step(POINT, "s", before.steps[POINT], after.steps[POINT], (), 0.03)
+        return told.findings[0].kind
+
+    assert first(missed_before=False) is Kind.SLA
+    assert first(missed_before=True) is Kind.PLAN
+
+
+def test_markdown_has_the_evidence_and_the_way_to_test(plan: Plan, tmp_path: Path) -> None:
+    explanation, _ = explained(plan, tmp_path)
+    text = explanation_markdown(explanation)
+    assert "| `jit` | off | on |" in text
+    assert f"nightshift explain {explanation.fingerprint} --test" in text
+    assert "- Index Scan using k_ on sbtest\n+ Seq Scan on sbtest" in text
+    assert "| `check` |" in text and "| `read` |" not in text
+    assert "| cpu_us/o (us) |" in text
+    assert "\n\n\n" not in text
+
+
+def test_steps_beyond_the_worst_are_one_line_each(plan: Plan, tmp_path: Path) -> None:
+    explanation, _ = explained(plan, tmp_path)
+    many = explanation.model_copy(update={"steps": explanation.steps * (IN_FULL + 2)})
+    text = explanation_markdown(many)
+    assert text.count("### point-query") == IN_FULL
+    assert text.count("- point-query_range=100 (cached") == 2
+
+
+def test_a_damaged_bundle_is_passed_over_and_without_any_it_is_said(
+    plan: Plan, tmp_path: Path
+) -> None:
+    path = bundle_path(tmp_path, plan.cells[0].run_id(1))
+    path.write_bytes(path.read_bytes()[:100])
+    (step,) = explained(plan, tmp_path).explanation.steps
+    assert step.figures[0].runs == (REPETITIONS - 1, REPETITIONS)
+    for one in tmp_path.glob("*-17.1-*"):
+        one.unlink()
+    with pytest.raises(UserError, match=r"no bundles of 17\.1 or 17\.2"):
+        explained(plan, tmp_path)
+
+
+def test_a_failed_step_has_no_figures_and_is_still_explained(plan: Plan, tmp_path: Path) -> None:
+    for repetition in range(1, REPETITIONS + 1):
+        path = bundle_path(tmp_path, plan.cells[1].run_id(repetition))
+        bundle = read_bundle(path)
+        steps = tuple(
+            record.model_copy(update={"status": StepStatus.FAILED})
+            for record in bundle.manifest.steps
+        )
+        path.unlink()
+        write_bundle(tmp_path, bundle.manifest.model_copy(update={"steps": steps}), bundle.files)
+    (step,) = explained(plan, tmp_path).explanation.steps
+    assert step.figures == ()
+    assert step.findings[0].kind is Kind.PLAN
+
+
+def test_a_series_of_another_plan_has_no_cells(plan: Plan) -> None:
+    found = regression(plan)
+    key = found.shifts[0].series
+    assert cells_of(found, plan, key) == plan.cells
+    other: SeriesKey = key.model_copy(update={"workload_hash": "another"})
+    assert cells_of(found, plan, other) is None
+
+
+def test_trials_are_kept_and_what_cannot_be_read_is_none(tmp_path: Path) -> None:
+    assert load_trials(tmp_path) == ()
+    path = save_trials([CAUSE], tmp_path / "explain-1")
+    assert load_trials(path.parent) == (CAUSE,)
+    path.write_text("[{")
+    assert load_trials(path.parent) == ()
