@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -20,9 +21,9 @@ from pipeline.analyse.explain.explanation import (
     save_trials,
 )
 from pipeline.analyse.explain.trial import Trial, try_settings
-from pipeline.analyse.regressions import worst
+from pipeline.analyse.regressions import size
 from pipeline.cli.app import app
-from pipeline.cli.context import ConfigOption, Context, QuickOption, out, print_json, screen
+from pipeline.cli.context import ConfigOption, Context, QuickOption, out, print_json, screen, warn
 from pipeline.cli.progress import make_watcher
 from pipeline.config import DEFAULT_FILE
 from pipeline.errors import UserError
@@ -151,10 +152,13 @@ def _chosen(regressions: tuple[Regression, ...], fingerprint: str) -> list[Regre
 
 def _test(context: Context, plan: Plan, regression: Regression, blocks: int) -> None:
     """Run the first bad revision with the old values of its changed settings."""
-    shift = worst(regression)
+    # What came from nothing has no ratio of which a part could be taken back.
+    measured = [shift for shift in regression.shifts if math.isfinite(shift.effect)]
+    shift = max(measured, key=size, default=regression.shifts[0])
     cells = cells_of(regression, plan, shift.series)
     suspects = _explained(context, plan, regression).explanation.suspects
     if cells is None or not suspects:
+        warn(f"{regression.fingerprint}: no setting has another value, so there is none to test")
         return
     before, after = (
         cell.model_copy(update={"workload": narrowed(cell.workload, [shift.series.step])})

@@ -86,7 +86,7 @@ def classify(
         ),
         Finding(kind=Kind.PLAN, evidence=tuple(_plan_sentence(change) for change in plans)),
     ]
-    lost = max((-figure.growth for figure in worse("qps")), default=0.0)
+    lost = max([0.0, *(-figure.growth for figure in worse("qps"))])
     level = worse(*_LEVEL)
     (cpu,) = worse("cpu_us/o") or (None,)
     cost = max(cpu.growth, 0.0) if cpu is not None else 0.0

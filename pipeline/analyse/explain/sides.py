@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
@@ -41,7 +41,7 @@ class Side:
     steps: dict[str, StepSide] = field(default_factory=dict)
 
 
-def side_of(revision: str, bundles: Sequence[Bundle]) -> Side:
+def side_of(revision: str, bundles: Iterable[Bundle]) -> Side:
     """Gather what the bundles of one cell hold."""
     side = Side(revision)
     for bundle in bundles:
@@ -72,14 +72,28 @@ def side_of(revision: str, bundles: Sequence[Bundle]) -> Side:
 
 
 def read_side(folder: Path, cell: Cell, repetitions: int) -> Side:
-    """Gather the runs of a cell whose bundles are in ``folder``; damaged ones are passed over."""
-    bundles = []
+    """Gather the runs of a cell whose bundles are in ``folder``; damaged ones are passed over.
+
+    Profiles are also taken from runs of the same cell that were made for their sake (``nightshift
+    run --profile``), whose figures are not: recording costs something.
+    """
+    side = side_of(cell.revision.label, _bundles(folder, cell, repetitions))
+    if not cell.workload.profile:
+        workload = cell.workload.model_copy(update={"profile": True})
+        profiled = cell.model_copy(update={"workload": workload})
+        recorded = side_of(cell.revision.label, _bundles(folder, profiled, repetitions))
+        for name, step in recorded.steps.items():
+            if name in side.steps:
+                side.steps[name].stacks.update(step.stacks)
+    return side
+
+
+def _bundles(folder: Path, cell: Cell, repetitions: int) -> Iterator[Bundle]:
     for repetition in range(1, repetitions + 1):
         path = bundle_path(folder, cell.run_id(repetition))
         if path.exists():
             try:
-                bundles.append(read_bundle(path))
+                yield read_bundle(path)
             except BundleError:
                 # Ingest says so, and the night measures it again.
                 continue
-    return side_of(cell.revision.label, bundles)

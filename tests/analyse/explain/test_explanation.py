@@ -14,9 +14,11 @@ from pipeline.analyse.explain.explanation import (
     Explanation,
     cells_of,
     explain,
+    explain_step,
     load_trials,
     save_trials,
 )
+from pipeline.analyse.explain.sides import read_side
 from pipeline.analyse.regressions import group_shifts
 from pipeline.bundle import bundle_path, read_bundle, write_bundle
 from pipeline.errors import UserError
@@ -166,9 +168,6 @@ def test_a_rate_that_is_missed_now_and_was_not_before_is_the_class(
     plan: Plan, tmp_path: Path
 ) -> None:
     # No family of these bundles has one, so it is said of what was gathered.
-    from pipeline.analyse.explain.explanation import explain_step
-    from pipeline.analyse.explain.sides import read_side
-
     before, after = (read_side(tmp_path, cell, REPETITIONS) for cell in plan.cells)
     after.steps[POINT].missed.append("inserts 80 of 100 1/s")
 
@@ -242,3 +241,22 @@ def test_trials_are_kept_and_what_cannot_be_read_is_none(tmp_path: Path) -> None
     assert load_trials(path.parent) == (CAUSE,)
     path.write_text("[{")
     assert load_trials(path.parent) == ()
+
+
+def test_profiles_that_were_recorded_afterwards_are_taken_and_their_figures_are_not(
+    tmp_path: Path,
+) -> None:
+    slow, fast = put(tmp_path / "profiled", BAD, 1), put(tmp_path / "plain", BAD, 1)
+    workload = slow.workload.model_copy(update={"profile": True})
+    cell = cell_of(fast)
+    profiled = cell.model_copy(update={"workload": workload})
+    kept = read_bundle(bundle_path(tmp_path / "profiled", slow.run_id))
+    head = kept.manifest.model_copy(update={"workload": workload, "run_id": profiled.run_id(1)})
+    plain = read_bundle(bundle_path(tmp_path / "plain", fast.run_id))
+    files = {name: data for name, data in plain.files.items() if not name.endswith(".folded")}
+    write_bundle(tmp_path, head, kept.files)
+    write_bundle(tmp_path, plain.manifest, files)
+    side = read_side(tmp_path, cell, 1)
+    assert side.runs == 1
+    assert len(side.steps[POINT].values["qps"]) == 1
+    assert side.steps[POINT].stacks.total() == 150
