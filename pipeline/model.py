@@ -475,12 +475,21 @@ class Series(Frozen):
     points: tuple[Point, ...]
 
 
+class RegressionKind(StrEnum):
+    """What changed: the level of a figure, the spread of its runs, or whether an SLA is kept."""
+
+    LEVEL = "level"
+    SPREAD = "spread"
+    SLA = "sla"
+
+
 class Shift(Frozen):
     """A change point of one series, in the words of that series.
 
     ``effect`` is the relative change of the level, ``worse`` whether that is the bad way.
     ``first_bad`` is the first revision at the new level, ``last_good`` the one before it;
-    ``earliest`` and ``latest`` bound the position with the detector's confidence.
+    ``earliest`` and ``latest`` bound the position with the detector's confidence. Of a change
+    of ``kind`` spread, ``before``, ``after`` and the effect are of the standard deviation.
     """
 
     series: SeriesKey
@@ -496,6 +505,7 @@ class Shift(Frozen):
     effect_high: float
     pvalue: float
     worse: bool
+    kind: RegressionKind = RegressionKind.LEVEL
 
 
 class RegressionState(StrEnum):
@@ -506,13 +516,15 @@ class RegressionState(StrEnum):
     REJECTED = "rejected"
     ACKNOWLEDGED = "acknowledged"
     RESOLVED = "resolved"
+    WONT_FIX = "won't fix"
 
 
 class Regression(Frozen):
     """Shifts with one cause: one line, one range of revisions, many series.
 
     An improvement is the same thing with ``worse`` false. ``fingerprint`` stays the same
-    from night to night, so that one cause gives one issue.
+    from night to night, so that one cause gives one issue. ``recovers`` is, of an improvement, the
+    fingerprint of the regression that it made good.
     """
 
     fingerprint: str
@@ -524,3 +536,5 @@ class Regression(Frozen):
     worse: bool
     state: RegressionState
     shifts: tuple[Shift, ...]
+    kind: RegressionKind = RegressionKind.LEVEL
+    recovers: str = ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -50,7 +50,16 @@ def detect_all(
     progress: Callable[[], None] = lambda: None,
 ) -> Detected:
     """Search the watched series of a plan. Calls ``progress`` once a series."""
-    series = watched_series(store, plan, settings.metrics)
+    return search(watched_series(store, plan, settings.metrics), plan, settings, progress)
+
+
+def search(
+    series: Sequence[Series],
+    plan: Plan,
+    settings: DetectSection,
+    progress: Callable[[], None] = lambda: None,
+) -> Detected:
+    """Search series of a plan, as :func:`watched_series` returns them."""
     shifts = []
     for one in series:
         shifts += find_shifts(one, settings)
@@ -72,17 +81,28 @@ def save_detected(detected: Detected, results: Path) -> Path:
     return path
 
 
+def kept_detection(results: Path) -> Detected | None:
+    """Return what the last detection found, of whatever plan; None if there was none.
+
+    Raises UserError when the file is damaged.
+    """
+    path = results / _FILE
+    try:
+        return Detected.model_validate_json(path.read_text())
+    except FileNotFoundError:
+        return None
+    except ValidationError as error:
+        raise UserError(f"{path} is damaged; run `nightshift detect` again") from error
+
+
 def load_detected(results: Path, plan: Plan) -> Detected:
     """Return what the last detection found. Raises UserError when it was not of this plan."""
     path = results / _FILE
-    try:
-        detected = Detected.model_validate_json(path.read_text())
-    except FileNotFoundError as error:
+    detected = kept_detection(results)
+    if detected is None:
         raise UserError(
             f"nothing was searched for changes in {results} yet; run `nightshift detect`"
-        ) from error
-    except ValidationError as error:
-        raise UserError(f"{path} is damaged; run `nightshift detect` again") from error
+        )
     if detected.plan != plan.hash:
         raise UserError(
             f"what {path} holds is of another plan; run `nightshift detect` (with --quick, if "

@@ -52,8 +52,8 @@ def find_shifts(series: Series, settings: DetectSection) -> list[Shift]:
 def group_shifts(shifts: Sequence[Shift]) -> list[Regression]:
     """Put the shifts that can have one cause together, worst first.
 
-    One cause: the same line, the same way (worse or better), and positions that lie in each
-    other's intervals. The surest shift of a group gives its position.
+    One cause: the same line, the same kind and way (worse or better), and positions that lie in
+    each other's intervals. The surest shift of a group gives its position.
     """
     groups: list[list[Shift]] = []
     for shift in sorted(shifts, key=lambda s: (s.pvalue, -size(s), s.series.step)):
@@ -88,6 +88,7 @@ def _badness(regression: Regression) -> tuple[bool, float, int]:
 def _same_cause(surest: Shift, other: Shift) -> bool:
     return (
         surest.series.line == other.series.line
+        and surest.kind is other.kind
         and surest.worse == other.worse
         and other.earliest <= surest.position <= other.latest
         and surest.earliest <= other.position <= surest.latest
@@ -120,13 +121,20 @@ def _regression(group: Sequence[Shift]) -> Regression:
     surest = group[0]
     key = surest.series
     return Regression(
-        fingerprint=digest([key.target, key.line, surest.first_bad, surest.worse])[:12],
+        fingerprint=_fingerprint(surest),
         line=key.line,
         target=key.target,
         last_good=surest.last_good,
         first_bad=surest.first_bad,
         position=surest.position,
         worse=surest.worse,
+        kind=surest.kind,
         state=RegressionState.SUSPECTED,
         shifts=tuple(sorted(group, key=lambda s: (-size(s), s.series.step))),
     )
+
+
+def _fingerprint(shift: Shift) -> str:
+    """Return the identity of a regression that this is the surest shift of."""
+    key = shift.series
+    return digest([key.target, key.line, shift.first_bad, shift.worse, shift.kind.value])[:12]

@@ -12,6 +12,7 @@ import typer
 
 from pipeline.cli import (
     bisect,
+    ack,
     build,
     compare,
     confirm,
@@ -24,11 +25,14 @@ from pipeline.cli import (
     notify,
     plan,
     rebuild,
+    regressions,
+    reopen,
     report,
     run,
     schema,
     table,
     targets,
+    wontfix,
 )
 from pipeline.cli.app import app
 from pipeline.cli.context import warn
@@ -47,6 +51,10 @@ VERBS = (
     confirm,
     bisect,
     explain,
+    regressions,
+    ack,
+    wontfix,
+    reopen,
     table,
     compare,
     rebuild,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipeline.analyse.detection import Detected, detect_all, save_detected
+from pipeline.analyse.detection import Detected
 from pipeline.analyse.regressions import worst
 from pipeline.cli.app import app
 from pipeline.cli.context import (
@@ -14,6 +14,7 @@ from pipeline.cli.context import (
     out,
     print_json,
 )
+from pipeline.cli.stages import detect_stage
 from pipeline.config import DEFAULT_FILE
 from pipeline.metrics import change
 from pipeline.model import Regression
@@ -31,8 +32,7 @@ def detect_verb(
     Example: nightshift detect --format json
     """
     context = Context(config, quick)
-    detected = detect_all(context.store, context.plan(), context.config.detect)
-    save_detected(detected, context.results)
+    detected = detect_stage(context, context.plan())
     if form is Format.JSON:
         print_json(detected.model_dump(mode="json"))
     else:

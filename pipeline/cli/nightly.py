@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from pipeline.analyse.detection import detect_all, save_detected
 from pipeline.cli.app import app
 from pipeline.cli.context import (
     ConfigOption,
@@ -24,7 +23,7 @@ from pipeline.cli.detect import show as show_detected
 from pipeline.cli.notify import notify
 from pipeline.cli.progress import make_watcher
 from pipeline.cli.report import write_report
-from pipeline.cli.stages import check_tools, run_stage
+from pipeline.cli.stages import check_tools, detect_stage, run_stage
 from pipeline.config import DEFAULT_FILE
 from pipeline.execute.discover import discover
 from pipeline.execute.plan import Line, Plan
@@ -66,8 +65,7 @@ def nightly_verb(
 
     watcher = make_watcher(screen())
     runs = run_stage(context, plan, watcher, on_bundle)
-    detected = detect_all(context.store, plan, context.config.detect)
-    save_detected(detected, context.results)
+    detected = detect_stage(context, plan)
     if form is Format.TEXT:
         for line in plan.lines:
             _show_line(context, line)

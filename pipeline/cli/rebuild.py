@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from pipeline.analyse.settle import refresh
 from pipeline.cli.app import app
 from pipeline.cli.context import ConfigOption, Context, Format, FormatOption
 from pipeline.cli.ingest import ingest_all, show
 from pipeline.config import DEFAULT_FILE
+from pipeline.journal import now
 from pipeline.store.database import empty_store
 
 
 @app.command("rebuild")
 def rebuild_verb(config: ConfigOption = DEFAULT_FILE, form: FormatOption = Format.TEXT) -> None:
-    """Empty the store and derive it from the bundles again.
+    """Empty the store and derive everything in it again.
+
+    It comes from the bundles, and what is known of regressions from the journal.
 
     Example: nightshift rebuild
     """
     context = Context(config)
     with context.workspace.held():
         empty_store(context.store)
-        show(ingest_all(context), form)
+        report = ingest_all(context)
+        refresh(context.results, context.store, now())
+        show(report, form)

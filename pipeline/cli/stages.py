@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from pipeline.analyse.detection import Detected, search, watched_series
+from pipeline.analyse.settle import settle
 from pipeline.bundle import DamagedBundleError, NewerBundleError, set_aside
 from pipeline.cli.context import Context, warn
 from pipeline.errors import UserError
@@ -12,6 +14,7 @@ from pipeline.execute.build import identical
 from pipeline.execute.plan import Plan
 from pipeline.execute.run import build_all, build_key, run_all, save_builds
 from pipeline.execute.watch import Watcher
+from pipeline.journal import now
 from pipeline.model import Cell
 from pipeline.store.ingest import IngestReport
 from pipeline.store.queries import measured
@@ -66,6 +69,21 @@ def run_stage(
             on_bundle=on_bundle,
         )
     return len(remaining)
+
+
+def detect_stage(context: Context, plan: Plan) -> Detected:
+    """Search the series of a plan, and take what was found into the journal and the store."""
+    settings = context.config.detect
+    series = watched_series(context.store, plan, settings.metrics)
+    return settle(
+        search(series, plan, settings),
+        plan,
+        series,
+        settings.min_effect,
+        context.results,
+        context.store,
+        now(),
+    )
 
 
 def take_bundles(context: Context) -> IngestReport:

@@ -10,7 +10,7 @@ from pipeline.targets import TARGETS
 
 @app.command("targets")
 def targets_verb(form: FormatOption = Format.TEXT) -> None:
-    """List the targets, where each is had and what is missing for it.
+    """List the targets, where each is had, what is missing.
 
     Example: nightshift targets
     """

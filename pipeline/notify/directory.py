@@ -11,11 +11,27 @@ from pipeline.markdown import cell
 from pipeline.metrics import METRICS, change
 from pipeline.model import (
     Regression,
+    RegressionState,
     Shift,
 )
 
 _HEADER = "<!-- nightshift regression {fingerprint} -->"
 """The marker by which the file of a regression is known again."""
+
+
+_SETTLED = {RegressionState.REJECTED, RegressionState.RESOLVED, RegressionState.WONT_FIX}
+
+_ONCE = "This was measured in one night\nand not yet again."
+
+_MEASURED = {
+    RegressionState.SUSPECTED: _ONCE,
+    RegressionState.CONFIRMED: "It was measured again, on\npurpose, and confirmed.",
+    RegressionState.REJECTED: "It was measured again, on\npurpose, and was not there.",
+    RegressionState.ACKNOWLEDGED: "Somebody knows of it.",
+    RegressionState.RESOLVED: "It is gone: the newest\nrevisions are as good as those before it.",
+    RegressionState.WONT_FIX: "It will not be mended.",
+}
+"""What is known of a regression beside its figures."""
 
 
 def issue_name(regression: Regression) -> str:
@@ -31,7 +47,8 @@ def issue_text(regression: Regression, reproduce: str, why: str = "") -> str:
     ``reproduce`` is the command that measures it again, ``why`` its explanation in markdown.
     """
     worst = regression.shifts[0]
-    kind = "Suspected regression" if regression.worse else "Improvement"
+    state = regression.state.value.capitalize()
+    kind = f"{state} regression" if regression.worse else "Improvement"
     steps = len({shift.series.step for shift in regression.shifts})
     lines = [
         _HEADER.format(fingerprint=regression.fingerprint),
@@ -50,8 +67,7 @@ def issue_text(regression: Regression, reproduce: str, why: str = "") -> str:
         *(_row(shift) for shift in regression.shifts),
         "",
         "Change is relative to the level before, or in the metric's unit if that was zero. p is of",
-        "the change point, corrected for having searched for it. This was measured in one night",
-        "and not yet again.",
+        f"the change point, corrected for having searched for it. {_MEASURED[regression.state]}",
         "",
         *([why.rstrip(), ""] if why else []),
         "## Reproduce",
@@ -71,13 +87,17 @@ def write_issues(
     """Write one file for each regression and return (those that are new, all of them).
 
     A regression that was written before keeps its file, brought up to date. One that is no
-    longer found keeps its file as it was: closing it takes a measured recovery. ``why`` gives
-    the explanation of each in markdown, nothing where there is none.
+    longer found keeps its file as it was: closing it takes a measured recovery. What was settled
+    before anything was written of it needs no file, and nor does the improvement that made a
+    regression good: the file of that says so. ``why`` gives the explanation of each in markdown,
+    nothing where there is none.
     """
     folder.mkdir(parents=True, exist_ok=True)
     new, written = [], []
     for regression in regressions:
         path = folder / issue_name(regression)
+        if not path.exists() and (regression.state in _SETTLED or regression.recovers):
+            continue
         if not path.exists():
             new.append(path)
         partial = path.with_suffix(".partial")

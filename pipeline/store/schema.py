@@ -1,6 +1,7 @@
 """The tables of the store.
 
-Everything here is derived from the bundles and can be rebuilt from them. What many runs
+Everything here is derived from the bundles, and what is known of regressions from the journal;
+all of it can be rebuilt from them. What many runs
 share (builds, configurations, machines, workloads, settings) is kept once, by its hash.
 """
 
@@ -10,7 +11,9 @@ from datetime import UTC, datetime
 
 from sqlalchemy import (
     JSON,
+    Boolean,
     Column,
+    Date,
     DateTime,
     Dialect,
     Float,
@@ -162,4 +165,37 @@ measurement = Table(
     Column("metric", ForeignKey("metric.id"), primary_key=True),
     Column("value", Float, nullable=False),
     sqlite_with_rowid=False,
+)
+
+regression = Table(
+    "regression",
+    metadata,
+    Column("fingerprint", String, primary_key=True),
+    Column("target", String, nullable=False),
+    Column("line", String, nullable=False),
+    Column("kind", String, nullable=False),
+    Column("worse", Boolean, nullable=False),
+    Column("last_good", String, nullable=False),
+    Column("first_bad", String, nullable=False),
+    Column("state", String, nullable=False),
+    Column("reason", String, nullable=False),
+    Column("note", Text, nullable=False),
+    Column("expires", Date),
+    Column("evidence", JSON, nullable=False),
+)
+
+regression_event = Table(
+    "regression_event",
+    metadata,
+    Column("regression", ForeignKey("regression.fingerprint"), primary_key=True),
+    Column("place", Integer, primary_key=True),
+    Column("at", UtcDateTime(), nullable=False),
+    Column("event", String, nullable=False),
+    Column("by", String, nullable=False),
+    Column("note", Text, nullable=False),
+    Column("expires", Date),
+    Column("reason", String, nullable=False),
+    Column("experiment", String, nullable=False),
+    Column("blocks", Integer, nullable=False),
+    Column("minutes", Float, nullable=False),
 )

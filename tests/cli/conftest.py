@@ -34,6 +34,9 @@ name = "cached"
 steps = ["scan", "point-query"]
 """
 
+LONGER = CONFIG.replace('since = "17.9"', 'since = "13"').replace('until = "17"', 'until = "18"')
+"""Enough revisions for a change to be found: nine, with a step at 17.10."""
+
 
 class Ran(NamedTuple):
     """What a command line left."""

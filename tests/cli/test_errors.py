@@ -20,7 +20,7 @@ from tests.cli.conftest import CONFIG, Nightshift
 ROOT = Path(__file__).parents[2]
 WITH_CONFIGURATION = (
     "nightly", "discover", "plan", "build", "run", "ingest",
-    "detect", "report", "notify", "table", "rebuild",
+    "detect", "report", "notify", "table", "rebuild", "regressions",
 )  # fmt: skip
 
 

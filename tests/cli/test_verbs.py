@@ -16,7 +16,7 @@ from pipeline.cli.context import Context, print_json
 from pipeline.execute.discover import discovered
 from pipeline.execute.run import Builds, build_key
 from pipeline.model import Build, Cell, Provenance
-from tests.cli.conftest import CONFIG, Nightshift, Ran
+from tests.cli.conftest import CONFIG, LONGER, Nightshift, Ran
 from tests.cli.measured import write_run, write_runs
 
 BUILD = Build(
@@ -26,8 +26,6 @@ BUILD = Build(
     hash="",
     provenance=Provenance(source="x", locator="", sha256="", options="official"),
 )
-LONGER = CONFIG.replace('since = "17.9"', 'since = "13"').replace('until = "17"', 'until = "18"')
-"""Enough revisions for a change to be found: nine, with a step at 17.10."""
 
 
 def take(folder: Path, nightshift: Nightshift, config: str = CONFIG) -> Ran:

@@ -1,0 +1,90 @@
+"""Which regression of the journal one that was found tonight is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pipeline.analyse.states import Histories, History
+from pipeline.execute.plan import Line, Plan
+from pipeline.model import Regression, Shift
+
+
+def surest(regression: Regression) -> Shift:
+    """Return the shift that gave a regression its position."""
+    at = [shift for shift in regression.shifts if shift.position == regression.position]
+    return min(at or regression.shifts, key=lambda shift: shift.pvalue)
+
+
+def bounds(regression: Regression, plan: Plan) -> tuple[str, str]:
+    """Return the labels of the first and the last revision that may be the first bad one."""
+    labels = [revision.label for revision in _line(regression, plan).revisions]
+    shift = surest(regression)
+    return labels[shift.earliest], labels[shift.latest]
+
+
+def identify(
+    regressions: Sequence[Regression], known: Histories, plan: Plan
+) -> tuple[Regression, ...]:
+    """Give those that are known the fingerprint they are known by, and others one of their own.
+
+    As evidence grows, a change point moves within its interval. So what was found is what is known
+    on the same line, of the same kind and direction, where the intervals overlap; of several the
+    nearest, each once: two that are found tonight are two.
+    """
+    pairs = sorted(
+        (distance, fingerprint, number)
+        for number, found in enumerate(regressions)
+        for fingerprint, history in known.items()
+        if (distance := _distance(found, history, plan)) is not None
+    )
+    chosen: dict[int, str] = {}
+    for _, fingerprint, number in pairs:
+        if number not in chosen and fingerprint not in chosen.values():
+            chosen[number] = fingerprint
+    taken = set(known)
+    named = []
+    for number, found in enumerate(regressions):
+        fingerprint = chosen.get(number) or _unused(found.fingerprint, taken)
+        taken.add(fingerprint)
+        named.append(found.model_copy(update={"fingerprint": fingerprint}))
+    return tuple(named)
+
+
+def _distance(found: Regression, history: History, plan: Plan) -> int | None:
+    """Return how far apart the positions are, or None where it cannot be the same regression."""
+    old = history.regression
+    if (found.target, found.line, found.kind, found.worse) != (
+        old.target,
+        old.line,
+        old.kind,
+        old.worse,
+    ):
+        return None
+    places = {revision.label: place for place, revision in enumerate(_line(found, plan).revisions)}
+    position = places.get(old.first_bad)
+    if position is None:
+        return None
+    # A bound that left the line is taken as the position itself.
+    earliest = places.get(history.earliest, position)
+    latest = places.get(history.latest, position)
+    shift = surest(found)
+    if shift.latest < earliest or latest < shift.earliest:
+        return None
+    return abs(found.position - position)
+
+
+def _unused(fingerprint: str, taken: set[str]) -> str:
+    """Return a fingerprint that is nobody's.
+
+    The first choice may be one whose regression has moved on to another revision since.
+    """
+    number = 2
+    chosen = fingerprint
+    while chosen in taken:
+        chosen = f"{fingerprint}-{number}"
+        number += 1
+    return chosen
+
+
+def _line(regression: Regression, plan: Plan) -> Line:
+    return next(line for line in plan.lines if line.name == regression.line)

@@ -1,0 +1,63 @@
+"""Whether a regression is gone: the newest revisions are measured to be as good as the old ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from changepoint import compare
+from changepoint.verdict import Better, Verdict
+from pipeline.analyse.regressions import is_worse, size
+from pipeline.model import Regression, Series, SeriesKey, Shift
+
+RECENT = 3
+"""Positions that speak for the present where no change point says since when it has been so: one
+alone may be a good night."""
+
+
+def recovered(
+    regression: Regression,
+    series: Mapping[SeriesKey, Series],
+    later: Iterable[Shift],
+    smallest: float,
+) -> bool:
+    """Say whether the series of a regression are back.
+
+    That of its largest change has to be surely at the old level, within the ``smallest`` effect of
+    interest, or better; and none may be surely worse. The present is what was measured since the
+    last of the ``later`` shifts of a series, or at its newest ``RECENT`` positions.
+    """
+    changes = list(later)
+    verdicts = [
+        (size(shift), _verdict(shift, series[shift.series], changes, smallest))
+        for shift in regression.shifts
+        if shift.series in series
+    ]
+    if not verdicts:
+        return False
+    _, worst = max(verdicts, key=lambda pair: pair[0])
+    return worst in ("same", "better") and all(verdict != "worse" for _, verdict in verdicts)
+
+
+def _verdict(shift: Shift, series: Series, changes: Sequence[Shift], smallest: float) -> Verdict:
+    own = [each.position for each in changes if each.series == shift.series]
+    places = sorted({point.position for point in series.points})
+    before = [place for place in own if place < shift.position]
+    after = [place for place in own if place > shift.position]
+    if after:
+        since = max(after)
+    else:
+        recent = places[-RECENT:]
+        # At least one position has to lie at the new level, or nothing was ever worse.
+        if len(recent) < RECENT or recent[0] <= shift.latest:
+            return "undecided"
+        since = recent[0]
+    old = _values(series, max(before, default=places[0]), shift.position)
+    new = _values(series, since, places[-1] + 1)
+    if not old or not new:
+        return "undecided"
+    better: Better = "lower" if is_worse(series.key.metric, 1.0) else "higher"
+    return compare(old, new, smallest_effect=smallest, better=better).verdict
+
+
+def _values(series: Series, first: int, stop: int) -> list[float]:
+    return [point.value for point in series.points if first <= point.position < stop]

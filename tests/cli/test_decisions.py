@@ -1,0 +1,110 @@
+"""The verbs by which people decide, and the list that shows it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import LONGER, Nightshift
+from tests.cli.measured import write_runs
+
+
+@pytest.fixture
+def fingerprint(nightshift: Nightshift, folder: Path) -> str:
+    """An improvement at 17.10, which is what the measured runs hold."""
+    (folder / "nightshift.toml").write_text(LONGER)
+    write_runs()
+    nightshift("ingest")
+    nightshift("detect")
+    (found,) = nightshift("regressions", "--format", "json").json
+    return str(found["fingerprint"])
+
+
+def states(nightshift: Nightshift) -> dict[str, str]:
+    listed = nightshift("regressions", "--format", "json").json
+    return {found["fingerprint"]: found["state"] for found in listed}
+
+
+def test_nothing_known_is_an_empty_list(nightshift: Nightshift) -> None:
+    assert nightshift("regressions", "--format", "json").json == []
+    assert nightshift("regressions").out == "0 regressions and 0 improvements\n"
+
+
+def test_the_list_has_what_others_script_against(nightshift: Nightshift, fingerprint: str) -> None:
+    (found,) = nightshift("regressions", "--format", "json").json
+    assert {"state", "line", "first_bad", "last_good", "worst", "class", "rows"} <= set(found)
+    assert (found["state"], found["line"]) == ("suspected", "minors")
+    assert (found["last_good"], found["first_bad"]) == ("17.9", "17.10")
+    assert (found["direction"], found["kind"]) == ("improvement", "level")
+    assert found["worst"] in found["rows"]
+    assert {row["metric"] for row in found["rows"]} == {"qps", "cpu_us/o"}
+    assert [event["event"] for event in found["events"]] == ["found"]
+    text = nightshift("regressions").out
+    assert f"  {fingerprint}  better  minors: 17.9 -> 17.10" in text
+    assert text.endswith("  suspected\n")
+
+
+def test_decisions_are_kept_with_their_reason(
+    nightshift: Nightshift, fingerprint: str, folder: Path
+) -> None:
+    ran = nightshift("ack", fingerprint[:6], "--note", "as told", "--until", "2199-12-31")
+    assert (ran.code, ran.out) == (0, f"{fingerprint} is acknowledged\n")
+    assert "acknowledged until 2199-12-31: as told\n" in nightshift("regressions").out
+    (detected,) = json.loads((folder / "results/detected.json").read_text())["regressions"]
+    assert detected["state"] == "acknowledged"
+    ran = nightshift("wontfix", fingerprint, "--format", "json")
+    assert ran.json == {"fingerprint": fingerprint, "state": "won't fix"}
+    assert nightshift("reopen", fingerprint).out == f"{fingerprint} is suspected\n"
+    (found,) = nightshift("regressions", "--format", "json").json
+    assert [event["event"] for event in found["events"]] == [
+        "found",
+        "acknowledged",
+        "won't fix",
+        "reopened",
+    ]
+    assert found["events"][1]["note"] == "as told"
+    assert all(event.get("by") for event in found["events"][1:])
+
+
+def test_a_rebuild_and_another_night_forget_nothing(
+    nightshift: Nightshift, fingerprint: str
+) -> None:
+    nightshift("wontfix", fingerprint, "--note", "meant")
+    before = nightshift("regressions", "--format", "json")
+    nightshift("rebuild")
+    assert nightshift("regressions", "--format", "json") == before
+    nightshift("detect")
+    assert nightshift("regressions", "--format", "json") == before
+
+
+def test_the_list_can_be_of_some_states(nightshift: Nightshift, fingerprint: str) -> None:
+    asked = ("regressions", "--format", "json", "--state")
+    assert len(nightshift(*asked, "suspected").json) == 1
+    assert nightshift(*asked, "won't fix").json == []
+    assert len(nightshift(*asked, "confirmed", "--state", "suspected").json) == 1
+    ran = nightshift(*asked, "suspcted")
+    assert (ran.code, ran.err) == (
+        2,
+        "nightshift: there is no state 'suspcted'; did you mean suspected?\n",
+    )
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (("ack", "zz"), "no regression is known as 'zz'; `nightshift regressions` lists"),
+        (("reopen", "{}"), "is suspected, so it cannot become reopened"),
+        (("ack", "{}", "--until", "2020-01-01"), "2020-01-01 is past; give a day to come"),
+        (("ack", "{}", "--until", "tomorrow"), "Invalid value for '--until'"),
+    ],
+)
+def test_what_cannot_be_decided_is_one_line(
+    nightshift: Nightshift, fingerprint: str, args: tuple[str, ...], said: str
+) -> None:
+    ran = nightshift(*(arg.format(fingerprint) for arg in args))
+    assert ran.code == 2
+    assert said in ran.err
+    assert ran.err.count("\n") == 1
+    assert states(nightshift) == {fingerprint: "suspected"}
