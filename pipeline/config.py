@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from pipeline.errors import UserError, meant
 from pipeline.metrics import METRICS
 from pipeline.mistakes import NAME, VERSION, settings_at, toml_message, wording
-from pipeline.model import OptionValue
+from pipeline.model import OptionValue, Pattern
 from pipeline.toml_lines import Location, find_line
 from pipeline.units import Duration, Percent, Size
 
@@ -208,8 +208,18 @@ class DetectSection(Section):
     metrics: tuple[str, ...] = Field(
         default=("qps", "cpu_us/o"), min_length=1, description="the metrics that are looked at"
     )
-    alarms_per_1000: float = Field(
-        default=0.5, gt=0, lt=100, description="false alarms to expect of one series in 1000 nights"
+    wrong_issues_per_month: float = Field(
+        default=1.0,
+        gt=0,
+        allow_inf_nan=False,
+        description="the false-alarm budget: issues about nothing that may be filed in a month",
+    )
+    alarms_per_1000: float | None = Field(
+        default=None,
+        gt=0,
+        lt=100,
+        description="false alarms to expect of one series in 1000 nights; if not set, what follows "
+        "from the budget, and at most 0.5",
     )
     min_effect: Percent = Field(
         default=0.03,
@@ -244,6 +254,35 @@ class ConfirmSection(Section):
     figures: int = Field(
         default=6, ge=1, le=50, description="only so many figures, those that changed most"
     )
+
+
+class RuleSection(Section):
+    """What counts as a change in some series, where that is not as in [detect].
+
+    Of several rules that say something of a series the most specific one wins.
+    """
+
+    target: str = Field(default="*", description="of which targets: a shell pattern")
+    line: str = Field(default="*", description="of which lines")
+    workload: str = Field(default="*", description="of which workloads")
+    step: str = Field(default="*", description='of which steps, as "scan*"')
+    metric: str = Field(default="*", description="of which metrics")
+    min_effect: Percent | None = Field(default=None, description="smallest change worth a word")
+    alarms_per_1000: float | None = Field(
+        default=None,
+        gt=0,
+        lt=100,
+        description="false alarms to expect of one series in 1000 nights",
+    )
+    mute: bool | None = Field(default=None, description="whether nothing is told of them")
+    direction: Literal["worse", "better", "both"] | None = Field(
+        default=None, description="which changes are told: worse, better or both"
+    )
+
+    @property
+    def pattern(self) -> Pattern:
+        """The series that are meant."""
+        return Pattern(**{name: getattr(self, name) for name in Pattern.model_fields})
 
 
 class ColourLook(NamedTuple):
@@ -337,6 +376,7 @@ class Config(Section):
     workload: tuple[WorkloadSection, ...] = ()
     detect: DetectSection = Field(default_factory=DetectSection)
     confirm: ConfirmSection = Field(default_factory=ConfirmSection)
+    rule: tuple[RuleSection, ...] = ()
     report: ReportSection = Field(default_factory=ReportSection)
     notify: NotifySection = Field(default_factory=NotifySection)
     quick: Quick = Field(default_factory=Quick)

@@ -11,13 +11,12 @@ import os
 from collections.abc import Sequence
 from datetime import UTC, date, datetime
 from enum import StrEnum
-from fnmatch import fnmatchcase
 from pathlib import Path
 
 from pydantic import Field, ValidationError
 
 from pipeline.errors import UserError
-from pipeline.model import Frozen, Regression, SeriesKey
+from pipeline.model import Frozen, Pattern, Regression
 
 FILE = "journal.jsonl"
 """Its name in the results folder."""
@@ -40,20 +39,6 @@ class EventKind(StrEnum):
     REOPENED = "reopened"
     MUTED = "muted"
     UNMUTED = "unmuted"
-
-
-class Pattern(Frozen):
-    """Which series are meant: shell patterns, as in ``step = "scan*"``."""
-
-    target: str = "*"
-    line: str = "*"
-    workload: str = "*"
-    step: str = "*"
-    metric: str = "*"
-
-    def matches(self, key: SeriesKey) -> bool:
-        """Say whether a series is meant."""
-        return all(fnmatchcase(getattr(key, name), pattern) for name, pattern in self)
 
 
 class Event(Frozen):

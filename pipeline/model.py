@@ -15,6 +15,7 @@ import json
 from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -456,6 +457,20 @@ class SeriesKey(Frozen):
     group: str
     unit: str
     metric: str
+
+
+class Pattern(Frozen):
+    """Which series are meant: shell patterns, as in ``step = "scan*"``."""
+
+    target: str = "*"
+    line: str = "*"
+    workload: str = "*"
+    step: str = "*"
+    metric: str = "*"
+
+    def matches(self, key: SeriesKey) -> bool:
+        """Say whether a series is meant."""
+        return all(fnmatchcase(getattr(key, name), pattern) for name, pattern in self)
 
 
 class Point(Frozen):

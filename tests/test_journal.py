@@ -10,7 +10,8 @@ import pytest
 
 from pipeline.analyse.regressions import group_shifts
 from pipeline.errors import UserError
-from pipeline.journal import Event, EventKind, Journal, Pattern, mutes
+from pipeline.journal import Event, EventKind, Journal, mutes
+from pipeline.model import Pattern
 from tests.analyse.samples import key, shift
 
 AT = datetime(2026, 3, 1, 4, 30, tzinfo=UTC)

@@ -9,6 +9,7 @@ from pydantic import ValidationError
 from sqlalchemy import Engine
 
 from pipeline.analyse.regressions import find_shifts, group_shifts
+from pipeline.analyse.rules import Rules
 from pipeline.analyse.series import series_along
 from pipeline.config import DetectSection
 from pipeline.errors import UserError
@@ -50,23 +51,24 @@ def detect_all(
     progress: Callable[[], None] = lambda: None,
 ) -> Detected:
     """Search the watched series of a plan. Calls ``progress`` once a series."""
-    return search(watched_series(store, plan, settings.metrics), plan, settings, progress)
+    return search(watched_series(store, plan, settings.metrics), plan, Rules(settings), progress)
 
 
 def search(
     series: Sequence[Series],
     plan: Plan,
-    settings: DetectSection,
+    rules: Rules,
     progress: Callable[[], None] = lambda: None,
 ) -> Detected:
-    """Search series of a plan, as :func:`watched_series` returns them."""
+    """Search series of a plan, as :func:`watched_series` returns them, by the rules."""
+    heard = rules.heard(series)
     shifts = []
-    for one in series:
-        shifts += find_shifts(one, settings)
+    for one in heard:
+        shifts += find_shifts(one, rules.watch(one.key, len(heard)))
         progress()
     return Detected(
         plan=plan.hash,
-        series=len(series),
+        series=len(heard),
         regressions=tuple(group_shifts(shifts)),
     )
 

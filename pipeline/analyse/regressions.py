@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from changepoint import ChangePoint, detect
-from pipeline.config import DetectSection
+from pipeline.analyse.rules import Watch
 from pipeline.metrics import LEAST_CHANGE, METRICS, Direction
 from pipeline.model import (
     Regression,
@@ -27,26 +27,27 @@ def is_worse(metric: str, effect: float) -> bool:
     return effect < 0 if direction is Direction.MORE_IS_BETTER else effect > 0
 
 
-def find_shifts(series: Series, settings: DetectSection) -> list[Shift]:
+def find_shifts(series: Series, watch: Watch) -> list[Shift]:
     """Return the change points of one series, as shifts between revisions.
 
     Those too small for a word are left out: relative to the level before (``min_effect``) or, as
-    that may be zero, in the unit of the metric.
+    that may be zero, in the unit of the metric. So are those of a direction that is not watched.
     """
     values = [point.value for point in series.points]
     positions = [point.position for point in series.points]
     found = detect(
         values,
         positions=positions,
-        alarms_per_1000=settings.alarms_per_1000,
-        min_effect=settings.min_effect,
+        alarms_per_1000=watch.alarms_per_1000,
+        min_effect=watch.min_effect,
     )
     least = LEAST_CHANGE.get(series.key.metric, 0.0)
-    return [
+    shifts = [
         _shift(series, change)
         for change in found.changes
         if change.kind == "level" and abs(change.after.level - change.before.level) >= least
     ]
+    return [shift for shift in shifts if watch.tells(worse=shift.worse)]
 
 
 def group_shifts(shifts: Sequence[Shift]) -> list[Regression]:

@@ -21,6 +21,7 @@ from pipeline.cli import (
     explain,
     import_,
     ingest,
+    mute,
     nightly,
     notify,
     plan,
@@ -32,6 +33,7 @@ from pipeline.cli import (
     schema,
     table,
     targets,
+    unmute,
     wontfix,
 )
 from pipeline.cli.app import app
@@ -55,6 +57,8 @@ VERBS = (
     ack,
     wontfix,
     reopen,
+    mute,
+    unmute,
     table,
     compare,
     rebuild,

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from pipeline.analyse.detection import Detected, search, watched_series
+from pipeline.analyse.rules import Rules
 from pipeline.analyse.settle import settle
 from pipeline.bundle import DamagedBundleError, NewerBundleError, set_aside
 from pipeline.cli.context import Context, warn
@@ -14,7 +15,7 @@ from pipeline.execute.build import identical
 from pipeline.execute.plan import Plan
 from pipeline.execute.run import build_all, build_key, run_all, save_builds
 from pipeline.execute.watch import Watcher
-from pipeline.journal import now
+from pipeline.journal import Journal, mutes, now
 from pipeline.model import Cell
 from pipeline.store.ingest import IngestReport
 from pipeline.store.queries import measured
@@ -76,7 +77,7 @@ def detect_stage(context: Context, plan: Plan) -> Detected:
     settings = context.config.detect
     series = watched_series(context.store, plan, settings.metrics)
     return settle(
-        search(series, plan, settings),
+        search(series, plan, rules_of(context)),
         plan,
         series,
         settings.min_effect,
@@ -84,6 +85,13 @@ def detect_stage(context: Context, plan: Plan) -> Detected:
         context.store,
         now(),
     )
+
+
+def rules_of(context: Context) -> Rules:
+    """Return what counts as a change: the configuration, and the mutes of the journal."""
+    held = mutes(Journal(context.results).read(), now().date())
+    patterns = [event.pattern for event in held.values() if event.pattern is not None]
+    return Rules(context.config.detect, context.config.rule, patterns)
 
 
 def take_bundles(context: Context) -> IngestReport:

@@ -6,12 +6,12 @@ import random
 import pytest
 
 from pipeline.analyse.regressions import find_shifts, group_shifts, is_worse, worst
-from pipeline.config import DetectSection
+from pipeline.analyse.rules import Watch
 from pipeline.metrics import LEAST_CHANGE, METRICS, change
 from pipeline.model import Point, RegressionState, Series
 from tests.analyse.samples import key, series, shift
 
-SETTINGS = DetectSection()
+SETTINGS = Watch()
 UP = [100.0] * 5 + [130.0] * 5
 DOWN = [130.0] * 5 + [100.0] * 5
 

@@ -12,6 +12,7 @@ import pytest
 from sqlalchemy import Engine
 
 from pipeline.analyse.detection import Detected, kept_detection, search, watched_series
+from pipeline.analyse.rules import Rules
 from pipeline.analyse.settle import refresh, settle
 from pipeline.analyse.states import histories
 from pipeline.config import DetectSection
@@ -64,7 +65,7 @@ class Results:
 
     def settle(self, store: Engine, plan: Plan, at: datetime = AT) -> Detected:
         series = watched_series(store, plan, SETTINGS.metrics)
-        found = search(series, plan, SETTINGS)
+        found = search(series, plan, Rules(SETTINGS))
         return settle(found, plan, series, SETTINGS.min_effect, self.folder, store, at)
 
     @property

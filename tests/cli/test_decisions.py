@@ -108,3 +108,32 @@ def test_what_cannot_be_decided_is_one_line(
     assert said in ran.err
     assert ran.err.count("\n") == 1
     assert states(nightshift) == {fingerprint: "suspected"}
+
+
+def test_what_is_muted_is_not_searched_until_it_is_undone(
+    nightshift: Nightshift, fingerprint: str
+) -> None:
+    assert nightshift("mute").out == "nothing is muted\n"
+    ran = nightshift("mute", "--metric", "cpu*", "--note", "noisy", "--until", "2199-12-31")
+    assert ran.code == 0
+    assert ran.out.endswith("  metric cpu* until 2199-12-31: noisy\n")
+    assert nightshift("detect", "--format", "json").json["series"] == 2
+    (mute,) = nightshift("mute", "--format", "json").json
+    assert (mute["metric"], mute["step"], mute["note"]) == ("cpu*", "*", "noisy")
+    assert nightshift("unmute", mute["fingerprint"][:5]).out.endswith("is no longer muted\n")
+    assert nightshift("mute", "--format", "json").json == []
+    assert nightshift("detect", "--format", "json").json["series"] == 4
+    assert states(nightshift) == {fingerprint: "suspected"}
+    ran = nightshift("unmute", mute["fingerprint"])
+    assert (ran.code, ran.err.count("\n")) == (2, 1)
+    assert "nothing is muted as" in ran.err
+
+
+def test_rules_need_no_change_of_code(
+    nightshift: Nightshift, fingerprint: str, folder: Path
+) -> None:
+    with (folder / "nightshift.toml").open("a") as file:
+        file.write('\n[[rule]]\nstep = "scan*"\nmin_effect = "90%"\n')
+    (found,) = nightshift("detect", "--format", "json").json["regressions"]
+    assert found["fingerprint"] == fingerprint
+    assert {shift["series"]["step"] for shift in found["shifts"]} == {"point-query_range=100"}
