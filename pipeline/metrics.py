@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from enum import StrEnum
 
-from pipeline.model import Frozen, Shift
+from pipeline.model import Frozen, RegressionKind, Shift
 
 
 class Direction(StrEnum):
@@ -130,4 +130,16 @@ def change_in_unit(shift: Shift) -> str:
 
 def change(shift: Shift) -> str:
     """Write a change relative to the level before, or in its own unit where that was zero."""
-    return f"{shift.effect:+.1%}" if math.isfinite(shift.effect) else change_in_unit(shift)
+    text = f"{shift.effect:+.1%}" if math.isfinite(shift.effect) else change_in_unit(shift)
+    return f"{text} (spread)" if shift.kind is RegressionKind.SPREAD else text
+
+
+UNKNOWN_DIRECTION = Direction.MORE_IS_BETTER
+"""Imported tables may bring metrics that are not in METRICS; they are taken as throughput."""
+
+
+def is_worse(metric: str, effect: float) -> bool:
+    """Say whether a relative change of a metric is the bad way."""
+    known = METRICS.get(metric)
+    direction = known.direction if known is not None else UNKNOWN_DIRECTION
+    return effect < 0 if direction is Direction.MORE_IS_BETTER else effect > 0

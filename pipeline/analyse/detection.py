@@ -8,14 +8,16 @@ from pathlib import Path
 from pydantic import ValidationError
 from sqlalchemy import Engine
 
-from pipeline.analyse.regressions import find_shifts, group_shifts
+from pipeline.analyse.outages import without_outages
+from pipeline.analyse.regressions import SLA, find_shifts, group_shifts
 from pipeline.analyse.rules import Rules
 from pipeline.analyse.series import series_along
+from pipeline.analyse.together import shared_shifts
 from pipeline.config import DetectSection
 from pipeline.errors import UserError
 from pipeline.execute.plan import Plan
 from pipeline.model import Frozen, Regression, Series
-from pipeline.store.queries import rows
+from pipeline.store.queries import rows, runs
 
 _FILE = "detected.json"
 
@@ -44,6 +46,12 @@ def watched_series(store: Engine, plan: Plan, metrics: tuple[str, ...]) -> list[
     ]
 
 
+def searched_series(store: Engine, plan: Plan, settings: DetectSection) -> list[Series]:
+    """Return the series that are searched: the watched ones and the SLAs, without outages."""
+    series = watched_series(store, plan, (*settings.metrics, SLA))
+    return without_outages(series, runs(store, cells=plan.keys()), settings.min_effect)
+
+
 def detect_all(
     store: Engine,
     plan: Plan,
@@ -51,7 +59,7 @@ def detect_all(
     progress: Callable[[], None] = lambda: None,
 ) -> Detected:
     """Search the watched series of a plan. Calls ``progress`` once a series."""
-    return search(watched_series(store, plan, settings.metrics), plan, Rules(settings), progress)
+    return search(searched_series(store, plan, settings), plan, Rules(settings), progress)
 
 
 def search(
@@ -60,12 +68,13 @@ def search(
     rules: Rules,
     progress: Callable[[], None] = lambda: None,
 ) -> Detected:
-    """Search series of a plan, as :func:`watched_series` returns them, by the rules."""
+    """Search series of a plan, as :func:`searched_series` returns them, by the rules."""
     heard = rules.heard(series)
     shifts = []
     for one in heard:
         shifts += find_shifts(one, rules.watch(one.key, len(heard)))
         progress()
+    shifts += shared_shifts(heard, shifts, rules)
     return Detected(
         plan=plan.hash,
         series=len(heard),

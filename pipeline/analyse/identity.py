@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pipeline.analyse.regressions import sureness
 from pipeline.analyse.states import Histories, History
 from pipeline.execute.plan import Line, Plan
 from pipeline.model import Regression, Shift
@@ -11,8 +12,7 @@ from pipeline.model import Regression, Shift
 
 def surest(regression: Regression) -> Shift:
     """Return the shift that gave a regression its position."""
-    at = [shift for shift in regression.shifts if shift.position == regression.position]
-    return min(at or regression.shifts, key=lambda shift: shift.pvalue)
+    return min(regression.shifts, key=sureness)
 
 
 def bounds(regression: Regression, plan: Plan) -> tuple[str, str]:

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from changepoint import compare
 from changepoint.verdict import Better, Verdict
-from pipeline.analyse.regressions import is_worse, size
-from pipeline.model import Regression, Series, SeriesKey, Shift
+from pipeline.analyse.regressions import size
+from pipeline.metrics import is_worse
+from pipeline.model import Regression, RegressionKind, Series, SeriesKey, Shift
 
 RECENT = 3
 """Positions that speak for the present where no change point says since when it has been so: one
@@ -24,9 +25,16 @@ def recovered(
 
     That of its largest change has to be surely at the old level, within the ``smallest`` effect of
     interest, or better; and none may be surely worse. The present is what was measured since the
-    last of the ``later`` shifts of a series, or at its newest ``RECENT`` positions.
+    last of the ``later`` shifts of a series, or at its newest ``RECENT`` positions. A spread is
+    back when a change point says so.
     """
-    changes = list(later)
+    changes = [shift for shift in later if shift.kind is regression.kind]
+    if regression.kind is RegressionKind.SPREAD:
+        largest = max(regression.shifts, key=size)
+        return any(
+            shift.series == largest.series and shift.position > largest.position and not shift.worse
+            for shift in changes
+        )
     verdicts = [
         (size(shift), _verdict(shift, series[shift.series], changes, smallest))
         for shift in regression.shifts

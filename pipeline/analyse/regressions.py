@@ -7,31 +7,27 @@ from collections.abc import Sequence
 
 from changepoint import ChangePoint, detect
 from pipeline.analyse.rules import Watch
-from pipeline.metrics import LEAST_CHANGE, METRICS, Direction
+from pipeline.metrics import LEAST_CHANGE, is_worse
 from pipeline.model import (
     Regression,
+    RegressionKind,
     RegressionState,
     Series,
     Shift,
     digest,
 )
+from pipeline.store.derive.background import SUSTAINED
 
-UNKNOWN_DIRECTION = Direction.MORE_IS_BETTER
-"""Imported tables may bring metrics that are not in METRICS; they are taken as throughput."""
-
-
-def is_worse(metric: str, effect: float) -> bool:
-    """Say whether a relative change of a metric is the bad way."""
-    known = METRICS.get(metric)
-    direction = known.direction if known is not None else UNKNOWN_DIRECTION
-    return effect < 0 if direction is Direction.MORE_IS_BETTER else effect > 0
+SLA = "sla"
+"""The metric by which an SLA is kept or not: one that is not has figures of another load."""
 
 
 def find_shifts(series: Series, watch: Watch) -> list[Shift]:
     """Return the change points of one series, as shifts between revisions.
 
     Those too small for a word are left out: relative to the level before (``min_effect``) or, as
-    that may be zero, in the unit of the metric. So are those of a direction that is not watched.
+    that may be zero, in the unit of the metric. So are those of a direction that is not watched,
+    and those of an SLA that is met as before, or missed as before.
     """
     values = [point.value for point in series.points]
     positions = [point.position for point in series.points]
@@ -41,30 +37,50 @@ def find_shifts(series: Series, watch: Watch) -> list[Shift]:
         alarms_per_1000=watch.alarms_per_1000,
         min_effect=watch.min_effect,
     )
-    least = LEAST_CHANGE.get(series.key.metric, 0.0)
     shifts = [
-        _shift(series, change)
+        _spread(series, change) if change.kind == "spread" else _level(series, change)
         for change in found.changes
-        if change.kind == "level" and abs(change.after.level - change.before.level) >= least
+        if change.kind == "level" or _loud(change, watch.min_effect)
     ]
-    return [shift for shift in shifts if watch.tells(worse=shift.worse)]
+    return [shift for shift in shifts if watch.tells(worse=shift.worse) and _counts(shift)]
+
+
+def _loud(change: ChangePoint, smallest: float) -> bool:
+    """Say whether the noise is, on one side, as large as a change that would be of interest."""
+    return any(
+        level.spread >= smallest * abs(level.level) for level in (change.before, change.after)
+    )
+
+
+def _counts(shift: Shift) -> bool:
+    """Say whether a change is worth a word: large in its own unit, or a missed or met SLA."""
+    if shift.kind is RegressionKind.SLA:
+        return (shift.before < SUSTAINED) is not (shift.after < SUSTAINED)
+    least = LEAST_CHANGE.get(shift.series.metric, 0.0)
+    return shift.kind is RegressionKind.SPREAD or abs(shift.after - shift.before) >= least
 
 
 def group_shifts(shifts: Sequence[Shift]) -> list[Regression]:
     """Put the shifts that can have one cause together, worst first.
 
-    One cause: the same line, the same kind and way (worse or better), and positions that lie in
-    each other's intervals. The surest shift of a group gives its position.
+    One cause: the same line, the same kind and way (worse or better), and a position that lies in
+    the intervals of all of them. The shift whose position is surest gives that of its group; one
+    that could be part of several groups is of the nearest.
     """
     groups: list[list[Shift]] = []
-    for shift in sorted(shifts, key=lambda s: (s.pvalue, -size(s), s.series.step)):
-        for group in groups:
-            if _same_cause(group[0], shift):
-                group.append(shift)
-                break
+    for shift in sorted(shifts, key=sureness):
+        fitting = [group for group in groups if _same_cause(group, shift)]
+        if fitting:
+            min(fitting, key=lambda group: abs(group[0].position - shift.position)).append(shift)
         else:
             groups.append([shift])
     return sorted((_regression(group) for group in groups), key=_badness)
+
+
+def sureness(shift: Shift) -> tuple[int, float, float, str, str]:
+    """Return a sort key: first the change whose position is known best, then the least likely."""
+    key = shift.series
+    return (shift.latest - shift.earliest, shift.pvalue, -size(shift), key.step, key.metric)
 
 
 FROM_ZERO = 1.0
@@ -86,35 +102,60 @@ def _badness(regression: Regression) -> tuple[bool, float, int]:
     return (not regression.worse, -size(worst(regression)), regression.position)
 
 
-def _same_cause(surest: Shift, other: Shift) -> bool:
+def _same_cause(group: Sequence[Shift], other: Shift) -> bool:
+    surest = group[0]
     return (
         surest.series.line == other.series.line
         and surest.kind is other.kind
         and surest.worse == other.worse
-        and other.earliest <= surest.position <= other.latest
-        and surest.earliest <= other.position <= surest.latest
+        # What changed twice had two causes.
+        and all(shift.series != other.series for shift in group)
+        and other.earliest <= min(shift.latest for shift in group)
+        and max(shift.earliest for shift in group) <= other.latest
     )
 
 
-def _shift(series: Series, change: ChangePoint) -> Shift:
+def _level(series: Series, change: ChangePoint) -> Shift:
+    kind = RegressionKind.SLA if series.key.metric == SLA else RegressionKind.LEVEL
+    worse = is_worse(series.key.metric, change.effect)
+    return _shift(series, change, kind, change.before.level, change.after.level, worse=worse)
+
+
+def _spread(series: Series, change: ChangePoint) -> Shift:
+    """Less spread is better, whatever the metric."""
+    kind = RegressionKind.SPREAD
+    worse = change.effect > 0
+    return _shift(series, change, kind, change.before.spread, change.after.spread, worse=worse)
+
+
+def _shift(
+    series: Series,
+    change: ChangePoint,
+    kind: RegressionKind,
+    before: float,
+    after: float,
+    *,
+    worse: bool,
+) -> Shift:
     labels = {point.position: point.revision for point in series.points}
     order = sorted(labels)
     position = series.points[change.index].position
     earliest, latest = change.interval
     return Shift(
         series=series.key,
+        kind=kind,
         position=position,
         earliest=int(earliest),
         latest=int(latest),
         last_good=labels[order[order.index(position) - 1]],
         first_bad=labels[position],
-        before=change.before.level,
-        after=change.after.level,
+        before=before,
+        after=after,
         effect=change.effect,
         effect_low=change.effect_interval[0],
         effect_high=change.effect_interval[1],
         pvalue=change.pvalue,
-        worse=is_worse(series.key.metric, change.effect),
+        worse=worse,
     )
 
 

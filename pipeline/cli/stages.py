@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from pipeline.analyse.detection import Detected, search, watched_series
+from pipeline.analyse.detection import Detected, search, searched_series
 from pipeline.analyse.rules import Rules
 from pipeline.analyse.settle import settle
 from pipeline.bundle import DamagedBundleError, NewerBundleError, set_aside
@@ -75,7 +75,7 @@ def run_stage(
 def detect_stage(context: Context, plan: Plan) -> Detected:
     """Search the series of a plan, and take what was found into the journal and the store."""
     settings = context.config.detect
-    series = watched_series(context.store, plan, settings.metrics)
+    series = searched_series(context.store, plan, settings)
     return settle(
         search(series, plan, rules_of(context)),
         plan,

@@ -5,10 +5,10 @@ import random
 
 import pytest
 
-from pipeline.analyse.regressions import find_shifts, group_shifts, is_worse, worst
+from pipeline.analyse.regressions import find_shifts, group_shifts, worst
 from pipeline.analyse.rules import Watch
-from pipeline.metrics import LEAST_CHANGE, METRICS, change
-from pipeline.model import Point, RegressionState, Series
+from pipeline.metrics import LEAST_CHANGE, METRICS, change, is_worse
+from pipeline.model import Point, RegressionKind, RegressionState, Series
 from tests.analyse.samples import key, series, shift
 
 SETTINGS = Watch()
@@ -100,17 +100,72 @@ def test_lines_are_apart() -> None:
     assert len({one.fingerprint for one in found}) == 2
 
 
-def test_positions_outside_of_each_others_intervals_are_apart() -> None:
-    assert len(group_shifts([shift(5), shift(6)])) == 2
-    # One of them could be at the other's place, the other one could not.
+def test_positions_in_separate_intervals_are_apart() -> None:
+    assert len(group_shifts([shift(5), shift(6, step="other")])) == 2
+
+
+def test_an_unsure_position_joins_a_sure_one_that_it_may_be_at() -> None:
     for pvalue in (0.0001, 0.01):
-        assert len(group_shifts([shift(5, interval=(4, 7), pvalue=pvalue), shift(6)])) == 2
+        unsure = shift(5, interval=(4, 7), pvalue=pvalue)
+        (found,) = group_shifts([unsure, shift(6, step="other")])
+        assert (found.position, found.first_bad) == (6, "17.6")
+
+
+def test_of_two_causes_an_unsure_position_joins_the_nearer() -> None:
+    found = group_shifts(
+        [shift(4), shift(9, step="other"), shift(8, step="unsure", interval=(3, 12))]
+    )
+    extents = {one.position: {s.series.step for s in one.shifts} for one in found}
+    assert extents == {4: {"scan"}, 9: {"other", "unsure"}}
+
+
+def test_intervals_that_touch_one_another_only_in_turn_are_no_single_cause() -> None:
+    chain = [shift(at, step=f"s{at}", interval=(at - 1, at + 1)) for at in (3, 5, 7)]
+    assert len(group_shifts(chain)) == 2
+
+
+def test_a_series_that_changed_twice_had_two_causes() -> None:
+    assert len(group_shifts([shift(5, interval=(4, 7)), shift(7, interval=(6, 8))])) == 2
+
+
+def test_kinds_are_apart() -> None:
+    spread = shift(5, 1.5, step="other").model_copy(update={"kind": RegressionKind.SPREAD})
+    found = group_shifts([shift(5), spread])
+    assert {one.kind for one in found} == {RegressionKind.LEVEL, RegressionKind.SPREAD}
+    assert len({one.fingerprint for one in found}) == 2
+
+
+def test_noise_that_grows_is_a_regression_of_its_own_kind() -> None:
+    drawn = random.Random(5)
+    noisy = exactly(
+        "qps",
+        [[100 * drawn.gauss(1, 0.003 if at < 12 else 0.05) for _ in range(5)] for at in range(24)],
+    )
+    (found,) = find_shifts(noisy, SETTINGS)
+    assert (found.kind, found.worse) == (RegressionKind.SPREAD, True)
+    assert found.earliest <= 12 <= found.latest
+    assert found.after > 5 * found.before
+    assert change(found).endswith("% (spread)")
+    calmer = exactly(
+        "qps", [[p.value for p in noisy.points if p.position == 23 - at] for at in range(24)]
+    )
+    (back,) = find_shifts(calmer, SETTINGS)
+    assert (back.kind, back.worse) == (RegressionKind.SPREAD, False)
+    deaf = Watch(min_effect=0.1)
+    assert find_shifts(noisy, deaf) == [], "five percent hide nothing that is of interest"
+
+
+def test_a_missed_sla_is_a_kind_and_less_of_it_is_none() -> None:
+    met, missed, worse = [1.0, 0.99, 1.0], [0.8, 0.81, 0.79], [0.5, 0.51, 0.5]
+    (found,) = find_shifts(exactly("sla", [met] * 6 + [missed] * 6), SETTINGS)
+    assert (found.kind, found.worse) == (RegressionKind.SLA, True)
+    (back,) = find_shifts(exactly("sla", [missed] * 6 + [met] * 6), SETTINGS)
+    assert not back.worse
+    assert find_shifts(exactly("sla", [missed] * 6 + [worse] * 6), SETTINGS) == []
 
 
 def test_positions_inside_of_each_others_intervals_are_together() -> None:
-    (found,) = group_shifts(
-        [shift(6, interval=(4, 7), pvalue=0.01), shift(5, interval=(4, 6), pvalue=0.0001)]
-    )
+    (found,) = group_shifts([shift(6, interval=(4, 7)), shift(5, interval=(4, 6), step="other")])
     assert found.position == 5, "the surest gives the position"
     assert found.first_bad == "17.5"
 
