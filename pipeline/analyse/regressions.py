@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from changepoint import ChangePoint, detect
+from changepoint import ChangePoint, Detection, detect
 from pipeline.analyse.rules import Watch
 from pipeline.metrics import LEAST_CHANGE, is_worse
 from pipeline.model import (
@@ -22,6 +22,16 @@ SLA = "sla"
 """The metric by which an SLA is kept or not: one that is not has figures of another load."""
 
 
+def detect_in(series: Series, watch: Watch) -> Detection:
+    """Search one series, as it is watched."""
+    return detect(
+        [point.value for point in series.points],
+        positions=[point.position for point in series.points],
+        alarms_per_1000=watch.alarms_per_1000,
+        min_effect=watch.min_effect,
+    )
+
+
 def find_shifts(series: Series, watch: Watch) -> list[Shift]:
     """Return the change points of one series, as shifts between revisions.
 
@@ -29,14 +39,7 @@ def find_shifts(series: Series, watch: Watch) -> list[Shift]:
     that may be zero, in the unit of the metric. So are those of a direction that is not watched,
     and those of an SLA that is met as before, or missed as before.
     """
-    values = [point.value for point in series.points]
-    positions = [point.position for point in series.points]
-    found = detect(
-        values,
-        positions=positions,
-        alarms_per_1000=watch.alarms_per_1000,
-        min_effect=watch.min_effect,
-    )
+    found = detect_in(series, watch)
     shifts = [
         _spread(series, change) if change.kind == "spread" else _level(series, change)
         for change in found.changes

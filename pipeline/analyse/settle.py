@@ -35,15 +35,30 @@ def settle(
     resolved. The detection is saved and the tables of the store are brought up to date.
     """
     journal = Journal(results)
-    happened = journal.read()
+    named, fresh = night_of(detected, plan, series, journal.read(), smallest, at)
+    journal.append(fresh)
+    save_detected(named, results)
+    return refresh(results, store, at) or named
+
+
+def night_of(
+    detected: Detected,
+    plan: Plan,
+    series: Sequence[Series],
+    happened: Sequence[Event],
+    smallest: float,
+    at: datetime,
+) -> tuple[Detected, list[Event]]:
+    """Return a detection with the fingerprints that are known, and what is new in the journal.
+
+    ``happened`` is what the journal holds. The other arguments are those of :func:`settle`.
+    """
     known = histories(happened)
     named = identify(detected.regressions, known, plan)
     fresh = [event for one in named if (event := _found(one, known, plan, at)) is not None]
     known = histories([*happened, *fresh])
     fresh += _resolutions(named, known, series, smallest, at)
-    journal.append(fresh)
-    save_detected(detected.model_copy(update={"regressions": named}), results)
-    return refresh(results, store, at) or detected
+    return detected.model_copy(update={"regressions": named}), fresh
 
 
 def refresh(results: Path, store: Engine, at: datetime) -> Detected | None:

@@ -137,3 +137,46 @@ def test_rules_need_no_change_of_code(
     (found,) = nightshift("detect", "--format", "json").json["regressions"]
     assert found["fingerprint"] == fingerprint
     assert {shift["series"]["step"] for shift in found["shifts"]} == {"point-query_range=100"}
+
+
+def test_the_ledger_counts_what_became_of_alarms(
+    nightshift: Nightshift, fingerprint: str, folder: Path
+) -> None:
+    ledger = nightshift("ledger", "--format", "json").json
+    assert (ledger["alarms"], ledger["not_measured_again"], ledger["minutes"]) == (1, 1, 0)
+    assert len(ledger["series"]) == 4
+    assert {"step", "metric", "line", "detectable_effect"} <= set(ledger["series"][0])
+    experiment = folder / "results/experiments/confirm-1"
+    experiment.mkdir(parents=True)
+    (experiment / "outcome.json").write_text(
+        json.dumps(
+            {"fingerprint": fingerprint, "verdict": "environment", "blocks": 7, "minutes": 2.5}
+        )
+    )
+    lines = nightshift("ledger").out.splitlines()
+    assert lines[0] == (
+        "1 alarm: 0 confirmed, 0 noise, 1 environment, 0 undecided, 0 not measured again"
+    )
+    assert lines[1].startswith(f"  {fingerprint}  ")
+    assert lines[1].endswith("minors: 17.9 -> 17.10  rejected, environment, 2m30s")
+    assert lines[2] == "2m30s were spent on measuring again"
+    assert lines[3].startswith("4 series, whose thresholds allow 0.06 wrong issues a month")
+    assert states(nightshift) == {fingerprint: "rejected"}
+
+
+def test_a_replay_tells_and_changes_nothing(
+    nightshift: Nightshift, fingerprint: str, folder: Path
+) -> None:
+    def kept() -> dict[str, bytes]:
+        names = ("journal.jsonl", "detected.json")
+        return {name: (folder / "results" / name).read_bytes() for name in names}
+
+    before = kept()
+    told = nightshift("replay", "--format", "json").json
+    assert told["nights"] == 8
+    (filed,) = told["filed"]
+    assert (filed["first_bad"], filed["worse"], filed["kept"]) == ("17.10", False, True)
+    text = nightshift("replay").out
+    assert text.startswith("8 nights: 0 regressions and 1 improvement would have been filed\n")
+    assert "minors: 17.9 -> 17.10  " in text
+    assert kept() == before

@@ -1,0 +1,123 @@
+"""The ledger: what the alarms were worth, what they cost, and what this setup can find at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+from pipeline.analyse.regressions import detect_in
+from pipeline.analyse.rules import NIGHTS, Rules
+from pipeline.journal import Event, EventKind
+from pipeline.model import Frozen, RegressionKind, RegressionState, Series, SeriesKey
+from pipeline.store.regressions import RegressionRow
+
+NOT_MEASURED = "not measured again"
+"""The verdict on an alarm that no experiment was about."""
+
+_OUTCOMES = (EventKind.CONFIRMED, EventKind.REJECTED, EventKind.UNDECIDED)
+
+
+class Alarm(Frozen):
+    """A regression or an improvement that was raised, and what became of it.
+
+    ``verdict`` is that of the last experiment: confirmed, noise, environment, undecided, or
+    ``NOT_MEASURED``. ``blocks`` and ``minutes`` are those of all experiments about it.
+    """
+
+    fingerprint: str
+    raised: datetime
+    line: str
+    last_good: str
+    first_bad: str
+    kind: RegressionKind
+    worse: bool
+    state: RegressionState
+    verdict: str
+    experiments: int
+    blocks: int
+    minutes: float
+
+
+class Sensitivity(Frozen):
+    """What one series can show.
+
+    ``detectable_effect`` is the relative change of level in its middle that is found and told in
+    about 8 of 10 cases, infinite where none is. ``positions`` and ``values`` are how many it has.
+    """
+
+    series: SeriesKey
+    positions: int
+    values: int
+    alarms_per_1000: float
+    detectable_effect: float
+
+
+class Ledger(Frozen):
+    """Alarms, oldest first, and series, the least sensitive first.
+
+    ``wrong_issues_per_month`` is what the thresholds of all series allow together, if each gets a
+    new position in every night.
+    """
+
+    alarms: tuple[Alarm, ...]
+    series: tuple[Sensitivity, ...]
+    wrong_issues_per_month: float
+
+    def count(self, verdict: str) -> int:
+        """Return how many alarms ended so."""
+        return sum(alarm.verdict == verdict for alarm in self.alarms)
+
+    @property
+    def minutes(self) -> float:
+        """Time spent on experiments."""
+        return sum(alarm.minutes for alarm in self.alarms)
+
+
+def make_ledger(known: Iterable[RegressionRow], series: Sequence[Series], rules: Rules) -> Ledger:
+    """Return the ledger of what is known, and of the series that are searched."""
+    heard = rules.heard(series)
+    sensitivities = [_sensitivity(one, rules, len(heard)) for one in heard]
+    return Ledger(
+        alarms=tuple(sorted(map(_alarm, known), key=lambda alarm: alarm.raised)),
+        series=tuple(sorted(sensitivities, key=lambda one: -one.detectable_effect)),
+        wrong_issues_per_month=sum(one.alarms_per_1000 for one in sensitivities) * NIGHTS / 1000,
+    )
+
+
+def _alarm(row: RegressionRow) -> Alarm:
+    found = row.regression
+    outcomes = [event for event in row.events if event.event in _OUTCOMES]
+    # An experiment that went on has several outcomes; the last one tells all that it took.
+    spent = {event.experiment: event for event in outcomes}
+    return Alarm(
+        fingerprint=found.fingerprint,
+        raised=row.events[0].at,
+        line=found.line,
+        last_good=found.last_good,
+        first_bad=found.first_bad,
+        kind=found.kind,
+        worse=found.worse,
+        state=found.state,
+        verdict=_verdict(outcomes),
+        experiments=len(spent),
+        blocks=sum(event.blocks for event in spent.values()),
+        minutes=sum(event.minutes for event in spent.values()),
+    )
+
+
+def _verdict(outcomes: Sequence[Event]) -> str:
+    if not outcomes:
+        return NOT_MEASURED
+    return outcomes[-1].reason or outcomes[-1].event.value
+
+
+def _sensitivity(series: Series, rules: Rules, count: int) -> Sensitivity:
+    watch = rules.watch(series.key, count)
+    return Sensitivity(
+        series=series.key,
+        positions=len({point.position for point in series.points}),
+        values=len(series.points),
+        alarms_per_1000=watch.alarms_per_1000,
+        # What is found and too small for a word is not told.
+        detectable_effect=max(detect_in(series, watch).detectable_effect, watch.min_effect),
+    )

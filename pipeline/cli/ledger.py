@@ -1,0 +1,99 @@
+"""The verb ledger."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from pipeline.analyse.detection import searched_series
+from pipeline.analyse.ledger import NOT_MEASURED, Alarm, Ledger, Sensitivity, make_ledger
+from pipeline.analyse.settle import refresh
+from pipeline.cli.app import app
+from pipeline.cli.context import (
+    ConfigOption,
+    Context,
+    Format,
+    FormatOption,
+    QuickOption,
+    out,
+    print_json,
+)
+from pipeline.cli.stages import rules_of
+from pipeline.config import DEFAULT_FILE
+from pipeline.journal import now
+from pipeline.store.regressions import stored_regressions
+from pipeline.units import counted, show_duration
+
+_VERDICTS = ("confirmed", "noise", "environment", "undecided", NOT_MEASURED)
+
+
+@app.command("ledger")
+def ledger_verb(
+    config: ConfigOption = DEFAULT_FILE,
+    quick: QuickOption = False,
+    form: FormatOption = Format.TEXT,
+) -> None:
+    """Show what alarms cost, and what can be found.
+
+    What became of every alarm, the time spent on it, and of every series the smallest change that
+    is found in about 8 of 10 cases.
+
+    Example: nightshift ledger --format json
+    """
+    context = Context(config, quick)
+    plan = context.plan()
+    refresh(context.results, context.store, now())
+    ledger = make_ledger(
+        stored_regressions(context.store),
+        searched_series(context.store, plan, context.config.detect),
+        rules_of(context),
+    )
+    if form is Format.JSON:
+        print_json(_tree(ledger))
+        return
+    ended = ", ".join(f"{ledger.count(verdict)} {verdict}" for verdict in _VERDICTS)
+    out.print(f"{counted(len(ledger.alarms), 'alarm')}: {ended}", markup=False)
+    for alarm in ledger.alarms:
+        out.print(_alarm(alarm), markup=False)
+    if ledger.minutes:
+        out.print(f"{show_duration(60 * ledger.minutes)} were spent on measuring again")
+    out.print(
+        f"{counted(len(ledger.series), 'series', 'series')}, whose thresholds allow "
+        f"{ledger.wrong_issues_per_month:.2g} wrong issues a month"
+    )
+    if ledger.series:
+        out.print("the smallest change that is found in about 8 of 10 cases:")
+    for one in ledger.series:
+        out.print(_series(one), markup=False)
+
+
+def _alarm(alarm: Alarm) -> str:
+    way = "worse " if alarm.worse else "better"
+    spent = f", {show_duration(60 * alarm.minutes)}" if alarm.minutes else ""
+    return (
+        f"  {alarm.fingerprint}  {alarm.raised:%Y-%m-%d}  {way}  {alarm.line}: "
+        f"{alarm.last_good} -> {alarm.first_bad}  {alarm.state.value}, {alarm.verdict}{spent}"
+    )
+
+
+def _series(one: Sensitivity) -> str:
+    key = one.series
+    effect = f"{one.detectable_effect:.1%}" if math.isfinite(one.detectable_effect) else "none"
+    return (
+        f"  {effect:>7}  {key.line}: {key.step} {key.metric}  ({key.workload}, "
+        f"{counted(key.clients, 'client')}, {counted(one.positions, 'position')})"
+    )
+
+
+def _tree(ledger: Ledger) -> dict[str, Any]:
+    return {
+        "alarms": len(ledger.alarms),
+        **{verdict.replace(" ", "_"): ledger.count(verdict) for verdict in _VERDICTS},
+        "minutes": ledger.minutes,
+        "wrong_issues_per_month": ledger.wrong_issues_per_month,
+        "regressions": [alarm.model_dump(mode="json") for alarm in ledger.alarms],
+        "series": [
+            {**one.series.model_dump(), **one.model_dump(exclude={"series"})}
+            for one in ledger.series
+        ],
+    }

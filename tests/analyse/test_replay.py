@@ -1,0 +1,63 @@
+"""Night by night over a stored history."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pipeline.analyse.detection import detect_all, watched_series
+from pipeline.analyse.replay import FEWEST, Filed, nights, replay
+from pipeline.analyse.rules import Rules
+from pipeline.config import DetectSection, RuleSection
+from pipeline.store.queries import runs
+from tests.analyse.test_settle import minors, slower
+from tests.report.page_store import Level, make_store, unchanged
+
+SETTINGS = DetectSection(alarms_per_1000=0.5)
+
+
+def replayed(
+    folder: Path, level: Level, count: int = 16, rules: tuple[RuleSection, ...] = ()
+) -> list[Filed]:
+    store, plan = make_store(
+        folder, {"minors": minors(count), "pair": ["16.1", "16.2"]}, level=level
+    )
+    series = watched_series(store, plan, SETTINGS.metrics)
+    calls: list[None] = []
+    filed = replay(
+        plan,
+        series,
+        runs(store, cells=plan.keys()),
+        Rules(SETTINGS, rules),
+        SETTINGS.min_effect,
+        lambda: calls.append(None),
+    )
+    assert len(calls) == nights(plan) == count - FEWEST + 1 + 1
+    if not rules:
+        # The last night is tonight's detection.
+        tonight = detect_all(store, plan, SETTINGS).regressions
+        assert sorted(one.first_bad for one in filed if one.kept) == sorted(
+            one.first_bad for one in tonight
+        )
+    return filed
+
+
+def test_nothing_happened(tmp_path: Path) -> None:
+    assert replayed(tmp_path, unchanged) == []
+
+
+def test_a_regression_is_filed_once_and_resolved_when_it_is_gone(tmp_path: Path) -> None:
+    filed = replayed(tmp_path, slower(6, until=11))
+    worse = [one for one in filed if one.worse]
+    (one,) = worse
+    assert (one.line, one.last_good, one.first_bad) == ("minors", "17.5", "17.6")
+    assert 0 <= one.waited <= 3, "found within a few nights of it"
+    assert one.night == f"17.{6 + one.waited}"
+    assert one.largest.series.step == "scan_range=100"
+    assert one.kept
+    assert int(one.resolved.partition(".")[2]) in range(11, 16)
+    assert [other.first_bad for other in filed if not other.worse] == ["17.11"]
+
+
+def test_another_configuration_would_have_filed_something_else(tmp_path: Path) -> None:
+    mute = RuleSection(step="scan*", mute=True)
+    assert replayed(tmp_path, slower(6), rules=(mute,)) == []
