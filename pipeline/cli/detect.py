@@ -17,7 +17,7 @@ from pipeline.cli.context import (
 from pipeline.cli.stages import detect_stage
 from pipeline.config import DEFAULT_FILE
 from pipeline.metrics import change
-from pipeline.model import Regression
+from pipeline.model import Regression, RegressionState
 from pipeline.units import counted
 
 
@@ -40,18 +40,35 @@ def detect_verb(
 
 
 def show(detected: Detected) -> None:
-    """Print one line for each regression, worst first, then the improvements."""
+    """Print one line for each regression, worst first, then the improvements.
+
+    What is no longer only suspected has its state with it.
+    """
     worse = [regression for regression in detected.regressions if regression.worse]
     better = [regression for regression in detected.regressions if not regression.worse]
+    suspected = sum(regression.state is RegressionState.SUSPECTED for regression in worse)
+    others = [
+        f", {count} {state.value}"
+        for state in RegressionState
+        if state is not RegressionState.SUSPECTED
+        and (count := sum(regression.state is state for regression in worse))
+    ]
     out.print(
-        f"{counted(len(worse), 'suspected regression')} and "
+        f"{counted(suspected, 'suspected regression')}{''.join(others)} and "
         f"{counted(len(better), 'improvement')} "
         f"in {detected.series} series"
     )
     for regression in worse:
-        out.print(f"  worse   {summary(regression)}", style="yellow", markup=False)
+        out.print(f"  worse   {_told(regression)}", style="yellow", markup=False)
     for regression in better:
-        out.print(f"  better  {summary(regression)}", style="blue", markup=False)
+        out.print(f"  better  {_told(regression)}", style="blue", markup=False)
+
+
+def _told(regression: Regression) -> str:
+    state = regression.state
+    known = f"  ({state.value})" if state is not RegressionState.SUSPECTED else ""
+    recovery = f"  (recovery of {regression.recovers})" if regression.recovers else ""
+    return f"{summary(regression)}{known}{recovery}"
 
 
 def summary(regression: Regression) -> str:

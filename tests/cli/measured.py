@@ -76,7 +76,7 @@ def write_run(context: Context, cell: Cell, repetition: int, levels: Level = lev
     return write_bundle(context.bundles, manifest, data)
 
 
-def write_runs(quick: bool = False, leave: Iterable[str] = ()) -> int:
+def write_runs(quick: bool = False, leave: Iterable[str] = (), levels: Level = level) -> int:
     """Write the bundles of a whole plan, except of the revisions to ``leave``; how many."""
     context = Context(Path("nightshift.toml"), quick)
     left = set(leave)
@@ -86,5 +86,5 @@ def write_runs(quick: bool = False, leave: Iterable[str] = ()) -> int:
         if cell.revision.label not in left
     ]
     for cell, repetition in runs:
-        write_run(context, cell, repetition)
+        write_run(context, cell, repetition, levels)
     return len(runs)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import LONGER, Nightshift
-from tests.cli.measured import write_runs
+from tests.cli.measured import level, write_runs
 
 
 @pytest.fixture
@@ -180,3 +180,27 @@ def test_a_replay_tells_and_changes_nothing(
     assert text.startswith("8 nights: 0 regressions and 1 improvement would have been filed\n")
     assert "minors: 17.9 -> 17.10  " in text
     assert kept() == before
+
+
+def test_what_was_decided_stands_beside_what_is_found(nightshift: Nightshift, folder: Path) -> None:
+    (folder / "nightshift.toml").write_text(LONGER)
+    write_runs(levels=lambda cell, step: 15_000.0 / level(cell, step))
+    nightshift("ingest")
+    told = nightshift("detect").out.splitlines()
+    assert told[0] == "1 suspected regression and 0 improvements in 4 series"
+    assert told[1].endswith("more series")
+    (found,) = nightshift("regressions", "--format", "json").json
+    nightshift("wontfix", found["fingerprint"])
+    told = nightshift("detect").out.splitlines()
+    assert told[0] == "0 suspected regressions, 1 won't fix and 0 improvements in 4 series"
+    assert told[1].endswith("more series  (won't fix)")
+    nightshift("notify")
+    assert not list((folder / "results/issues").iterdir()), "settled before anything was written"
+    nightshift("reopen", found["fingerprint"])
+    (path,) = nightshift("notify", "--format", "json").json["all"]
+    assert "- state: suspected\n" in (folder / path).read_text()
+    nightshift("ack", found["fingerprint"], "--note", "known")
+    nightshift("notify")
+    text = (folder / path).read_text()
+    assert "# Acknowledged regression in postgres 17.10" in text
+    assert "- state: acknowledged\n" in text
