@@ -19,7 +19,7 @@ from pydantic import Field
 from changepoint import Better, Decision, GroupSequential
 from changepoint.group_sequential import FIRST_LOOK, LARGEST_LIMIT
 from pipeline.analyse.experiment import Figure, Figures, Runner
-from pipeline.analyse.regressions import is_worse
+from pipeline.metrics import is_worse
 from pipeline.model import Cell, Frozen
 
 WRONG = 0.005

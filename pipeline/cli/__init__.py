@@ -11,8 +11,8 @@ from types import FrameType
 import typer
 
 from pipeline.cli import (
-    bisect,
     ack,
+    bisect,
     build,
     compare,
     confirm,
