@@ -47,7 +47,7 @@ def test_a_folder_is_a_source_tree(tmp_path: Path) -> None:
         ("postgres", "'postgres' is nothing to compare; write target:version"),
         ("postgres:", "is nothing to compare"),
         ("postgres:17@", "is nothing to compare"),
-        ("postgress:17.1", "there is no target 'postgress'; did you mean postgres"),
+        ("postgrez:17.1", "there is no target 'postgrez'; did you mean postgres"),
         ("postgres:17.1#1", "the number of a copy is 2 or more, as in postgres:17.1#2"),
         ("sqlite:/nowhere/at/all", "there is no folder /nowhere/at/all"),
     ],

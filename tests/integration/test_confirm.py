@@ -29,7 +29,7 @@ def night(
         steps=["point-query", "scan"],
         target="sqlite",
         config="wal",
-        more='\n[confirm]\nsmallest_effect = "40%"\nbudget = "90s"\n',
+        more='\n[confirm]\nsmallest_effect = "40%"\nbudget = "3m"\n',
     )
     made.run("discover")
     monkeypatch.chdir(tmp_path)
@@ -42,7 +42,7 @@ def suspect(night: Night) -> str:
     plan = context.plan()
     (line,) = plan.lines
     cell = line.cells[0]
-    told: Shift = shift(1, -0.5, step="point-query_range=100", line=line.name)
+    told: Shift = shift(1, 0.5, step="point-query_range=100", metric="cpu_us/o", line=line.name)
     key = told.series.model_copy(
         update={
             "target": "sqlite",
@@ -65,10 +65,15 @@ def test_what_is_no_regression_is_rejected_once(night: Night, cache: Path) -> No
     fingerprint = suspect(night)
     refused = night.run("confirm", "other", code=2).stderr
     assert "no suspected regression is called other" in refused
+    config = night.folder / "nightshift.toml"
+    settings = config.read_text()
+    config.write_text(settings + 'night = "0s"\n')
+    assert night.run("confirm").stdout == "1 regression left for another night\n"
+    config.write_text(settings)
     (outcome,) = night.json("confirm")
     assert (outcome["fingerprint"], outcome["verdict"]) == (fingerprint, "rejected")
     (row,) = outcome["rows"]
-    assert (row["step"], row["metric"]) == ("point-query_range=100", "qps")
+    assert (row["step"], row["metric"]) == ("point-query_range=100", "cpu_us/o")
     (folder,) = (night.folder / "results/experiments").iterdir()
     assert json.loads((folder / "outcome.json").read_text()) == outcome
     bundles = {path.name: path.stat().st_mtime_ns for path in (folder / "bundles").iterdir()}
