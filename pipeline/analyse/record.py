@@ -27,9 +27,13 @@ class Experiment(Frozen):
         """Return the cells as they are measured."""
         return Pair(base=self.base, head=self.head)
 
+    def place(self, results: Path) -> Path:
+        """Return where its folder is, or would be."""
+        return results / EXPERIMENTS / self.name
+
     def folder(self, results: Path) -> Path:
         """Return its folder with ``spec.json`` in it, made if it is not there yet."""
-        folder = results / EXPERIMENTS / self.name
+        folder = self.place(results)
         folder.mkdir(parents=True, exist_ok=True)
         write_whole(folder / "spec.json", self.model_dump_json(indent=1))
         return folder
@@ -44,7 +48,7 @@ def write_whole(path: Path, text: str) -> None:
 
 def aside(experiment: Experiment, results: Path) -> None:
     """Rename the folder of an experiment, if there is one, so that all is measured anew."""
-    folder = results / EXPERIMENTS / experiment.name
+    folder = experiment.place(results)
     if folder.exists():
         number = 1
         while (kept := folder.with_name(f"{folder.name}.{number}")).exists():

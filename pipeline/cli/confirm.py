@@ -92,8 +92,8 @@ def confirm_all(
     for regression in regressions:
         try:
             experiment = experiment_of(regression, plan, settings)
-            known = outcome_in(experiment.folder(context.results))
-            if known is not None and (again or known.verdict == "environment"):
+            known = outcome_in(experiment.place(context.results))
+            if again or (known is not None and known.verdict == "environment"):
                 # What was measured while the machine moved is of no use.
                 aside(experiment, context.results)
                 known = None

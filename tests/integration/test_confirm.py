@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.analyse.detection import Detected, save_detected
+from pipeline.analyse.confirm import OUTCOME, Outcome, experiment_of, outcome_in
+from pipeline.analyse.detection import Detected, load_detected, save_detected
+from pipeline.analyse.record import write_whole
 from pipeline.analyse.regressions import group_shifts
 from pipeline.cli.context import Context
 from pipeline.model import Build, Shift
@@ -83,3 +85,26 @@ def test_what_is_no_regression_is_rejected_once(night: Night, cache: Path) -> No
         path.name: path.stat().st_mtime_ns for path in (folder / "bundles").iterdir()
     }
     assert leftovers(cache) == []
+
+
+def test_where_the_machine_moved_it_begins_anew(night: Night) -> None:
+    fingerprint = suspect(night)
+    context = Context()
+    plan = context.plan()
+    (regression,) = load_detected(context.results, plan).regressions
+    settings = context.config.confirm
+    experiment = experiment_of(regression, plan, settings)
+    folder = experiment.folder(context.results)
+    moved = Outcome(fingerprint=fingerprint, verdict="environment", blocks=3, minutes=1.0, rows=())
+    write_whole(folder / OUTCOME, moved.model_dump_json())
+    config = night.folder / "nightshift.toml"
+    config.write_text(config.read_text() + 'night = "0s"\n')
+    assert night.json("confirm") == []
+    aside = folder.with_name(f"{folder.name}.1")
+    assert outcome_in(aside) == moved
+    # What is clear stays, whatever the night has left.
+    clear = moved.model_copy(update={"verdict": "confirmed"})
+    write_whole(experiment.folder(context.results) / OUTCOME, clear.model_dump_json())
+    assert night.json("confirm") == [clear.model_dump(mode="json")]
+    assert night.json("confirm", fingerprint, "--again") == []
+    assert outcome_in(folder) is None
