@@ -54,6 +54,7 @@ def test_a_quick_night(tmp_path: Path, releases: Callable[[str], Release], cache
     assert [phase.name for phase in head.phases if phase.name != "start"] == [
         "load",
         "maintenance",
+        "plans",
         "stop",
     ]
     found = {(step, metric): value for _, step, metric, value in night.rows()}
@@ -133,14 +134,14 @@ def stand_still(cache: Path, program: str, step: str) -> None:
 def ages(option: str, cache: Path) -> Iterator[float]:
     """The seconds since each load generator with an option was started."""
     for process in processes(cache):
-        if process.name() == "sysbench" and option in process.info["cmdline"]:
-            yield time.time() - process.create_time()
+        if process.info["name"] == "sysbench" and option in process.info["cmdline"]:
+            yield time.time() - process.info["create_time"]
 
 
 def processes(cache: Path) -> Iterator[psutil.Process]:
-    """The processes that run in the cache."""
+    """The processes that run in the cache, with what is asked of one that may end meanwhile."""
     mark = str(cache / "runs")
-    for process in psutil.process_iter(["cmdline", "cwd"]):
+    for process in psutil.process_iter(["cmdline", "create_time", "cwd", "name"]):
         words = [*(process.info["cmdline"] or ()), process.info["cwd"] or ""]
         if any(mark in word for word in words):
             yield process
