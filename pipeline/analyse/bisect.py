@@ -26,7 +26,7 @@ BUILD_COST = 4.0
 """Of a build that is not there, in runs: a commit that is compiled with its neighbours' objects at
 hand takes minutes, as a few runs do."""
 
-MOST_BLOCKS = 100
+MOST_BLOCKS = 150
 """Pairs of runs after which two revisions are not known to differ."""
 
 REMAINDER = 2
