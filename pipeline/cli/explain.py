@@ -18,6 +18,7 @@ from pipeline.analyse.explain.explanation import (
     cells_of,
     explain,
     load_trials,
+    save_explained,
     save_trials,
 )
 from pipeline.analyse.explain.trial import Trial, try_settings
@@ -28,7 +29,7 @@ from pipeline.cli.progress import make_watcher
 from pipeline.config import DEFAULT_FILE
 from pipeline.errors import UserError
 from pipeline.execute.plan import Plan
-from pipeline.model import Regression
+from pipeline.model import Regression, RegressionKind
 from pipeline.report.explanation import explanation_markdown
 from pipeline.targets import find_target
 
@@ -103,15 +104,12 @@ def _show(explanation: Explanation) -> None:
 
 
 def explain_one(context: Context, plan: Plan, regression: Regression) -> Explanation:
-    """Explain a regression, and leave its flame graphs in results/explained/FINGERPRINT.
+    """Explain a regression, and keep that in results/explained/FINGERPRINT.
 
     Raises UserError where its bundles are gone.
     """
     explained = _explained(context, plan, regression)
-    folder = context.results / "explained" / regression.fingerprint
-    for name, picture in explained.pictures.items():
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(picture, encoding="utf-8")
+    save_explained(explained, context.results)
     return explained.explanation
 
 
@@ -152,9 +150,16 @@ def _chosen(regressions: tuple[Regression, ...], fingerprint: str) -> list[Regre
 
 def _test(context: Context, plan: Plan, regression: Regression, blocks: int) -> None:
     """Run the first bad revision with the old values of its changed settings."""
-    # What came from nothing has no ratio of which a part could be taken back.
-    measured = [shift for shift in regression.shifts if math.isfinite(shift.effect)]
-    shift = max(measured, key=size, default=regression.shifts[0])
+    # What came from nothing, and a spread, have no ratio of which a part could be taken back.
+    measured = [
+        shift
+        for shift in regression.shifts
+        if shift.kind is RegressionKind.LEVEL and math.isfinite(shift.effect)
+    ]
+    shift = max(measured, key=size, default=None)
+    if shift is None:
+        warn(f"{regression.fingerprint}: no level changed, so there is nothing to test")
+        return
     cells = cells_of(regression, plan, shift.series)
     suspects = _explained(context, plan, regression).explanation.suspects
     if cells is None or not suspects:

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from pipeline.analyse.explain.explanation import class_of
 from pipeline.analyse.regressions import size, worst
 from pipeline.analyse.settle import refresh
 from pipeline.cli.app import app
@@ -42,7 +43,9 @@ def regressions_verb(
         key=lambda row: (not row.regression.worse, -size(worst(row.regression))),
     )
     if form is Format.JSON:
-        print_json([_tree(row) for row in rows])
+        print_json(
+            [_tree(row, class_of(row.regression.fingerprint, context.results)) for row in rows]
+        )
         return
     worse = sum(row.regression.worse for row in rows)
     out.print(f"{counted(worse, 'regression')} and {counted(len(rows) - worse, 'improvement')}")
@@ -68,7 +71,7 @@ def _line(row: RegressionRow) -> str:
     return f"  {found.fingerprint}  {way}  {summary(found)}  {found.state.value}{said}{until}{note}"
 
 
-def _tree(row: RegressionRow) -> dict[str, Any]:
+def _tree(row: RegressionRow, why: str) -> dict[str, Any]:
     found = row.regression
     return {
         "fingerprint": found.fingerprint,
@@ -83,7 +86,7 @@ def _tree(row: RegressionRow) -> dict[str, Any]:
         "last_good": found.last_good,
         "first_bad": found.first_bad,
         "recovers": found.recovers or None,
-        "class": "",
+        "class": why,
         "worst": _shift(worst(found)),
         "rows": [_shift(shift) for shift in found.shifts],
         "events": [

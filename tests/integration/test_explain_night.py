@@ -68,6 +68,8 @@ def test_a_changed_default_is_named_and_tested_by_running_with_the_old_value(
     assert step["step"] == STEP
     assert COSTLY in step["findings"][0]["evidence"][0]
 
+    (listed,) = json.loads(verb("regressions", "--format", "json"))
+    assert listed["class"] == "changed default"
     verb("notify")
     (issue,) = (night.folder / "results/issues").glob("*.md")
     assert "## Why: changed default\n" in issue.read_text()

@@ -64,11 +64,13 @@ def classify(
     plans: Sequence[PlanChange],
     missed: Sequence[str],
     trials: Sequence[Trial],
+    spread: Sequence[str] = (),
 ) -> tuple[Finding, ...]:
     """Return the reasons for a step being slower, the first one being its class; one at least.
 
     ``detected`` are the metrics whose series are known to be worse, whatever two revisions alone
-    can show; ``missed`` says which rates the step failed to sustain that it sustained before.
+    can show; ``missed`` says which rates the step failed to sustain that it sustained before, and
+    ``spread`` of which metrics the noise is known to be more, a sentence each.
     """
     by_name = {figure.metric: figure for figure in figures}
 
@@ -119,7 +121,7 @@ def classify(
         ),
         Finding(
             kind=Kind.VARIANCE,
-            evidence=_sentences([] if worse("qps") else worse(*_SPREAD)),
+            evidence=(*spread, *_sentences([] if worse("qps") else worse(*_SPREAD))),
         ),
     ]
     told = tuple(finding for finding in found if finding.evidence)

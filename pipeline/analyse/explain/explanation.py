@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import math
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,7 +18,7 @@ from pipeline.analyse.explain.sides import Side, StepSide, read_side
 from pipeline.analyse.explain.trial import Trial
 from pipeline.errors import UserError
 from pipeline.execute.plan import Line, Plan
-from pipeline.model import Cell, Frozen, Regression, SeriesKey
+from pipeline.model import Cell, Frozen, Regression, RegressionKind, SeriesKey, Shift
 from pipeline.profiles.flame_graph import difference_graph, flame_graph
 from pipeline.units import counted
 
@@ -70,11 +71,12 @@ def explain_step(
     detected: Collection[str],
     smallest_effect: float,
     trials: Sequence[Trial] = (),
+    spread: Sequence[str] = (),
 ) -> StepExplanation:
     """Explain one step by what both sides recorded.
 
     ``detected`` are the metrics whose series became worse, ``smallest_effect`` the relative change
-    that matters, ``trials`` what was tested of this step.
+    that matters, ``trials`` what was tested of this step, ``spread`` what is known of its noise.
     """
     figures = figure_changes(before.values, after.values, smallest_effect)
     plans = plan_changes(before.plans, after.plans)
@@ -83,7 +85,7 @@ def explain_step(
     return StepExplanation(
         step=step,
         setup=setup,
-        findings=classify(figures, detected, plans, missed, trials),
+        findings=classify(figures, detected, plans, missed, trials, spread),
         figures=figures,
         plans=plans,
         functions=_functions(before, after, figures)[:MOST_FUNCTIONS],
@@ -123,9 +125,10 @@ def explain(
             setup,
             before.steps[key.step],
             after.steps[key.step],
-            _detected(regression, key),
+            {each.series.metric for each in _worse(regression, key, RegressionKind.LEVEL)},
             smallest_effect,
             [trial for trial in trials if trial.step == key.step],
+            [_noise(each) for each in _worse(regression, key, RegressionKind.SPREAD)],
         )
         pictures |= _pictures(len(steps), key.step, before, after, steps[setup, key.step].figures)
     if worst_sides is None:
@@ -165,6 +168,26 @@ def cells_of(regression: Regression, plan: Plan, key: SeriesKey) -> tuple[Cell, 
     return (before, after) if before is not None and after is not None else None
 
 
+def save_explained(explained: Explained, results: Path) -> Path:
+    """Keep an explanation and its flame graphs in results/explained/FINGERPRINT."""
+    folder = results / _EXPLAINED / explained.explanation.fingerprint
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, picture in explained.pictures.items():
+        (folder / name).write_text(picture, encoding="utf-8")
+    partial = folder / f"{_EXPLANATION_FILE}.partial"
+    partial.write_text(explained.explanation.model_dump_json(indent=1), encoding="utf-8")
+    return partial.rename(folder / _EXPLANATION_FILE)
+
+
+def class_of(fingerprint: str, results: Path) -> str:
+    """Return the class of a regression; nothing where it was not explained, or is damaged."""
+    path = results / _EXPLAINED / fingerprint / _EXPLANATION_FILE
+    try:
+        return Explanation.model_validate_json(path.read_bytes()).kind.value
+    except (FileNotFoundError, ValidationError):
+        return ""
+
+
 def save_trials(trials: Sequence[Trial], folder: Path) -> Path:
     """Keep what was tested in the folder of its experiment."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -181,6 +204,7 @@ def load_trials(folder: Path) -> tuple[Trial, ...]:
         return ()
 
 
+_EXPLAINED, _EXPLANATION_FILE = "explained", "explanation.json"
 _TRIALS_FILE = "trials.json"
 _TRIALS = TypeAdapter(tuple[Trial, ...])
 
@@ -195,13 +219,19 @@ def _of_series(line: Line, key: SeriesKey) -> list[Cell]:
     ]
 
 
-def _detected(regression: Regression, key: SeriesKey) -> frozenset[str]:
-    same = {"step": key.step, "config": key.config, "workload_hash": key.workload_hash}
-    return frozenset(
-        shift.series.metric
-        for shift in regression.shifts
-        if shift.worse and all(getattr(shift.series, name) == same[name] for name in same)
-    )
+def _worse(regression: Regression, key: SeriesKey, kind: RegressionKind) -> Iterator[Shift]:
+    """Yield the changes for the worse of one kind in the step and setup of a series."""
+    same = ("step", "config", "build_options", "machine_class", "workload_hash")
+    for shift in regression.shifts:
+        alike = all(getattr(shift.series, name) == getattr(key, name) for name in same)
+        if alike and shift.worse and shift.kind is kind:
+            yield shift
+
+
+def _noise(shift: Shift) -> str:
+    levels = f"{shift.before:.4g} -> {shift.after:.4g}"
+    times = f" (x{1 + shift.effect:.2f})" if math.isfinite(shift.effect) else ""
+    return f"standard deviation of {shift.series.metric} between runs {levels}{times}"
 
 
 def _setup(cell: Cell) -> str:

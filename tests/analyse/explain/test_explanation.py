@@ -13,9 +13,11 @@ from pipeline.analyse.explain.explanation import (
     Explained,
     Explanation,
     cells_of,
+    class_of,
     explain,
     explain_step,
     load_trials,
+    save_explained,
     save_trials,
 )
 from pipeline.analyse.explain.sides import read_side
@@ -23,7 +25,7 @@ from pipeline.analyse.regressions import group_shifts
 from pipeline.bundle import bundle_path, read_bundle, write_bundle
 from pipeline.errors import UserError
 from pipeline.execute.plan import Line, Plan
-from pipeline.model import Cell, Manifest, Regression, SeriesKey, Shift, StepStatus
+from pipeline.model import Cell, Manifest, Regression, RegressionKind, SeriesKey, Shift, StepStatus
 from pipeline.profiles.folded import dump_folded
 from pipeline.report.explanation import IN_FULL, explanation_markdown
 from tests.analyse.explain.test_classify import CAUSE
@@ -260,3 +262,29 @@ def test_profiles_that_were_recorded_afterwards_are_taken_and_their_figures_are_
     assert side.runs == 1
     assert len(side.steps[POINT].values["qps"]) == 1
     assert side.steps[POINT].stacks.total() == 150
+
+
+def test_a_change_of_spread_is_variance_and_says_nothing_of_the_level(
+    plan: Plan, tmp_path: Path
+) -> None:
+    shifts = [
+        of_plan(plan, shift(BAD, 4.0, step=POINT)).model_copy(
+            update={"kind": RegressionKind.SPREAD}
+        )
+    ]
+    (found,) = group_shifts(shifts)
+    explanation, _ = explain(found, plan, tmp_path, 0.03)
+    told = {finding.kind: finding.evidence for finding in explanation.steps[0].findings}
+    assert told[Kind.VARIANCE] == ("standard deviation of qps between runs 100 -> 500 (x5.00)",)
+
+
+def test_what_was_explained_is_kept_with_its_class(plan: Plan, tmp_path: Path) -> None:
+    found = explained(plan, tmp_path)
+    results = tmp_path / "results"
+    fingerprint = found.explanation.fingerprint
+    assert class_of(fingerprint, results) == ""
+    path = save_explained(found, results)
+    assert class_of(fingerprint, results) == "plan change"
+    assert len(list(path.parent.glob("*.svg"))) == 3
+    path.write_text("{")
+    assert class_of(fingerprint, results) == ""
