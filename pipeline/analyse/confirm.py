@@ -24,7 +24,14 @@ from pipeline.config import ConfirmSection
 from pipeline.errors import UserError
 from pipeline.execute.build import NotBuiltError
 from pipeline.execute.plan import Plan
-from pipeline.model import Cell, Frozen, Regression, RegressionState, Shift
+from pipeline.model import (
+    Cell,
+    Frozen,
+    Regression,
+    RegressionKind,
+    RegressionState,
+    Shift,
+)
 
 OUTCOME = "outcome.json"
 """What came of confirming a regression, in the folder of its experiment."""
@@ -74,11 +81,13 @@ def verdict_of(answer: Answer) -> Verdict:
 
 
 def suspected(regressions: tuple[Regression, ...]) -> list[Regression]:
-    """Return the regressions that are to be measured again, worst first."""
+    """Return the regressions that are to be measured again, worst first: those of levels."""
     return [
         regression
         for regression in regressions
-        if regression.worse and regression.state is RegressionState.SUSPECTED
+        if regression.worse
+        and regression.state is RegressionState.SUSPECTED
+        and regression.kind is RegressionKind.LEVEL
     ]
 
 
@@ -87,8 +96,14 @@ def experiment_of(regression: Regression, plan: Plan, settings: ConfirmSection) 
 
     Of all cells that it was seen in it is the one with the largest change, and of that the
     figures that changed most: what has one cause is clearest there, and the error is shared by
-    few. Raises UserError if the plan has no such cells, or no figure with a ratio changed.
+    few. Raises UserError if the plan has no such cells, if no figure with a ratio changed, and for
+    a regression that is none of levels: blocks compare levels.
     """
+    if regression.kind is not RegressionKind.LEVEL:
+        raise UserError(
+            f"{regression.fingerprint} is a change of {regression.kind.value}, not of a level; "
+            "only levels are confirmed by measuring again"
+        )
     shifts = [shift for shift in regression.shifts if shift.before > 0 and shift.after > 0]
     if not shifts:
         raise UserError(

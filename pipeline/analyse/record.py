@@ -47,10 +47,15 @@ def write_whole(path: Path, text: str) -> None:
 
 
 def aside(experiment: Experiment, results: Path) -> None:
-    """Rename the folder of an experiment, if there is one, so that all is measured anew."""
+    """Move the folder of an experiment, if there is one, so that all is measured anew.
+
+    It goes one level down, where nobody looks for the outcomes of experiments.
+    """
     folder = experiment.place(results)
     if folder.exists():
+        kept = folder.parent / "aside"
+        kept.mkdir(exist_ok=True)
         number = 1
-        while (kept := folder.with_name(f"{folder.name}.{number}")).exists():
+        while (place := kept / f"{folder.name}.{number}").exists():
             number += 1
-        folder.rename(kept)
+        folder.rename(place)

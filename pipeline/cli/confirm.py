@@ -10,6 +10,7 @@ from pipeline.analyse.bench import BenchRunner
 from pipeline.analyse.confirm import Outcome, confirm, experiment_of, outcome_in, suspected
 from pipeline.analyse.detection import load_detected
 from pipeline.analyse.record import Experiment, aside
+from pipeline.analyse.settle import refresh
 from pipeline.cli.app import app
 from pipeline.cli.context import (
     ConfigOption,
@@ -27,6 +28,7 @@ from pipeline.config import DEFAULT_FILE
 from pipeline.errors import UserError
 from pipeline.execute.plan import Plan
 from pipeline.execute.watch import Watcher
+from pipeline.journal import now
 from pipeline.model import Regression
 from pipeline.units import counted, show_duration
 
@@ -59,8 +61,8 @@ def confirm_verb(
         for each in fingerprint:
             if each not in known:
                 raise UserError(
-                    f"no suspected regression is called {each}; `nightshift detect --format json` "
-                    "lists their fingerprints"
+                    f"no suspected regression is called {each}; `nightshift regressions` lists "
+                    "them, `nightshift reopen` makes one that was decided suspected again"
                 )
         regressions = [known[each] for each in fingerprint]
     outcomes = confirm_all(context, plan, regressions, make_watcher(screen()), again)
@@ -85,7 +87,8 @@ def confirm_all(
 ) -> list[Outcome]:
     """Confirm regressions in their order, until the budget of the night is spent.
 
-    One that cannot be measured is told and does not hold up the others.
+    One that cannot be measured is told and does not hold up the others. What came of them is
+    taken into the journal.
     """
     settings = context.config.confirm
     left, outcomes = settings.night, []
@@ -108,6 +111,7 @@ def confirm_all(
             continue
         left -= 60.0 * (outcome.minutes - (known.minutes if known is not None else 0.0))
         outcomes.append(outcome)
+    refresh(context.results, context.store, now())
     return outcomes
 
 

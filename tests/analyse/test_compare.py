@@ -119,5 +119,5 @@ def test_an_experiment_has_a_folder_by_its_cells_and_can_be_set_aside(tmp_path: 
     for number in (1, 2):
         aside(one, tmp_path)
         assert not folder.exists()
-        assert (folder.with_name(f"{folder.name}.{number}") / "spec.json").exists()
+        assert (folder.parent / "aside" / f"{folder.name}.{number}" / "spec.json").exists()
         one.folder(tmp_path)

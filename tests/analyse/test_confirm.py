@@ -24,7 +24,7 @@ from pipeline.analyse.record import Experiment
 from pipeline.config import ConfirmSection, DetectSection
 from pipeline.errors import UserError
 from pipeline.execute.plan import Plan
-from pipeline.model import Regression, RegressionState
+from pipeline.model import Regression, RegressionKind, RegressionState
 from tests.report.page_store import make_store
 
 MINORS = [f"17.{minor}" for minor in range(8)]
@@ -163,7 +163,8 @@ def test_an_outcome_that_is_damaged_is_none(tmp_path: Path) -> None:
 def test_only_regressions_that_are_suspected_are_measured(regression: Regression) -> None:
     better = regression.model_copy(update={"worse": False})
     known = regression.model_copy(update={"state": RegressionState.ACKNOWLEDGED})
-    assert suspected((better, regression, known)) == [regression]
+    spread = regression.model_copy(update={"kind": RegressionKind.SPREAD})
+    assert suspected((better, regression, known, spread)) == [regression]
 
 
 def test_what_cannot_be_measured_again_is_one_line(
@@ -171,6 +172,12 @@ def test_what_cannot_be_measured_again_is_one_line(
 ) -> None:
     with pytest.raises(UserError, match=r"the plan has no postgres 17\.3 on line minors any more"):
         experiment_of(regression, Plan(lines=(), repetitions=1), ConfirmSection())
+    with pytest.raises(UserError, match="is a change of spread, not of a level"):
+        experiment_of(
+            regression.model_copy(update={"kind": RegressionKind.SPREAD}),
+            found[0],
+            ConfirmSection(),
+        )
     zero = tuple(shift.model_copy(update={"before": 0.0}) for shift in regression.shifts)
     with pytest.raises(UserError, match="of zero there is no ratio to confirm"):
         experiment_of(regression.model_copy(update={"shifts": zero}), found[0], ConfirmSection())

@@ -100,7 +100,7 @@ def test_where_the_machine_moved_it_begins_anew(night: Night) -> None:
     config = night.folder / "nightshift.toml"
     config.write_text(config.read_text() + 'night = "0s"\n')
     assert night.json("confirm") == []
-    aside = folder.with_name(f"{folder.name}.1")
+    aside = folder.parent / "aside" / f"{folder.name}.1"
     assert outcome_in(aside) == moved
     # What is clear stays, whatever the night has left.
     clear = moved.model_copy(update={"verdict": "confirmed"})
