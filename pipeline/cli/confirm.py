@@ -62,7 +62,7 @@ def confirm_verb(
             if each not in known:
                 raise UserError(
                     f"no suspected regression is called {each}; `nightshift regressions` lists "
-                    "them, `nightshift reopen` makes one that was decided suspected again"
+                    "them, `nightshift reopen` makes one that was rejected suspected again"
                 )
         regressions = [known[each] for each in fingerprint]
     outcomes = confirm_all(context, plan, regressions, make_watcher(screen()), again)

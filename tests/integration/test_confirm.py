@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 
 from pipeline.analyse.confirm import OUTCOME, Outcome, experiment_of, outcome_in
-from pipeline.analyse.detection import Detected, load_detected, save_detected
+from pipeline.analyse.detection import Detected, load_detected
 from pipeline.analyse.record import write_whole
 from pipeline.analyse.regressions import group_shifts
+from pipeline.analyse.settle import settle
 from pipeline.cli.context import Context
+from pipeline.journal import now
 from pipeline.model import Build, Shift
 from tests.analyse.samples import shift
 from tests.integration.nights import Night, leftovers, make_night
@@ -57,8 +59,8 @@ def suspect(night: Night) -> str:
         [told.model_copy(update={"series": key, "last_good": "3.46.0", "first_bad": "3.46.0#2"})]
     )
     detected = Detected(plan=plan.hash, series=1, regressions=(regression,))
-    save_detected(detected, context.results)
-    return regression.fingerprint
+    named = settle(detected, plan, [], 0.02, context.results, context.store, now())
+    return named.regressions[0].fingerprint
 
 
 def test_what_is_no_regression_is_rejected_once(night: Night, cache: Path) -> None:
@@ -80,7 +82,9 @@ def test_what_is_no_regression_is_rejected_once(night: Night, cache: Path) -> No
     assert json.loads((folder / "outcome.json").read_text()) == outcome
     bundles = {path.name: path.stat().st_mtime_ns for path in (folder / "bundles").iterdir()}
     assert len(bundles) == 3 * outcome["blocks"]
-    assert night.run("confirm").stdout.startswith(f"rejected     {fingerprint}")
+    (known,) = night.json("regressions")
+    assert (known["fingerprint"], known["state"]) == (fingerprint, "rejected")
+    assert night.run("confirm").stdout == "no regression is suspected\n"
     assert bundles == {
         path.name: path.stat().st_mtime_ns for path in (folder / "bundles").iterdir()
     }
@@ -102,9 +106,11 @@ def test_where_the_machine_moved_it_begins_anew(night: Night) -> None:
     assert night.json("confirm") == []
     aside = folder.parent / "aside" / f"{folder.name}.1"
     assert outcome_in(aside) == moved
-    # What is clear stays, whatever the night has left.
-    clear = moved.model_copy(update={"verdict": "confirmed"})
+    # What is clear stays, whatever the night has left, until it is reopened.
+    clear = moved.model_copy(update={"verdict": "rejected"})
     write_whole(experiment.folder(context.results) / OUTCOME, clear.model_dump_json())
     assert night.json("confirm") == [clear.model_dump(mode="json")]
+    assert "nightshift reopen" in night.run("confirm", fingerprint, code=2).stderr
+    night.run("reopen", fingerprint)
     assert night.json("confirm", fingerprint, "--again") == []
     assert outcome_in(folder) is None
