@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 from typing import Literal
 
@@ -14,6 +16,9 @@ FOLDER = "experiments"
 """Where experiments are, in the results folder."""
 
 FILE = "outcome.json"
+
+_SET_ASIDE = re.compile(r"\.\d+$")
+"""What the name of an experiment ends with that was set aside: see record.aside."""
 
 
 class Outcome(BaseModel):
@@ -44,15 +49,21 @@ class Outcome(BaseModel):
 
 
 def read_outcomes(results: Path) -> dict[str, Outcome]:
-    """Return the outcomes of all experiments that have ended, by the experiments' names.
+    """Return the outcomes of all experiments about regressions, by the experiments' names.
 
-    Raises UserError for a file that cannot be understood.
+    Those about something else, as bisections, are passed over, and so are experiments that were set
+    aside to be measured anew. Raises UserError for a file that cannot be understood.
     """
     found = {}
     for path in sorted((results / FOLDER).glob(f"*/{FILE}")):
+        name = path.parent.name
+        if _SET_ASIDE.search(name):
+            continue
         try:
-            found[path.parent.name] = Outcome.model_validate_json(path.read_bytes())
-        except ValidationError as error:
+            tree = json.loads(path.read_bytes())
+            if not isinstance(tree, dict) or "fingerprint" in tree:
+                found[name] = Outcome.model_validate(tree)
+        except (ValidationError, ValueError, TypeError) as error:
             raise UserError(
                 f"{path} is damaged; remove it and run `nightshift confirm` again"
             ) from error

@@ -179,7 +179,8 @@ def _taken(history: History, name: str, outcome: Outcome) -> bool:
     """Say whether the journal has this outcome. An experiment that went on has another one."""
     last = [event for event in history.events if event.experiment == name][-1:]
     return any(
-        (event.event, event.blocks, event.reason) == (outcome.event, outcome.blocks, outcome.reason)
+        (event.event, event.blocks, event.minutes, event.reason)
+        == (outcome.event, outcome.blocks, outcome.minutes, outcome.reason)
         for event in last
     )
 

@@ -140,6 +140,34 @@ def test_an_experiment_that_went_on_is_taken_again(results: Results) -> None:
     assert [event.event for event in results.events] == [E.FOUND, E.UNDECIDED, E.CONFIRMED]
 
 
+def test_only_what_is_about_a_regression_and_still_holds_is_taken(results: Results) -> None:
+    """Bisections have outcomes, too, and what was set aside was measured anew since."""
+    (found,) = results.night(minors(8), slower(4)).regressions
+    assert results.store is not None
+    results.outcome("confirm-1", found.fingerprint, "environment")
+    refresh(results.folder, results.store, AT)
+    experiments = results.folder / "experiments"
+    (experiments / "confirm-1").rename(experiments / "confirm-1.1")
+    results.outcome("confirm-1", found.fingerprint, "confirmed")
+    (experiments / "bisect-1").mkdir()
+    (experiments / "bisect-1" / "outcome.json").write_text('{"culprit": "17.4", "runs": 9}')
+    for _ in range(2):
+        refresh(results.folder, results.store, AT)
+    assert [event.event for event in results.events] == [E.FOUND, E.REJECTED, E.CONFIRMED]
+    (row,) = stored_regressions(results.store)
+    assert row.regression.state is S.CONFIRMED
+
+
+@pytest.mark.parametrize("text", ["", "[1]", "7", '{"fingerprint": 1}'])
+def test_an_outcome_that_is_none_is_named(results: Results, text: str) -> None:
+    folder = results.folder / "experiments" / "confirm-1"
+    folder.mkdir(parents=True)
+    (folder / "outcome.json").write_text(text)
+    store, _ = make_store(results.folder / "store", {"minors": minors(2)})
+    with pytest.raises(UserError, match=r"confirm-1/outcome\.json is damaged; remove it"):
+        refresh(results.folder, store, AT)
+
+
 def test_a_damaged_outcome_is_named(results: Results) -> None:
     results.night(minors(8), slower(4))
     results.outcome("confirm-1", "f", "perhaps")
