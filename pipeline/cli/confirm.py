@@ -66,7 +66,6 @@ def confirm_verb(
                 )
         regressions = [known[each] for each in fingerprint]
     outcomes = confirm_all(context, plan, regressions, make_watcher(screen()), again)
-    refresh(context.results, context.store, now())
     if form is Format.JSON:
         print_json([outcome.model_dump(mode="json") for outcome in outcomes])
         return
