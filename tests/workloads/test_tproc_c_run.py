@@ -61,10 +61,10 @@ def test_the_ramp_up_is_not_counted(shop: Shop) -> None:
 # Before some payments, the server refuses. %s is how.
 REFUSING = {
     "pgsql": (
-        "CREATE FUNCTION refuse() RETURNS trigger AS $$ BEGIN IF random() < 0.2 THEN"
+        "CREATE FUNCTION refuse_payment() RETURNS trigger AS $$ BEGIN IF random() < 0.2 THEN"
         " RAISE EXCEPTION 'not now' USING ERRCODE = '%s'; END IF; RETURN NEW;"
         " END $$ LANGUAGE plpgsql",
-        "CREATE TRIGGER refusing BEFORE INSERT ON history FOR EACH ROW EXECUTE PROCEDURE refuse()",
+        "CREATE TRIGGER refusing BEFORE INSERT ON history FOR EACH ROW EXECUTE PROCEDURE refuse_payment()",
     ),
     "mysql": (
         "CREATE TRIGGER refusing BEFORE INSERT ON history FOR EACH ROW IF rand() < 0.2 THEN"
@@ -72,7 +72,7 @@ REFUSING = {
     ),
 }
 ACCEPTING = {
-    "pgsql": ("DROP TRIGGER refusing ON history", "DROP FUNCTION refuse"),
+    "pgsql": ("DROP TRIGGER refusing ON history", "DROP FUNCTION refuse_payment"),
     "mysql": ("DROP TRIGGER refusing",),
 }
 
