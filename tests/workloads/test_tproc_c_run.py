@@ -64,7 +64,8 @@ REFUSING = {
         "CREATE FUNCTION refuse_payment() RETURNS trigger AS $$ BEGIN IF random() < 0.2 THEN"
         " RAISE EXCEPTION 'not now' USING ERRCODE = '%s'; END IF; RETURN NEW;"
         " END $$ LANGUAGE plpgsql",
-        "CREATE TRIGGER refusing BEFORE INSERT ON history FOR EACH ROW EXECUTE PROCEDURE refuse_payment()",
+        "CREATE TRIGGER refusing BEFORE INSERT ON history FOR EACH ROW"
+        " EXECUTE PROCEDURE refuse_payment()",
     ),
     "mysql": (
         "CREATE TRIGGER refusing BEFORE INSERT ON history FOR EACH ROW IF rand() < 0.2 THEN"
