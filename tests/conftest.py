@@ -115,7 +115,9 @@ def releases_of(cache: Path, server_root: Path) -> Callable[[str, str], Release]
 
     def get(target: str, major: str) -> Release:
         if (target, major) not in had:
-            had[target, major] = _had(target, major, cache, server_root / "builds" / target)
+            # The newest of two majors may be one release: 11 and 11.4.
+            builds = server_root / "builds" / target / major
+            had[target, major] = _had(target, major, cache, builds)
         return had[target, major]
 
     return get
