@@ -153,7 +153,12 @@ class LineSection(Section):
         default=(),
         description="exactly these versions; a copy of one, as 17.11#2, is a control (A/A)",
     )
-    newest: int = Field(default=0, ge=0, description="only the newest N of them; 0 for all")
+    newest: int = Field(
+        default=0,
+        ge=0,
+        description="only the newest N of them are measured, and what was measured before stays "
+        "on the line; 0 for all",
+    )
 
     @model_validator(mode="after")
     def _explicit_or_selected(self) -> LineSection:

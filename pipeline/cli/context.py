@@ -27,6 +27,7 @@ from pipeline.machine.fingerprint import fingerprint
 from pipeline.model import Machine
 from pipeline.store.database import open_store
 from pipeline.store.ingest import IngestReport, ingest
+from pipeline.store.queries import measured_cells
 
 ConfigOption = Annotated[
     Path, typer.Option("--config", "-c", help="The configuration file.", show_default=True)
@@ -147,7 +148,8 @@ class Context:
         """What is to be measured, from what was discovered."""
         self.offers()
         known = found if found is not None else discovered(self.results)
-        return make_plan(self.file, known, self.machine, self.quick, self.profile)
+        measured = measured_cells(self.store)
+        return make_plan(self.file, known, self.machine, self.quick, self.profile, measured)
 
     def ingest(
         self, paths: Iterable[Path] | None = None, progress: Callable[[], None] = lambda: None

@@ -34,6 +34,9 @@ from pipeline.report.render.text import as_text
 from pipeline.report.tables import measured_subjects
 from pipeline.units import counted, show_duration
 
+_COLUMNS = 12
+"""Revisions of a line that a terminal has room for."""
+
 
 @app.command("nightly")
 def nightly_verb(
@@ -93,8 +96,11 @@ def nightly_verb(
 
 def _show_line(context: Context, line: Line) -> None:
     subjects = measured_subjects(context.store, line)
-    for grid in make_grids(subjects, Wish(context.config.report)):
+    shown = [subject.newest(_COLUMNS) for subject in subjects]
+    for grid in make_grids(shown, Wish(context.config.report)):
         out.print(as_text(grid))
+    if shown != subjects:
+        out.print(f"{line.name} has more revisions; `nightshift table --line {line.name}`")
 
 
 class _FirstLook:

@@ -45,17 +45,18 @@ def plan_verb(
                     for line in plan.lines
                 },
                 "repetitions": plan.repetitions,
-                "cells": len(plan.cells),
-                "runs": len(plan.cells) * plan.repetitions,
+                "cells": len(plan.due),
+                "runs": len(plan.due) * plan.repetitions,
                 "remaining": [cell.run_id(repetition) for cell, repetition in remaining],
                 "remaining_step_seconds": seconds,
             }
         )
         return
     for line in plan.lines:
-        labels = " ".join(revision.label for revision in line.revisions)
-        out.print(f"{line.name}: {labels}", markup=False)
-    for workload in {cell.workload.hash: cell.workload for cell in plan.cells}.values():
+        due = [each.label for each in line.revisions if each.label not in line.kept]
+        kept = f" ({len(line.kept)} measured before)" if line.kept else ""
+        out.print(f"{line.name}: {' '.join(due)}{kept}", markup=False)
+    for workload in {cell.workload.hash: cell.workload for cell in plan.due}.values():
         scale = workload.scale
         out.print(
             f"{workload.name}: {_steps(workload)}, "
@@ -63,7 +64,7 @@ def plan_verb(
             markup=False,
         )
     out.print(
-        f"{len(plan.cells)} cells x {plan.repetitions} repetitions; {len(remaining)} runs left, "
+        f"{len(plan.due)} cells x {plan.repetitions} repetitions; {len(remaining)} runs left, "
         f"{show_duration(seconds)} of steps"
     )
 

@@ -49,7 +49,7 @@ def run_stage(
             return 0
         builds = build_all((cell for cell, _ in remaining), context.builder, watcher)
         save_builds(builds, context.results)
-        if not builds.made and len(remaining) == len(plan.cells) * plan.repetitions:
+        if not builds.made and len(remaining) == len(plan.due) * plan.repetitions:
             # Not one was ever measured: there is nothing to go on with.
             raise UserError(next(iter(builds.failures.values())))
         for why in builds.failures.values():

@@ -70,7 +70,7 @@ def supply_at(supply: Supply, repository: str, branch: str) -> Supply:
 
 
 def select(revisions: Sequence[Revision], section: LineSection) -> tuple[Revision, ...]:
-    """Return the revisions that a line's since, until, take and newest choose, in order.
+    """Return the revisions that a line's since, until and take choose, in order.
 
     A version takes in what begins with it: since 14 begins at 14.0, until 17 ends at the last
     17.x. Commits are named by their hash.
@@ -84,13 +84,13 @@ def select(revisions: Sequence[Revision], section: LineSection) -> tuple[Revisio
     ]
     if section.take == "newest-of-each-major":
         chosen = list({revision.major: revision for revision in chosen}.values())
-    return tuple(chosen[-section.newest :] if section.newest else chosen)
+    return tuple(chosen)
 
 
 def revisions_of_line(
     file: ConfigFile, index: int, section: LineSection, known: Sequence[Revision]
 ) -> tuple[Revision, ...]:
-    """Return the revisions of a line, in order.
+    """Return the revisions that can be on a line, in order; of them the newest are measured.
 
     Raises UserError, with file and line, for one that is not known.
     """

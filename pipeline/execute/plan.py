@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
+from types import MappingProxyType
 
 from pipeline.config import Config, ConfigFile, WorkloadSection
 from pipeline.errors import UserError
@@ -33,13 +34,20 @@ _ANY_SCALE = Scale(tables=1, rows=1, clients=1, measure=1.0, warmup=0.0)
 class Line(Frozen):
     """A sequence of revisions of a target; a revision's position is its place in it.
 
-    ``cells`` are what is measured of them, by workload and then by revision.
+    ``cells`` are what is measured of them, by workload and then by revision. ``kept`` are the
+    labels of revisions that are on the line because they were measured when they were among its
+    newest; they are measured no more.
     """
 
     name: str
     target: str
     revisions: tuple[Revision, ...]
     cells: tuple[Cell, ...]
+    kept: frozenset[str] = frozenset()
+
+    def due(self) -> tuple[Cell, ...]:
+        """Return the cells that a night measures."""
+        return tuple(cell for cell in self.cells if cell.revision.label not in self.kept)
 
     def workloads(self) -> list[Workload]:
         """Return the workloads, each once for every number of clients."""
@@ -65,6 +73,11 @@ class Plan(Frozen):
         """The cells, line by line; one that lines share is there once."""
         return tuple({cell.key: cell for line in self.lines for cell in line.cells}.values())
 
+    @cached_property
+    def due(self) -> tuple[Cell, ...]:
+        """The cells that are measured, in the same order: those of revisions that are not kept."""
+        return tuple({cell.key: cell for line in self.lines for cell in line.due()}.values())
+
     def keys(self) -> list[str]:
         """Return the identities of the cells."""
         return [cell.key for cell in self.cells]
@@ -83,7 +96,7 @@ class Plan(Frozen):
         """
         runs = []
         for repetition in range(1, self.repetitions + 1):
-            cells = self.cells if repetition % 2 else tuple(reversed(self.cells))
+            cells = self.due if repetition % 2 else tuple(reversed(self.due))
             runs += [(cell, repetition) for cell in cells]
         return [(cell, n) for cell, n in runs if (cell.key, n) not in measured]
 
@@ -157,11 +170,18 @@ def _check_quick_steps(file: ConfigFile) -> None:
 
 
 def make_plan(
-    file: ConfigFile, found: Discovered, machine: Machine, quick: bool, profile: bool = False
+    file: ConfigFile,
+    found: Discovered,
+    machine: Machine,
+    quick: bool,
+    profile: bool = False,
+    measured: Mapping[tuple[str, str], Collection[str]] = MappingProxyType({}),
 ) -> Plan:
     """Return everything a night measures, in the order of the first repetition.
 
     ``quick`` and ``profile`` change the configuration as :func:`quicken` and :func:`profiled`.
+    ``measured`` are the keys of the cells that have runs, by target and revision: a revision that
+    is no more among the newest of its line stays on it if it was measured.
     Raises UserError, with file and line, for a revision or configuration that is not there.
     """
     check_workloads(file)
@@ -170,7 +190,13 @@ def make_plan(
     lines = []
     for at, line in enumerate(config.line):
         offer = offer_of(file, at, line)
-        revisions = revisions_of_line(file, at, line, found.get(offer, ()))
+        chosen = revisions_of_line(file, at, line, found.get(offer, ()))
+        due = {revision.label for revision in chosen[-line.newest :]}
+        candidates = [
+            revision
+            for revision in chosen
+            if revision.label in due or (line.target, revision.label) in measured
+        ]
         # By key: a number of clients that stands twice is still one cell.
         cells: dict[str, Cell] = {}
         for index, section in enumerate(config.workload):
@@ -179,15 +205,19 @@ def make_plan(
             for clients in section.clients:
                 workload = _workload(file, ("workload", index), section, clients)
                 options = build_options(line, offer.supply)
-                for revision in revisions:
+                for revision in candidates:
                     cell = make_cell(file, index, workload, revision, options, machine)
-                    cells.setdefault(cell.key, cell)
+                    label = revision.label
+                    if label in due or cell.key in measured[line.target, label]:
+                        cells.setdefault(cell.key, cell)
+        there = due | {cell.revision.label for cell in cells.values()}
         lines.append(
             Line(
                 name=line.name,
                 target=line.target,
-                revisions=revisions,
+                revisions=tuple(each for each in candidates if each.label in there),
                 cells=tuple(cells.values()),
+                kept=frozenset(there - due),
             )
         )
     return Plan(lines=tuple(lines), repetitions=config.night.repetitions)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlalchemy import Engine
 
@@ -52,6 +52,12 @@ class Subject:
     remarks: tuple[Remark, ...]
     read: Callable[[Sequence[str]], Iterable[Row]]
     """the measurements in some metrics"""
+
+    def newest(self, count: int) -> Subject:
+        """Return it with the first column, which is the usual base, and the newest ones."""
+        if len(self.columns) <= count:
+            return self
+        return replace(self, columns=(self.columns[0], *self.columns[1 - count :]))
 
     def tables(self, metrics: Sequence[str]) -> dict[str, Table]:
         """Return a table of each metric, without groups where nothing was measured in it."""

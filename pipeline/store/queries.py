@@ -124,6 +124,16 @@ def measured(engine: Engine) -> set[tuple[str, int]]:
         return {(row.cell_key, row.repetition) for row in rows}
 
 
+def measured_cells(engine: Engine) -> dict[tuple[str, str], set[str]]:
+    """Return the keys of the cells that have runs, by target and revision."""
+    wanted = select(run.c.target, run.c.revision, run.c.cell_key).distinct()
+    found: dict[tuple[str, str], set[str]] = {}
+    with engine.connect() as connection:
+        for target, revision, key in connection.execute(wanted):
+            found.setdefault((target, revision), set()).add(key)
+    return found
+
+
 def rows(
     engine: Engine,
     *,

@@ -52,11 +52,7 @@ def labels(planned: Line) -> list[str]:
         ({"since": "17", "until": "17"}, ["17.0", "17.9", "17.10", "17.11"]),
         ({"since": "9.6", "until": "9.6"}, ["9.6.24"]),
         ({"since": "17.1", "until": "17.9"}, ["17.9"]),
-        ({"newest": 2}, ["17.11", "18.0"]),
-        ({"newest": 99, "since": "18"}, ["18.0"]),
-        ({"since": "17", "until": "17", "newest": 1}, ["17.11"]),
         ({"take": "newest-of-each-major"}, ["9.6.24", "13.22", "14.24", "16.9", "17.11", "18.0"]),
-        ({"take": "newest-of-each-major", "since": "14", "newest": 2}, ["17.11", "18.0"]),
         ({"take": "newest-of-each-major", "since": "16", "until": "17.9"}, ["16.9", "17.9"]),
         ({"since": "99"}, []),
     ],
@@ -65,6 +61,50 @@ def test_a_line_chooses_from_the_releases(settings: dict[str, Any], chosen: list
     section = LineSection(name="x", target="postgres", **settings)
     backwards = tuple(reversed(known()[OFFER]))
     assert [revision.version for revision in select(backwards, section)] == chosen
+
+
+@pytest.mark.parametrize(
+    ("more", "chosen"),
+    [
+        ("newest = 2", ["17.11", "18.0"]),
+        ('since = "18"\nnewest = 99', ["18.0"]),
+        ('since = "17"\nuntil = "17"\nnewest = 1', ["17.11"]),
+        ('take = "newest-of-each-major"\nsince = "14"\nnewest = 2', ["17.11", "18.0"]),
+    ],
+)
+def test_the_newest_of_a_line_are_measured(more: str, chosen: list[str]) -> None:
+    (made,) = plan(line(more=more) + workload()).lines
+    assert (labels(made), made.kept) == (chosen, frozenset())
+
+
+def test_what_was_measured_when_it_was_new_stays_on_the_line() -> None:
+    text = line(more='since = "17"\nnewest = 1')
+    everything = line(more='since = "14"')
+    earlier = {cell.revision.label: cell for cell in plan(everything + workload()).cells}
+    others = {
+        cell.revision.label: cell for cell in plan(everything + workload("rows = 7000")).cells
+    }
+    measured = {
+        ("postgres", "17.9"): {earlier["17.9"].key, others["17.9"].key},
+        ("postgres", "17.10"): {others["17.10"].key},
+        ("postgres", "16.9"): {earlier["16.9"].key},
+        ("mysql", "17.11"): {earlier["17.11"].key},
+    }
+    made = make_plan(config_file(text + workload()), known(), MACHINE, False, measured=measured)
+    (only,) = made.lines
+    assert labels(only) == ["17.9", "18.0"], "17.10 was measured with another workload"
+    assert only.kept == {"17.9"}
+    assert [each.revision.label for each in made.cells] == ["17.9", "18.0"]
+    assert [each.revision.label for each, _ in made.remaining(())] == ["18.0"] * 3
+
+
+def test_what_one_line_keeps_another_measures() -> None:
+    text = line("new", 'since = "14"\nnewest = 1') + line("all", 'since = "14"') + workload()
+    keys = {each.revision.label: {each.key} for each in plan(text).cells}
+    measured = {("postgres", label): key for label, key in keys.items()}
+    made = make_plan(config_file(text), known(), MACHINE, False, measured=measured)
+    assert [len(each.kept) for each in made.lines] == [len(keys) - 1, 0]
+    assert {each.revision.label for each in made.due} == set(keys)
 
 
 def test_a_line_can_list_its_revisions_and_controls_in_any_order() -> None:

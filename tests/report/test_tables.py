@@ -62,6 +62,16 @@ def test_revisions_that_were_not_measured_are_no_columns(tmp_path: Path) -> None
     assert [column.label for column in table.columns] == ["17.9", "17.11"]
 
 
+def test_a_long_line_keeps_its_first_revision_and_its_newest(tmp_path: Path) -> None:
+    store, plan = make_store(tmp_path, {"m": ["17.8", "17.9", "17.10", "17.11"]}, repetitions=1)
+    subject = measured_subject(store, plan.lines[0], plan.lines[0].workloads()[0])
+    assert subject is not None
+    assert subject.newest(4) is subject
+    table = subject.newest(3).table("qps")
+    assert [column.label for column in table.columns] == ["17.8", "17.10", "17.11"]
+    assert all(len(row.values) == 3 for group in table.groups for row in group.rows)
+
+
 def test_steps_that_failed_everywhere_are_missing_and_elsewhere_a_gap(tmp_path: Path) -> None:
     def fails(step: str, revision: str, repetition: int) -> str:
         return "no" if revision == "17.11" and step.startswith("scan") else ""

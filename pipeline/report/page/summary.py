@@ -153,7 +153,7 @@ def _caveats(lines: Sequence[LineData], plan: Plan, lost: Sequence[FailedStep]) 
     missing = len(plan.remaining(have))
     texts = []
     if missing:
-        planned = len(plan.cells) * plan.repetitions
+        planned = len(plan.due) * plan.repetitions
         texts.append(
             f"{missing} of {counted(planned, 'planned run')} "
             f"{'is' if missing == 1 else 'are'} not in the store yet."
