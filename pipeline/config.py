@@ -261,6 +261,16 @@ class ConfirmSection(Section):
     )
 
 
+class BisectSection(Section):
+    """How the culprits of confirmed regressions are searched."""
+
+    night: Duration = Field(
+        default=1800.0,
+        description="measured time of all bisections of a night; 0 for none",
+        json_schema_extra={"default": "30m"},
+    )
+
+
 class RuleSection(Section):
     """What counts as a change in some series, where that is not as in [detect].
 
@@ -345,6 +355,9 @@ class NotifySection(Section):
     folder: Path | None = Field(
         default=None, description="where the files go; by default issues in paths.results"
     )
+    suspected: bool = Field(
+        default=False, description="file also what was not confirmed by measuring it again"
+    )
 
 
 class Quick(Section):
@@ -381,6 +394,7 @@ class Config(Section):
     workload: tuple[WorkloadSection, ...] = ()
     detect: DetectSection = Field(default_factory=DetectSection)
     confirm: ConfirmSection = Field(default_factory=ConfirmSection)
+    bisect: BisectSection = Field(default_factory=BisectSection)
     rule: tuple[RuleSection, ...] = ()
     report: ReportSection = Field(default_factory=ReportSection)
     notify: NotifySection = Field(default_factory=NotifySection)

@@ -16,7 +16,7 @@ from pathlib import Path
 from pydantic import Field, ValidationError
 
 from pipeline.errors import UserError
-from pipeline.model import Frozen, Pattern, Regression
+from pipeline.model import Culprit, Frozen, Pattern, Regression
 
 FILE = "journal.jsonl"
 """Its name in the results folder."""
@@ -37,6 +37,7 @@ class EventKind(StrEnum):
     WONT_FIX = "won't fix"
     RESOLVED = "resolved"
     REOPENED = "reopened"
+    BISECTED = "bisected"
     MUTED = "muted"
     UNMUTED = "unmuted"
 
@@ -49,8 +50,8 @@ class Event(Frozen):
     bad one: positions change when a line begins elsewhere, labels do not. Of an outcome,
     ``experiment`` names the folder that holds it, with the blocks measured and the ``minutes``
     spent, and ``reason`` says of a rejection whether it was noise or the environment. ``recovery``
-    is the fingerprint of the improvement that resolved a regression. ``expires`` is the last day
-    of an acknowledgement or a mute.
+    is the fingerprint of the improvement that resolved a regression. ``culprit`` is what a
+    bisection named, if it named one. ``expires`` is the last day of an acknowledgement or a mute.
     """
 
     at: datetime
@@ -67,6 +68,7 @@ class Event(Frozen):
     blocks: int = Field(default=0, ge=0)
     minutes: float = Field(default=0.0, ge=0)
     recovery: str = ""
+    culprit: Culprit | None = None
     pattern: Pattern | None = None
 
 

@@ -534,12 +534,29 @@ class RegressionState(StrEnum):
     WONT_FIX = "won't fix"
 
 
+class Culprit(Frozen):
+    """Where a bisection found the cause of a regression.
+
+    ``revision`` is the first bad one and ``parent`` the last good one; ``between`` are revisions
+    that cannot be told from it, as they were not measured or cannot be. ``probability`` is that it
+    lies there; with ``confirmed`` both were compared again, with runs of their own. ``subject`` is
+    of a commit the first line of its message, with its author.
+    """
+
+    revision: str
+    parent: str
+    between: tuple[str, ...] = ()
+    probability: float
+    confirmed: bool
+    subject: str = ""
+
+
 class Regression(Frozen):
     """Shifts with one cause: one line, one range of revisions, many series.
 
     An improvement is the same thing with ``worse`` false. ``fingerprint`` stays the same
     from night to night, so that one cause gives one issue. ``recovers`` is, of an improvement, the
-    fingerprint of the regression that it made good.
+    fingerprint of the regression that it made good. ``culprit`` is what a bisection named.
     """
 
     fingerprint: str
@@ -553,3 +570,4 @@ class Regression(Frozen):
     shifts: tuple[Shift, ...]
     kind: RegressionKind = RegressionKind.LEVEL
     recovers: str = ""
+    culprit: Culprit | None = None

@@ -17,9 +17,10 @@ from pydantic import ValidationError
 
 from pipeline.analyse.bench import narrowed
 from pipeline.analyse.experiment import Figure, Runner
+from pipeline.analyse.identity import ends
 from pipeline.analyse.interleaved import Answer, Question, interleave
 from pipeline.analyse.record import Experiment, write_whole
-from pipeline.analyse.regressions import size
+from pipeline.analyse.regressions import cell_of, clearest
 from pipeline.config import ConfirmSection
 from pipeline.errors import UserError
 from pipeline.execute.build import NotBuiltError
@@ -94,29 +95,19 @@ def suspected(regressions: tuple[Regression, ...]) -> list[Regression]:
 def experiment_of(regression: Regression, plan: Plan, settings: ConfirmSection) -> Experiment:
     """Return what is measured to confirm a regression.
 
-    Of all cells that it was seen in it is the one with the largest change, and of that the
-    figures that changed most: what has one cause is clearest there, and the error is shared by
-    few. Raises UserError if the plan has no such cells, if no figure with a ratio changed, and for
-    a regression that is none of levels: blocks compare levels.
+    That is its :func:`clearest` figures, at the :func:`ends` of its interval. Raises UserError if
+    the plan has no such cells, if no figure with a ratio changed, and for a regression that is
+    none of levels: blocks compare levels.
     """
     if regression.kind is not RegressionKind.LEVEL:
         raise UserError(
             f"{regression.fingerprint} is a change of {regression.kind.value}, not of a level; "
             "only levels are confirmed by measuring again"
         )
-    shifts = [shift for shift in regression.shifts if shift.before > 0 and shift.after > 0]
-    if not shifts:
-        raise UserError(
-            f"{regression.fingerprint}: every level that changed is zero on one side, and of zero "
-            "there is no ratio to confirm"
-        )
-    worst = max(shifts, key=size)
+    chosen = clearest(regression, settings.figures)
     base, head = (
-        _cell(plan, regression, worst, label)
-        for label in (regression.last_good, regression.first_bad)
+        planned_cell(plan, regression, chosen[0], label) for label in ends(regression, plan)
     )
-    beside = [shift for shift in shifts if _place(shift) == _place(worst)]
-    chosen = sorted(beside, key=size, reverse=True)[: settings.figures]
     steps = list(dict.fromkeys(shift.series.step for shift in chosen))
     workload = narrowed(base.workload, steps)
     return Experiment(
@@ -133,16 +124,16 @@ def experiment_of(regression: Regression, plan: Plan, settings: ConfirmSection) 
     )
 
 
-def _place(shift: Shift) -> tuple[str, str, str]:
-    return shift.series.workload_hash, shift.series.config, shift.series.build_options
+def planned_cell(plan: Plan, regression: Regression, shift: Shift, label: str) -> Cell:
+    """Return the cell of a plan that a shift was seen in, of another revision.
 
-
-def _cell(plan: Plan, regression: Regression, shift: Shift, label: str) -> Cell:
+    Raises UserError if the plan has no such cell.
+    """
     for line in plan.lines:
         for cell in line.cells:
             place = cell.workload.hash, cell.config.family, cell.build_options
             if (line.name, cell.revision.label) == (regression.line, label) and (
-                place == _place(shift)
+                place == cell_of(shift)
             ):
                 return cell
     raise UserError(

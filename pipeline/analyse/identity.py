@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from pipeline.analyse.regressions import sureness
 from pipeline.analyse.states import Histories, History
+from pipeline.errors import UserError
 from pipeline.execute.plan import Line, Plan
 from pipeline.model import Regression, Shift
 
@@ -20,6 +21,17 @@ def bounds(regression: Regression, plan: Plan) -> tuple[str, str]:
     labels = [revision.label for revision in _line(regression, plan).revisions]
     shift = surest(regression)
     return labels[shift.earliest], labels[shift.latest]
+
+
+def ends(regression: Regression, plan: Plan) -> tuple[str, str]:
+    """Return the labels of the last revision before and the first one surely behind a regression.
+
+    They are outside of the interval of its position: between its last good and its first bad
+    revision nothing may have changed, where those are only the likeliest.
+    """
+    labels = [revision.label for revision in _line(regression, plan).revisions]
+    shift = surest(regression)
+    return labels[shift.earliest - 1], labels[shift.latest]
 
 
 def identify(
@@ -87,4 +99,10 @@ def _unused(fingerprint: str, taken: set[str]) -> str:
 
 
 def _line(regression: Regression, plan: Plan) -> Line:
-    return next(line for line in plan.lines if line.name == regression.line)
+    for line in plan.lines:
+        if line.name == regression.line:
+            return line
+    raise UserError(
+        f"{regression.fingerprint}: the plan has no line {regression.line} any more; run "
+        "`nightshift detect`"
+    )

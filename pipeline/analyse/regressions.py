@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from changepoint import ChangePoint, Detection, detect
 from pipeline.analyse.rules import Watch
+from pipeline.errors import UserError
 from pipeline.metrics import LEAST_CHANGE, is_worse
 from pipeline.model import (
     Regression,
@@ -99,6 +100,30 @@ def size(shift: Shift) -> float:
 def worst(regression: Regression) -> Shift:
     """Return the largest change of a regression."""
     return max(regression.shifts, key=size)
+
+
+def clearest(regression: Regression, count: int) -> list[Shift]:
+    """Return the shifts to look for when a regression is measured again, the largest first.
+
+    They are of one cell, that of the largest change: what has one cause is clearest there. Of its
+    figures it is the ``count`` that changed most, as they share the error. Raises UserError where
+    every level that changed is zero on one side.
+    """
+    shifts = [shift for shift in regression.shifts if shift.before > 0 and shift.after > 0]
+    if not shifts:
+        raise UserError(
+            f"{regression.fingerprint}: every level that changed is zero on one side, and of zero "
+            "there is no ratio to confirm"
+        )
+    place = cell_of(max(shifts, key=size))
+    beside = [shift for shift in shifts if cell_of(shift) == place]
+    return sorted(beside, key=size, reverse=True)[:count]
+
+
+def cell_of(shift: Shift) -> tuple[str, str, str]:
+    """Return what tells the cell of a shift from others of its revision."""
+    key = shift.series
+    return key.workload_hash, key.config, key.build_options
 
 
 def _badness(regression: Regression) -> tuple[bool, float, int]:

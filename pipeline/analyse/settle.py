@@ -198,6 +198,7 @@ def _stated(regressions: Sequence[Regression], known: Histories) -> tuple[Regres
             update={
                 "state": known[one.fingerprint].state,
                 "recovers": made_good.get(one.fingerprint, ""),
+                "culprit": known[one.fingerprint].culprit,
             }
         )
         if one.fingerprint in known

@@ -8,7 +8,7 @@ from datetime import date
 
 from pipeline.errors import UserError
 from pipeline.journal import Event, EventKind
-from pipeline.model import Regression, RegressionState
+from pipeline.model import Culprit, Regression, RegressionState
 
 AS_MEASURED = None
 """In the table: what was measured last, confirmed or rejected, and suspected if nothing was."""
@@ -22,6 +22,8 @@ TRANSITIONS: Mapping[tuple[RegressionState, EventKind], RegressionState | None] 
     **{(state, EventKind.FOUND): state for state in RegressionState},
     # An experiment without a decision changes nothing.
     **{(state, EventKind.UNDECIDED): state for state in RegressionState},
+    # Where it lies says nothing of what is to become of it.
+    **{(state, EventKind.BISECTED): state for state in RegressionState},
     (_SUSPECTED, EventKind.CONFIRMED): _CONFIRMED,
     (_SUSPECTED, EventKind.REJECTED): _REJECTED,
     (_SUSPECTED, EventKind.ACKNOWLEDGED): _ACKNOWLEDGED,
@@ -86,6 +88,12 @@ class History:
     def reason(self) -> str:
         """Of a rejection, whether it was noise or the environment."""
         return self.decided.reason if self.decided is not None else ""
+
+    @property
+    def culprit(self) -> Culprit | None:
+        """What the last bisection that named one named."""
+        named = (event.culprit for event in reversed(self.events) if event.culprit is not None)
+        return next(named, None)
 
     def allows(self, event: EventKind) -> bool:
         """Say whether this may happen now."""

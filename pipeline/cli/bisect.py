@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from pipeline.analyse.bench import EXPERIMENTS, BenchRunner
-from pipeline.analyse.bisect import Bisected, Found, Row, bisect
+from pipeline.analyse.bisect import Bisected, Found, Row
+from pipeline.analyse.detection import load_detected
 from pipeline.analyse.experiment import Figure
 from pipeline.analyse.stretch import Ladder, ladder_of, revisions_between, workload_for
 from pipeline.cli.app import app
@@ -24,21 +23,25 @@ from pipeline.cli.context import (
     print_json,
     screen,
 )
+from pipeline.cli.locate import bisected, locate
 from pipeline.cli.progress import make_watcher
 from pipeline.config import DEFAULT_FILE
 from pipeline.errors import UserError, meant
 from pipeline.execute.discover import discover
-from pipeline.execute.plan import make_cell
+from pipeline.execute.plan import Plan, make_cell
 from pipeline.metrics import METRICS
-from pipeline.model import Cell, Revision, digest
+from pipeline.model import Regression, Revision
 from pipeline.units import counted, parse_duration, parse_percent
 
 
 @app.command("bisect")
 def bisect_verb(
-    line: Annotated[str, typer.Option(help="A line of the configuration, or a major.")],
-    good: Annotated[str, typer.Option(help="The revision before the change.")],
-    bad: Annotated[str, typer.Option(help="A revision after it.")],
+    fingerprint: Annotated[
+        str, typer.Argument(help="A regression, whose culprit is searched.", show_default="")
+    ] = "",
+    line: Annotated[str, typer.Option(help="A line of the configuration, or a major.")] = "",
+    good: Annotated[str, typer.Option(help="The revision before the change.")] = "",
+    bad: Annotated[str, typer.Option(help="A revision after it.")] = "",
     target: Annotated[str, typer.Option(help="The DBMS, if the line is a major.")] = "",
     step: Annotated[
         list[str] | None, typer.Option(help="A step that changed, any number of times.")
@@ -56,50 +59,61 @@ def bisect_verb(
     quick: QuickOption = False,
     form: FormatOption = Format.TEXT,
 ) -> None:
-    """Search the revision that changed the figures, between two.
+    """Search the revision that changed the figures.
 
-    Killed at any point, the same command goes on where it was.
+    It is searched for a regression, or between two revisions of a line. Killed at any point, the
+    same command goes on where it was.
+
+    Example: nightshift bisect 3f2a91c04b7e
 
     Example: nightshift bisect --target postgres --line 18 --good 18.0 --bad 18.3 --step insert
     """
     context = Context(config, quick)
     seconds = _option("budget", budget, parse_duration)
-    matters = context.config.detect.min_effect
-    if smallest:
-        matters = _option("smallest", smallest, parse_percent)
-    metrics = metric or list(context.config.detect.metrics)
-    for name in metrics:
-        if name not in METRICS:
-            raise UserError(f"there is no metric {name!r}; {meant(name, METRICS)}")
-    ladder = ladder_of(context.file, target, line)
-    index, load = workload_for(context.file, ladder, workload, step or (), quick)
-    cells = [
-        make_cell(context.file, index, load, revision, ladder.options, context.machine)
-        for revision in _revisions(context, ladder, good, bad)
-    ]
-    figures = [Figure(each.name, name) for each in load.steps for name in metrics]
-    folder = context.results / EXPERIMENTS / _experiment(cells, figures)
     watcher = make_watcher(screen())
-    runner = BenchRunner(
-        folder,
-        context.builder,
-        context.workspace,
-        context.machine,
-        watcher,
-        pin=context.config.machine.pin,
-        port=context.config.machine.port,
-    )
-    watcher.begin("bisect", seconds)
-    try:
-        with runner:
-            found = bisect(cells, figures, runner, watcher.note, smallest=matters, seconds=seconds)
-    finally:
-        watcher.end()
-    _keep(found, folder)
+    if fingerprint:
+        if line or good or bad or step or metric or workload or smallest:
+            raise UserError(
+                "a regression says by itself what is searched, and where; leave the options out"
+            )
+        plan = context.plan()
+        found = locate(context, plan, _named(context, plan, fingerprint), seconds, watcher)
+    elif line and good and bad:
+        matters = context.config.detect.min_effect
+        if smallest:
+            matters = _option("smallest", smallest, parse_percent)
+        metrics = metric or list(context.config.detect.metrics)
+        for name in metrics:
+            if name not in METRICS:
+                raise UserError(f"there is no metric {name!r}; {meant(name, METRICS)}")
+        ladder = ladder_of(context.file, target, line)
+        index, load = workload_for(context.file, ladder, workload, step or (), quick)
+        cells = [
+            make_cell(context.file, index, load, revision, ladder.options, context.machine)
+            for revision in _revisions(context, ladder, good, bad)
+        ]
+        figures = [Figure(each.name, name) for each in load.steps for name in metrics]
+        found = bisected(context, cells, figures, matters, seconds, watcher)
+    else:
+        raise UserError(
+            "name a regression (`nightshift regressions` lists them), or a stretch with --line, "
+            "--good and --bad"
+        )
     if form is Format.JSON:
         print_json(as_json(found))
     else:
         show(found)
+
+
+def _named(context: Context, plan: Plan, fingerprint: str) -> Regression:
+    found = load_detected(context.results, plan).regressions
+    for regression in found:
+        if regression.fingerprint == fingerprint:
+            return regression
+    raise UserError(
+        f"no regression is called {fingerprint}; "
+        f"{meant(fingerprint, [each.fingerprint for each in found])}"
+    )
 
 
 def as_json(found: Bisected) -> dict[str, Any]:
@@ -163,19 +177,6 @@ def _revisions(context: Context, ladder: Ladder, good: str, bad: str) -> tuple[R
         # One of them may be younger than the list.
         known = discover([ladder.offer], context.cache, None, refresh=True)[ladder.offer]
         return revisions_between(context.file, ladder, known, good, bad)
-
-
-def _experiment(cells: list[Cell], figures: list[Figure]) -> str:
-    """Return the name of the experiment: the same for the same question."""
-    asked = digest([cells[0].key, cells[-1].key, figures])
-    return f"bisect-{cells[0].revision.target}-{asked[:12]}"
-
-
-def _keep(found: Bisected, folder: Path) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    partial = folder / "outcome.json.partial"
-    partial.write_text(found.model_dump_json(indent=1))
-    partial.rename(folder / "outcome.json")
 
 
 def _option(name: str, text: str, parse: Callable[[str], float]) -> float:

@@ -84,11 +84,12 @@ def confirm_all(
     regressions: list[Regression],
     watcher: Watcher,
     again: bool = False,
+    fresh: bool = True,
 ) -> list[Outcome]:
     """Confirm regressions in their order, until the budget of the night is spent.
 
-    One that cannot be measured is told and does not hold up the others. What came of them is
-    taken into the journal.
+    Undecided ones go on where something ``fresh`` was measured since. One that cannot be measured
+    is told and does not hold up the others. What came of them is taken into the journal.
     """
     settings = context.config.confirm
     left, outcomes = settings.night, []
@@ -100,7 +101,7 @@ def confirm_all(
                 # What was measured while the machine moved is of no use.
                 aside(experiment, context.results)
                 known = None
-            if known is not None and known.verdict != "undecided":
+            if known is not None and (known.verdict != "undecided" or not fresh):
                 outcomes.append(known)
                 continue
             if left <= 0:

@@ -22,6 +22,7 @@ from pipeline.cli.context import (
 from pipeline.cli.detect import show as show_detected
 from pipeline.cli.notify import notify
 from pipeline.cli.progress import make_watcher
+from pipeline.cli.pursue import pursue
 from pipeline.cli.report import write_report
 from pipeline.cli.stages import check_tools, detect_stage, run_stage
 from pipeline.config import DEFAULT_FILE
@@ -68,13 +69,13 @@ def nightly_verb(
 
     watcher = make_watcher(screen())
     runs = run_stage(context, plan, watcher, on_bundle)
-    detected = detect_stage(context, plan)
+    detected = pursue(context, plan, detect_stage(context, plan), watcher, fresh=runs > 0)
     if form is Format.TEXT:
         for line in plan.lines:
             _show_line(context, line)
         show_detected(detected)
     written = write_report(context, plan)
-    new, issues = notify(context, detected)
+    new, issues = notify(context)
     if form is Format.JSON:
         print_json(
             {

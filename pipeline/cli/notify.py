@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pipeline.analyse.detection import Detected, load_detected
+from pipeline.analyse.detection import load_detected
+from pipeline.analyse.regressions import size, worst
 from pipeline.cli.app import app
 from pipeline.cli.context import (
     ConfigOption,
@@ -18,6 +19,7 @@ from pipeline.cli.context import (
 from pipeline.cli.explain import why
 from pipeline.config import DEFAULT_FILE
 from pipeline.notify.directory import write_issues
+from pipeline.store.regressions import stored_regressions
 
 
 @app.command("notify")
@@ -26,12 +28,13 @@ def notify_verb(
     quick: QuickOption = False,
     form: FormatOption = Format.TEXT,
 ) -> None:
-    """Write a markdown file for each regression that was detected.
+    """Write a markdown file for each confirmed regression.
 
     Example: nightshift notify
     """
     context = Context(config, quick)
-    new, written = notify(context, load_detected(context.results, context.plan()))
+    load_detected(context.results, context.plan())
+    new, written = notify(context)
     if form is Format.JSON:
         print_json({"new": [str(path) for path in new], "all": [str(path) for path in written]})
         return
@@ -39,14 +42,19 @@ def notify_verb(
         out.print(f"{path}{' (new)' if path in new else ''}", markup=False)
 
 
-def notify(context: Context, detected: Detected) -> tuple[list[Path], list[Path]]:
-    """Tell the configured sink and return (what is new, everything)."""
+def notify(context: Context) -> tuple[list[Path], list[Path]]:
+    """Tell the configured sink of every known regression; return (what is new, everything).
+
+    Also of those that the last detection did not find any more: people may have decided something.
+    """
     reproduce = f"nightshift nightly --config {context.file.path} --results again"
     reproduce += " --quick" if context.quick else ""
     plan = context.plan()
+    known = [row.regression for row in stored_regressions(context.store)]
     return write_issues(
-        detected.regressions,
+        sorted(known, key=lambda regression: -size(worst(regression))),
         context.config.issues_folder,
         reproduce,
         lambda regression: why(context, plan, regression),
+        suspected=context.config.notify.suspected,
     )

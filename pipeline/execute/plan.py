@@ -251,6 +251,20 @@ def workload_at(file: ConfigFile, index: int, quick: bool) -> Workload:
     return _workload(file, ("workload", index), section, section.clients[0])
 
 
+def section_of(file: ConfigFile, workload: Workload, quick: bool) -> int:
+    """Return the place in the configuration of a workload that was planned from it.
+
+    Raises UserError if it is not there any more.
+    """
+    config = quicken(file.config) if quick else file.config
+    for index, section in enumerate(config.workload):
+        for clients in section.clients:
+            made = _workload(file, ("workload", index), section, clients)
+            if made.hash == workload.hash:
+                return index
+    raise UserError(f"{file.path} has no workload {workload.name} any more that was measured so")
+
+
 def _quick_options(workload: WorkloadSection) -> dict[str, OptionValue]:
     scaled = {option.name for option in find_family(workload.family).options if not option.quick}
     return {name: value for name, value in workload.options.items() if name not in scaled}

@@ -10,6 +10,7 @@ from pathlib import Path
 from pipeline.markdown import cell
 from pipeline.metrics import METRICS, change
 from pipeline.model import (
+    Culprit,
     Regression,
     RegressionState,
     Shift,
@@ -19,7 +20,8 @@ _HEADER = "<!-- nightshift regression {fingerprint} -->"
 """The marker by which the file of a regression is known again."""
 
 
-_SETTLED = {RegressionState.REJECTED, RegressionState.RESOLVED, RegressionState.WONT_FIX}
+_NO_NEWS = {RegressionState.REJECTED, RegressionState.RESOLVED, RegressionState.WONT_FIX}
+"""States in which a regression that nothing was written of needs no file any more."""
 
 _ONCE = "This was measured in one night\nand not yet again."
 
@@ -36,9 +38,8 @@ _MEASURED = {
 
 def issue_name(regression: Regression) -> str:
     """Return the file name: the line, the first revision at the new level, the identity."""
-    kind = "regression" if regression.worse else "improvement"
     place = re.sub(r"[^A-Za-z0-9._-]+", "-", f"{regression.line}-{regression.first_bad}")
-    return f"{place}-{kind}-{regression.fingerprint}.md"
+    return f"{place}-regression-{regression.fingerprint}.md"
 
 
 def issue_text(regression: Regression, reproduce: str, why: str = "") -> str:
@@ -48,16 +49,16 @@ def issue_text(regression: Regression, reproduce: str, why: str = "") -> str:
     """
     worst = regression.shifts[0]
     state = regression.state.value.capitalize()
-    kind = f"{state} regression" if regression.worse else "Improvement"
     steps = len({shift.series.step for shift in regression.shifts})
     lines = [
         _HEADER.format(fingerprint=regression.fingerprint),
-        f"# {kind} in {regression.target} {regression.first_bad}: "
+        f"# {state} regression in {regression.target} {_place(regression)}: "
         f"{cell(worst.series.step)} {change(worst)} {worst.series.metric}",
         "",
         f"- line: {regression.line}",
-        f"- {'last good' if regression.worse else 'before'}: {regression.last_good}",
-        f"- {'first bad' if regression.worse else 'since'}: {regression.first_bad}",
+        f"- last good: {regression.last_good}",
+        f"- first bad: {regression.first_bad}",
+        *_culprit(regression.culprit),
         f"- state: {regression.state.value}",
         f"- series that changed: {len(regression.shifts)}, in {steps} "
         f"step{'s' if steps > 1 else ''}",
@@ -78,27 +79,55 @@ def issue_text(regression: Regression, reproduce: str, why: str = "") -> str:
     return "\n".join(lines)
 
 
+def _place(regression: Regression) -> str:
+    """Return where it lies, as well as that is known."""
+    culprit = regression.culprit
+    return culprit.revision if culprit is not None and culprit.confirmed else regression.first_bad
+
+
+def _culprit(culprit: Culprit | None) -> list[str]:
+    """Say what a bisection named: one revision with its parent, or a range."""
+    if culprit is None:
+        return []
+    if not culprit.confirmed:
+        sure = f"with {math.floor(100 * culprit.probability)} %"
+        return [f"- culprit: after {culprit.parent} and up to {culprit.revision} {sure}"]
+    subject = f": {cell(culprit.subject)}" if culprit.subject else ""
+    others = f", or {', '.join(culprit.between)}, not measured" if culprit.between else ""
+    return [
+        f"- culprit: {culprit.revision}{subject}{others}",
+        f"- parent of the culprit: {culprit.parent}",
+    ]
+
+
 def write_issues(
     regressions: Sequence[Regression],
     folder: Path,
     reproduce: str,
     why: Callable[[Regression], str] = lambda _: "",
+    *,
+    suspected: bool = False,
 ) -> tuple[list[Path], list[Path]]:
     """Write one file for each regression and return (those that are new, all of them).
 
     A regression that was written before keeps its file, brought up to date. One that is no
-    longer found keeps its file as it was: closing it takes a measured recovery. What was settled
-    before anything was written of it needs no file, and nor does the improvement that made a
-    regression good: the file of that says so. ``why`` gives the explanation of each in markdown,
-    nothing where there is none.
+    longer found keeps its file as it was: closing it takes a measured recovery. What was not
+    confirmed by measuring it again is filed only with ``suspected``, what was settled before
+    anything was written of it not at all, and improvements are no issues. ``why`` gives the
+    explanation of each in markdown, nothing where there is none.
     """
     folder.mkdir(parents=True, exist_ok=True)
+    needless = _NO_NEWS if suspected else {*_NO_NEWS, RegressionState.SUSPECTED}
     new, written = [], []
     for regression in regressions:
-        path = folder / issue_name(regression)
-        if not path.exists() and (regression.state in _SETTLED or regression.recovers):
+        if not regression.worse:
             continue
-        if not path.exists():
+        # Its place on the line, and so its name, may have moved since.
+        there = next(folder.glob(f"*-regression-{regression.fingerprint}.md"), None)
+        if there is None and regression.state in needless:
+            continue
+        path = there or folder / issue_name(regression)
+        if there is None:
             new.append(path)
         partial = path.with_suffix(".partial")
         partial.write_text(issue_text(regression, reproduce, why(regression)), encoding="utf-8")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from pipeline.model import Supply, digest
+from pipeline.model import Revision, Supply, digest
 from pipeline.sources.base import Source
 from pipeline.sources.cached import HOUR, CachedVersions
 from pipeline.sources.crate import CrateSource
@@ -26,6 +26,14 @@ _KINDS: Mapping[str, Callable[[str, Path], Source]] = {
     "tarball": TarballSource,
 }
 """How each kind of source is made, from the coordinates and the cache; a new one is added here."""
+
+
+def subject_of(revision: Revision, cache: Path) -> str:
+    """Return what a commit says it does, and who says it; nothing of a release."""
+    supply = revision.supply
+    if supply is None or supply.kind != "git":
+        return ""
+    return GitBranch(supply.coordinates, cache).subject(revision.locator)
 
 
 def source_for(supply: Supply, cache: Path, max_age: float = HOUR) -> Source:

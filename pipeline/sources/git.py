@@ -56,6 +56,10 @@ class GitBranch:
         )
         return tuple(listed.splitlines())
 
+    def subject(self, commit: str) -> str:
+        """Return the first line of a commit's message and its author."""
+        return self._mirror.ask("log", "-1", "--format=%s (%an)", commit, "--")
+
     def fetch(self, version: str, cache: Path) -> Fetched:
         """Return the files of a commit as a tar."""
         return self._mirror.archive(version.partition(" ")[0], cache)

@@ -170,7 +170,7 @@ def test_only_regressions_that_are_suspected_are_measured(regression: Regression
 def test_what_cannot_be_measured_again_is_one_line(
     found: tuple[Plan, Detected], regression: Regression
 ) -> None:
-    with pytest.raises(UserError, match=r"the plan has no postgres 17\.3 on line minors any more"):
+    with pytest.raises(UserError, match="the plan has no line minors any more; run"):
         experiment_of(regression, Plan(lines=(), repetitions=1), ConfirmSection())
     with pytest.raises(UserError, match="is a change of spread, not of a level"):
         experiment_of(

@@ -37,6 +37,9 @@ steps = ["scan", "point-query"]
 LONGER = CONFIG.replace('since = "17.9"', 'since = "13"').replace('until = "17"', 'until = "18"')
 """Enough revisions for a change to be found: nine, with a step at 17.10."""
 
+NOT_AGAIN = '[confirm]\nnight = "0s"\n'
+"""No suspicion is measured again: where runs are made up, there is nothing to measure."""
+
 
 class Ran(NamedTuple):
     """What a command line left."""

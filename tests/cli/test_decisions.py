@@ -183,7 +183,7 @@ def test_a_replay_tells_and_changes_nothing(
 
 
 def test_what_was_decided_stands_beside_what_is_found(nightshift: Nightshift, folder: Path) -> None:
-    (folder / "nightshift.toml").write_text(LONGER)
+    (folder / "nightshift.toml").write_text(f"{LONGER}[notify]\nsuspected = true\n")
     write_runs(levels=lambda cell, step: 15_000.0 / level(cell, step))
     nightshift("ingest")
     told = nightshift("detect").out.splitlines()

@@ -16,8 +16,8 @@ from pipeline.cli.context import Context, print_json
 from pipeline.execute.discover import discovered
 from pipeline.execute.run import Builds, build_key
 from pipeline.model import Build, Cell, Provenance
-from tests.cli.conftest import CONFIG, LONGER, Nightshift, Ran
-from tests.cli.measured import write_run, write_runs
+from tests.cli.conftest import CONFIG, LONGER, NOT_AGAIN, Nightshift, Ran
+from tests.cli.measured import level, write_run, write_runs
 
 BUILD = Build(
     target="postgres",
@@ -33,6 +33,11 @@ def take(folder: Path, nightshift: Nightshift, config: str = CONFIG) -> Ran:
     (folder / "nightshift.toml").write_text(config)
     write_runs()
     return nightshift("ingest")
+
+
+def slower(cell: Cell, step: str) -> float:
+    """150 queries per second, and 100 from 17.10 on."""
+    return 15_000.0 / level(cell, step)
 
 
 def test_discover_lists_what_was_found(
@@ -233,10 +238,12 @@ def test_a_relative_table_can_be_imported_again(nightshift: Nightshift, folder: 
 
 
 def test_detect_report_and_notify(nightshift: Nightshift, folder: Path) -> None:
-    take(folder, nightshift, LONGER)
+    (folder / "nightshift.toml").write_text(LONGER)
+    write_runs(levels=slower)
+    nightshift("ingest")
     ran = nightshift("detect")
     assert ran.code == 0
-    assert ran.out.startswith("0 suspected regressions and 1 improvement in 4 series\n  better  ")
+    assert ran.out.startswith("1 suspected regression and 0 improvements in 4 series\n  worse   ")
     assert "minors: 17.9 -> 17.10" in ran.out
     detected = nightshift("detect", "--format", "json").json
     assert detected["series"] == 4
@@ -252,6 +259,8 @@ def test_detect_report_and_notify(nightshift: Nightshift, folder: Path) -> None:
     assert all((folder / path).stat().st_size for path in written)
     assert nightshift("report").out.splitlines() == written
 
+    assert nightshift("notify").out == "", "nothing was confirmed"
+    (folder / "nightshift.toml").write_text(f"{LONGER}[notify]\nsuspected = true\n")
     first = nightshift("notify")
     assert first.out.count("(new)") == 1
     told = nightshift("notify", "--format", "json").json
@@ -294,7 +303,7 @@ FIRST_LOOK = "first repetition, two decimals are not to be trusted yet:"
 def test_a_night_measures_shows_and_tells(
     nightshift: Nightshift, folder: Path, night: list[tuple[str, int]]
 ) -> None:
-    (folder / "nightshift.toml").write_text(LONGER)
+    (folder / "nightshift.toml").write_text(LONGER + NOT_AGAIN)
     ran = nightshift("nightly")
     assert ran.code == 0
     assert len(night) == 9 * 3
@@ -303,9 +312,7 @@ def test_a_night_measures_shows_and_tells(
     assert ran.out.startswith(FIRST_LOOK + "\nminors, cached: qps (1/s)\n")
     assert ran.out.count("minors, cached: qps (1/s)\n") == 2
     assert "  better  minors: 17.9 -> 17.10  " in ran.out
-    *_, issue, report, done = ran.out.splitlines()
-    assert issue.startswith("issue   results/issues/minors-17.10-improvement-")
-    assert issue.endswith(".md (new)")
+    *_, report, done = ran.out.splitlines()
     assert report == "report  results/report.html"
     assert done.startswith("27 runs measured in ")
 
@@ -338,10 +345,10 @@ def test_there_is_no_early_table_of_one_revision(
 def test_a_night_as_json_is_nothing_but_json(
     nightshift: Nightshift, folder: Path, night: list[tuple[str, int]]
 ) -> None:
-    (folder / "nightshift.toml").write_text(LONGER)
+    (folder / "nightshift.toml").write_text(LONGER + NOT_AGAIN)
     told = nightshift("nightly", "--format", "json").json
     assert told["runs"] == len(night) == 27
-    assert told["new_issues"] == told["issues"]
+    assert told["new_issues"] == told["issues"] == []
     assert len(told["detected"]["regressions"]) == 1
 
 
@@ -355,7 +362,7 @@ def test_run_lists_its_bundles(nightshift: Nightshift, night: list[tuple[str, in
 def test_off_a_terminal_nothing_is_coloured_or_drawn(
     nightshift: Nightshift, folder: Path, night: list[tuple[str, int]]
 ) -> None:
-    (folder / "nightshift.toml").write_text(LONGER)
+    (folder / "nightshift.toml").write_text(LONGER + NOT_AGAIN)
     for args in (["nightly"], ["table"], ["detect"], ["plan"], ["ingest"], ["frobnicate"]):
         ran = nightshift(*args)
         for stream in (ran.out, ran.err):

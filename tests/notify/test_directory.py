@@ -8,7 +8,7 @@ import pytest
 
 from pipeline.analyse.regressions import group_shifts
 from pipeline.markdown import cell
-from pipeline.model import Regression, Shift
+from pipeline.model import Culprit, Regression, RegressionState, Shift
 from pipeline.notify.directory import issue_name, issue_text, write_issues
 from tests.analyse.samples import shift
 
@@ -22,6 +22,11 @@ def regression(*shifts: Shift) -> Regression:
 
 WORSE = regression(shift(11, -0.2, step="scan_range=100"), shift(11, 0.3, metric="cpu_us/o"))
 BETTER = regression(shift(11, 0.25, worse=False))
+OTHER = regression(shift(12, -0.5))
+
+
+def confirmed(found: Regression) -> Regression:
+    return found.model_copy(update={"state": RegressionState.CONFIRMED})
 
 
 def table_of(text: str) -> list[list[str]]:
@@ -32,7 +37,6 @@ def table_of(text: str) -> list[list[str]]:
 
 def test_the_file_is_named_by_line_revision_kind_and_identity() -> None:
     assert issue_name(WORSE) == f"minors-17.11-regression-{WORSE.fingerprint}.md"
-    assert issue_name(BETTER) == f"minors-17.11-improvement-{BETTER.fingerprint}.md"
 
 
 def test_names_of_revisions_are_made_fit_for_files() -> None:
@@ -69,16 +73,36 @@ def test_a_regression_says_what_since_when_and_how_to_see_it_again() -> None:
     )
 
 
-def test_an_improvement_is_worded_as_one() -> None:
-    text = issue_text(BETTER, REPRODUCE)
-    assert "# Improvement in postgres 17.11: scan +25.0% qps\n" in text
-    assert "- before: 17.10\n- since: 17.11\n" in text
-    for word in ("bad", "good", "Suspected"):
-        assert word not in text
+def test_the_culprit_stands_in_front() -> None:
+    named = Culprit(
+        revision="c0ffee",
+        parent="b0ffee",
+        probability=0.9999,
+        confirmed=True,
+        subject="Plan | more (A. Person)",
+    )
+    found = WORSE.model_copy(update={"culprit": named})
+    text = issue_text(found, REPRODUCE)
+    assert "# Suspected regression in postgres c0ffee: scan +30.0% cpu_us/o\n" in text
+    assert (
+        "- first bad: 17.11\n"
+        "- culprit: c0ffee: Plan \\| more (A. Person)\n"
+        "- parent of the culprit: b0ffee\n"
+    ) in text
+    skipped = named.model_copy(update={"between": ("b1", "b2")})
+    text = issue_text(WORSE.model_copy(update={"culprit": skipped}), REPRODUCE)
+    assert "- culprit: c0ffee: Plan \\| more (A. Person), or b1, b2, not measured\n" in text
+
+
+def test_a_range_is_told_as_one() -> None:
+    named = Culprit(revision="c0ffee", parent="b0ffee", probability=0.967, confirmed=False)
+    text = issue_text(WORSE.model_copy(update={"culprit": named}), REPRODUCE)
+    assert "- culprit: after b0ffee and up to c0ffee with 96 %\n" in text
+    assert "# Suspected regression in postgres 17.11: " in text
 
 
 def test_one_step_is_not_called_steps() -> None:
-    assert "- series that changed: 1, in 1 step\n" in issue_text(BETTER, REPRODUCE)
+    assert "- series that changed: 1, in 1 step\n" in issue_text(OTHER, REPRODUCE)
 
 
 @pytest.mark.parametrize("step", ["a|b", "a\nb", "a\\|b", "|", "a\r\n| b |"])
@@ -100,21 +124,33 @@ def test_cells_are_one_line() -> None:
 
 def test_every_regression_is_a_file_and_new_once(tmp_path: Path) -> None:
     folder = tmp_path / "results" / "issues"
-    new, written = write_issues([WORSE, BETTER], folder, REPRODUCE)
-    assert new == written == [folder / issue_name(WORSE), folder / issue_name(BETTER)]
-    assert written[0].read_text() == issue_text(WORSE, REPRODUCE)
+    first = confirmed(WORSE)
+    new, written = write_issues([first, confirmed(BETTER)], folder, REPRODUCE)
+    assert new == written == [folder / issue_name(WORSE)]
+    assert written[0].read_text() == issue_text(first, REPRODUCE)
 
-    again = regression(shift(11, -0.5))
-    assert issue_name(again) == issue_name(WORSE)
-    other = regression(shift(12, -0.5))
+    # More is known of it now, and it lies elsewhere.
+    again = first.model_copy(update={"first_bad": "17.10", "shifts": WORSE.shifts[:1]})
+    other = confirmed(OTHER)
     new, written = write_issues([again, other], folder, REPRODUCE)
     assert new == [folder / issue_name(other)]
-    assert written == [folder / issue_name(again), folder / issue_name(other)]
+    assert written == [folder / issue_name(WORSE), folder / issue_name(other)]
     assert written[0].read_text() == issue_text(again, REPRODUCE), "brought up to date"
+
+    write_issues([other], folder, REPRODUCE)
     # What is no longer found is not closed by silence, and nothing half written is left.
-    assert {path.name for path in folder.iterdir()} == {
-        issue_name(one) for one in (WORSE, BETTER, other)
-    }
+    assert {path.name for path in folder.iterdir()} == {issue_name(one) for one in (WORSE, other)}
+
+
+def test_nothing_is_filed_before_it_was_measured_again(tmp_path: Path) -> None:
+    assert write_issues([WORSE], tmp_path, REPRODUCE) == ([], [])
+    (path,), _ = write_issues([WORSE], tmp_path, REPRODUCE, suspected=True)
+    assert path.name == issue_name(WORSE)
+    # What is written of is kept up to date, whatever becomes of it.
+    for state in RegressionState:
+        now = WORSE.model_copy(update={"state": state})
+        assert write_issues([now], tmp_path, REPRODUCE) == ([], [path])
+        assert f"- state: {state.value}\n" in path.read_text()
 
 
 def test_nothing_found_is_an_empty_folder(tmp_path: Path) -> None:

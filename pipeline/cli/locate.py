@@ -1,0 +1,154 @@
+"""Bisecting on this machine: a stretch, a regression, and all regressions of a night."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from pipeline.analyse.bench import EXPERIMENTS, BenchRunner
+from pipeline.analyse.bisect import Bisected, bisect
+from pipeline.analyse.confirm import OUTCOME
+from pipeline.analyse.experiment import Figure
+from pipeline.analyse.interleaved import WRONG
+from pipeline.analyse.locate import Search, answer, culprit_of, search_for
+from pipeline.analyse.record import write_whole
+from pipeline.cli.context import Context, warn
+from pipeline.errors import UserError
+from pipeline.execute.discover import discover
+from pipeline.execute.plan import Plan
+from pipeline.execute.watch import Watcher
+from pipeline.journal import Event, EventKind, Journal, now
+from pipeline.model import Cell, Culprit, Regression, digest
+from pipeline.sources import subject_of
+
+NEIGHBOURS = 2
+"""Revisions of a stretch that has nothing between its ends."""
+
+
+def bisected(
+    context: Context,
+    cells: Sequence[Cell],
+    figures: Sequence[Figure],
+    smallest: float,
+    seconds: float,
+    watcher: Watcher,
+) -> Bisected:
+    """Bisect a stretch on this machine, and keep what came of it in the experiment's folder.
+
+    Raises UserError for an end that cannot be measured.
+    """
+    folder = context.results / EXPERIMENTS / _experiment(cells, figures)
+    runner = BenchRunner(
+        folder,
+        context.builder,
+        context.workspace,
+        context.machine,
+        watcher,
+        pin=context.config.machine.pin,
+        port=context.config.machine.port,
+    )
+    watcher.begin("bisect", seconds)
+    try:
+        with runner:
+            found = bisect(cells, figures, runner, watcher.note, smallest=smallest, seconds=seconds)
+    finally:
+        watcher.end()
+    folder.mkdir(parents=True, exist_ok=True)
+    write_whole(folder / OUTCOME, found.model_dump_json(indent=1))
+    return found
+
+
+def locate(
+    context: Context, plan: Plan, regression: Regression, seconds: float, watcher: Watcher
+) -> Bisected:
+    """Search the culprit of a regression, and write what came of it into the journal.
+
+    Raises UserError for a regression that cannot be bisected.
+    """
+    return _locate(context, regression, _search(context, plan, regression), seconds, watcher)
+
+
+def _search(context: Context, plan: Plan, regression: Regression) -> Search:
+    known = discover(context.offers(), context.cache, None)
+    return search_for(regression, plan, context.file, known, context.machine, context.quick)
+
+
+def _locate(
+    context: Context, regression: Regression, search: Search, seconds: float, watcher: Watcher
+) -> Bisected:
+    began = time.monotonic()
+    smallest = context.config.confirm.smallest_effect
+    found = bisected(context, search.cells, search.figures, smallest, seconds, watcher)
+    named, culprit = answer(found), None
+    if named is not None:
+        revisions = {cell.revision.label: cell.revision for cell in search.cells}
+        culprit = culprit_of(named, subject_of(revisions[named.culprit], context.cache))
+    event = Event(
+        at=now(),
+        event=EventKind.BISECTED,
+        fingerprint=regression.fingerprint,
+        note=found.outcome,
+        experiment=_experiment(search.cells, search.figures),
+        minutes=(time.monotonic() - began) / 60.0,
+        culprit=culprit,
+    )
+    Journal(context.results).append([event])
+    return found
+
+
+def _note_neighbours(context: Context, regression: Regression, search: Search) -> None:
+    """Name the culprit where nothing lies between: that they differ was shown by confirming."""
+    parent, bad = (cell.revision for cell in search.cells)
+    culprit = Culprit(
+        revision=bad.label,
+        parent=parent.label,
+        probability=1.0 - WRONG,
+        confirmed=True,
+        subject=subject_of(bad, context.cache),
+    )
+    event = Event(
+        at=now(),
+        event=EventKind.BISECTED,
+        fingerprint=regression.fingerprint,
+        note="nothing lies between",
+        culprit=culprit,
+    )
+    Journal(context.results).append([event])
+
+
+def locate_all(
+    context: Context, plan: Plan, regressions: Sequence[Regression], watcher: Watcher
+) -> None:
+    """Search the culprits of regressions in their order, until the budget of the night is spent.
+
+    One that cannot be bisected is told and does not hold up the others.
+    """
+    ends = time.monotonic() + context.config.bisect.night
+    for regression in regressions:
+        try:
+            search = _search(context, plan, regression)
+            left = ends - time.monotonic()
+            if len(search.cells) == NEIGHBOURS:
+                _note_neighbours(context, regression, search)
+            elif left > 0 and _tells_more(search, plan, regression):
+                _locate(context, regression, search, left, watcher)
+        except UserError as error:
+            warn(f"{regression.fingerprint} is not bisected: {error}")
+
+
+def _tells_more(search: Search, plan: Plan, regression: Regression) -> bool:
+    """Say whether a bisection is worth its time unasked: of commits, and where some were skipped.
+
+    Of releases that were all measured it would tell what the next nights tell, too.
+    """
+    (line,) = (line for line in plan.lines if line.name == regression.line)
+    known = {revision.label for revision in line.revisions}
+    supply = search.cells[0].revision.supply
+    commits = supply is not None and supply.commits
+    return commits or any(cell.revision.label not in known for cell in search.cells)
+
+
+def _experiment(cells: Sequence[Cell], figures: Sequence[Figure]) -> str:
+    """Return the name of the experiment: the same for the same question."""
+    asked = digest([cells[0].key, cells[-1].key, list(figures)])
+    return f"bisect-{cells[0].revision.target}-{asked[:12]}"

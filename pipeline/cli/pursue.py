@@ -1,0 +1,45 @@
+"""What a night does about its suspicions: they are measured again, and their culprits searched."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pipeline.analyse.confirm import suspected
+from pipeline.analyse.detection import Detected, load_detected
+from pipeline.analyse.locate import to_locate
+from pipeline.analyse.settle import refresh
+from pipeline.cli.confirm import confirm_all
+from pipeline.cli.context import Context
+from pipeline.cli.locate import locate_all
+from pipeline.execute.plan import Plan
+from pipeline.execute.watch import Watcher
+from pipeline.journal import EventKind, Journal, now
+from pipeline.model import Regression
+
+
+def pursue(
+    context: Context, plan: Plan, detected: Detected, watcher: Watcher, fresh: bool
+) -> Detected:
+    """Confirm what is suspected and locate what is confirmed; return the detection as it is then.
+
+    ``fresh`` says that this night measured something. Without, what was measured again before and
+    is undecided, or was not located, is left alone: nothing has changed since.
+    """
+    confirm_all(context, plan, suspected(detected.regressions), watcher, fresh=fresh)
+    confirmed = load_detected(context.results, plan).regressions
+    locate_all(context, plan, _to_locate(context, confirmed, fresh), watcher)
+    refresh(context.results, context.store, now())
+    return load_detected(context.results, plan)
+
+
+def _to_locate(
+    context: Context, regressions: Sequence[Regression], fresh: bool
+) -> list[Regression]:
+    tried = {
+        event.fingerprint
+        for event in Journal(context.results).read()
+        if event.event is EventKind.BISECTED
+    }
+    return [
+        one for one in regressions if to_locate(one) and (fresh or one.fingerprint not in tried)
+    ]
