@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
@@ -549,6 +550,16 @@ class Culprit(Frozen):
     probability: float
     confirmed: bool
     subject: str = ""
+
+    def __str__(self) -> str:
+        """Say it in a line: one revision with its parent, or a range with its probability."""
+        if not self.confirmed:
+            # Rounded down: nothing is certain.
+            sure = f"{math.floor(100 * self.probability)} %"
+            return f"after {self.parent} and up to {self.revision} with {sure}"
+        subject = f": {self.subject}" if self.subject else ""
+        others = f", or {', '.join(self.between)} (not measured)" if self.between else ""
+        return f"{self.revision}{subject}{others}; its parent is {self.parent}"
 
 
 class Regression(Frozen):

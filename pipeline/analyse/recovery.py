@@ -1,4 +1,8 @@
-"""Whether a regression is gone: the newest revisions are measured to be as good as the old ones."""
+"""Whether a regression is gone: the newest revisions are measured to be as good as the old ones.
+
+The nights tell it in time. Where something became better behind a regression it can be asked at
+once: the newest revision is measured beside the last good one, in blocks, as to confirm.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,12 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from changepoint import compare
 from changepoint.verdict import Better, Verdict
-from pipeline.analyse.regressions import size
+from pipeline.analyse.confirm import experiment_of, planned_cell
+from pipeline.analyse.interleaved import Answer
+from pipeline.analyse.record import Experiment
+from pipeline.analyse.regressions import clearest, size
+from pipeline.config import ConfirmSection
+from pipeline.execute.plan import Plan
 from pipeline.metrics import is_worse
 from pipeline.model import Regression, RegressionKind, Series, SeriesKey, Shift
 
@@ -44,6 +53,39 @@ def recovered(
         return False
     _, worst = max(verdicts, key=lambda pair: pair[0])
     return worst in ("same", "better") and all(verdict != "worse" for _, verdict in verdicts)
+
+
+def fix_of(regression: Regression, found: Sequence[Regression]) -> Regression | None:
+    """Return the last improvement behind a regression in one of its series."""
+    extent = {shift.series for shift in regression.shifts}
+    behind = [
+        one
+        for one in found
+        if not one.worse
+        and one.position > regression.position
+        and extent & {shift.series for shift in one.shifts}
+    ]
+    return max(behind, key=lambda one: one.position, default=None)
+
+
+def experiment_for(regression: Regression, plan: Plan, settings: ConfirmSection) -> Experiment:
+    """Return what is measured to see whether a regression is gone from the newest revision.
+
+    Raises as :func:`pipeline.analyse.confirm.experiment_of`.
+    """
+    asked = experiment_of(regression, plan, settings)
+    (line,) = (line for line in plan.lines if line.name == regression.line)
+    shift, *_ = clearest(regression, 1)
+    newest = planned_cell(plan, regression, shift, line.revisions[-1].label)
+    head = newest.model_copy(update={"workload": asked.head.workload})
+    return asked.model_copy(update={"kind": f"recover-{regression.fingerprint}", "head": head})
+
+
+def is_back(answer: Answer) -> bool:
+    """Say whether a change for the worse was excluded in every figure, on a machine at rest."""
+    return not answer.moved and all(
+        row.verdict in ("not worse", "same", "better") for row in answer.rows
+    )
 
 
 def _verdict(shift: Shift, series: Series, changes: Sequence[Shift], smallest: float) -> Verdict:

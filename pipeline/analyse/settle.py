@@ -11,7 +11,7 @@ from sqlalchemy import Engine
 from pipeline.analyse.detection import Detected, kept_detection, save_detected
 from pipeline.analyse.identity import bounds, identify
 from pipeline.analyse.outcomes import Outcome, read_outcomes
-from pipeline.analyse.recovery import recovered
+from pipeline.analyse.recovery import fix_of, recovered
 from pipeline.analyse.states import Histories, History, histories
 from pipeline.execute.plan import Plan
 from pipeline.journal import Event, EventKind, Journal
@@ -125,7 +125,7 @@ def _resolutions(
             and history.allows(EventKind.RESOLVED)
             and recovered(regression, by_key, shifts, smallest)
         ):
-            fix = _fix(regression, found)
+            fix = fix_of(regression, found)
             event = Event(
                 at=at,
                 event=EventKind.RESOLVED,
@@ -136,17 +136,6 @@ def _resolutions(
             history.add(event)
             events.append(event)
     return events
-
-
-def _fix(regression: Regression, found: Sequence[Regression]) -> Regression | None:
-    """Return the last improvement behind a regression in one of its series."""
-    extent = _extent(regression)
-    behind = [
-        one
-        for one in found
-        if not one.worse and one.position > regression.position and extent & _extent(one)
-    ]
-    return max(behind, key=lambda one: one.position, default=None)
 
 
 def _news(known: Histories, outcomes: Mapping[str, Outcome], at: datetime) -> list[Event]:

@@ -68,7 +68,8 @@ def _told(regression: Regression) -> str:
     state = regression.state
     known = f"  ({state.value})" if state is not RegressionState.SUSPECTED else ""
     recovery = f"  (recovery of {regression.recovers})" if regression.recovers else ""
-    return f"{summary(regression)}{known}{recovery}"
+    culprit = f"\n            culprit {regression.culprit}" if regression.culprit else ""
+    return f"{summary(regression)}{known}{recovery}{culprit}"
 
 
 def summary(regression: Regression) -> str:

@@ -79,6 +79,7 @@ def _locate(
     began = time.monotonic()
     smallest = context.config.confirm.smallest_effect
     found = bisected(context, search.cells, search.figures, smallest, seconds, watcher)
+    name = _experiment(search.cells, search.figures)
     named, culprit = answer(found), None
     if named is not None:
         revisions = {cell.revision.label: cell.revision for cell in search.cells}
@@ -88,12 +89,18 @@ def _locate(
         event=EventKind.BISECTED,
         fingerprint=regression.fingerprint,
         note=found.outcome,
-        experiment=_experiment(search.cells, search.figures),
-        minutes=(time.monotonic() - began) / 60.0,
+        experiment=name,
+        minutes=_spent(context, name) + (time.monotonic() - began) / 60.0,
         culprit=culprit,
     )
     Journal(context.results).append([event])
     return found
+
+
+def _spent(context: Context, experiment: str) -> float:
+    """Return the minutes that an experiment took before; a search that goes on counts them in."""
+    told = (event for event in Journal(context.results).read() if event.experiment == experiment)
+    return max((event.minutes for event in told), default=0.0)
 
 
 def _note_neighbours(context: Context, regression: Regression, search: Search) -> None:

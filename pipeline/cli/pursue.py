@@ -11,6 +11,7 @@ from pipeline.analyse.settle import refresh
 from pipeline.cli.confirm import confirm_all
 from pipeline.cli.context import Context
 from pipeline.cli.locate import locate_all
+from pipeline.cli.recover import recover_all
 from pipeline.execute.plan import Plan
 from pipeline.execute.watch import Watcher
 from pipeline.journal import EventKind, Journal, now
@@ -22,14 +23,17 @@ def pursue(
 ) -> Detected:
     """Confirm what is suspected and locate what is confirmed; return the detection as it is then.
 
+    What seems to be mended is looked at first.
     ``fresh`` says that this night measured something. Without, what was measured again before and
     is undecided, or was not located, is left alone: nothing has changed since.
     """
+    if fresh:
+        recover_all(context, plan, detected.regressions, context.config.confirm.budget, watcher)
+        detected = refresh(context.results, context.store, now()) or detected
     confirm_all(context, plan, suspected(detected.regressions), watcher, fresh=fresh)
-    confirmed = load_detected(context.results, plan).regressions
-    locate_all(context, plan, _to_locate(context, confirmed, fresh), watcher)
-    refresh(context.results, context.store, now())
-    return load_detected(context.results, plan)
+    detected = load_detected(context.results, plan)
+    locate_all(context, plan, _to_locate(context, detected.regressions, fresh), watcher)
+    return refresh(context.results, context.store, now()) or detected
 
 
 def _to_locate(

@@ -68,7 +68,9 @@ def _line(row: RegressionRow) -> str:
     said = f" ({row.reason})" if row.reason else ""
     until = f" until {row.expires}" if row.expires else ""
     note = f": {row.note}" if row.note else ""
-    return f"  {found.fingerprint}  {way}  {summary(found)}  {found.state.value}{said}{until}{note}"
+    culprit = f"\n      culprit {found.culprit}" if found.culprit else ""
+    state = f"{found.state.value}{said}{until}{note}{culprit}"
+    return f"  {found.fingerprint}  {way}  {summary(found)}  {state}"
 
 
 def _tree(row: RegressionRow, why: str) -> dict[str, Any]:
@@ -86,6 +88,7 @@ def _tree(row: RegressionRow, why: str) -> dict[str, Any]:
         "last_good": found.last_good,
         "first_bad": found.first_bad,
         "recovers": found.recovers or None,
+        "culprit": found.culprit,
         "class": why,
         "worst": _shift(worst(found)),
         "rows": [_shift(shift) for shift in found.shifts],

@@ -10,7 +10,6 @@ from pathlib import Path
 from pipeline.markdown import cell
 from pipeline.metrics import METRICS, change
 from pipeline.model import (
-    Culprit,
     Regression,
     RegressionState,
     Shift,
@@ -58,7 +57,7 @@ def issue_text(regression: Regression, reproduce: str, why: str = "") -> str:
         f"- line: {regression.line}",
         f"- last good: {regression.last_good}",
         f"- first bad: {regression.first_bad}",
-        *_culprit(regression.culprit),
+        *([f"- culprit: {cell(str(regression.culprit))}"] if regression.culprit else []),
         f"- state: {regression.state.value}",
         f"- series that changed: {len(regression.shifts)}, in {steps} "
         f"step{'s' if steps > 1 else ''}",
@@ -83,21 +82,6 @@ def _place(regression: Regression) -> str:
     """Return where it lies, as well as that is known."""
     culprit = regression.culprit
     return culprit.revision if culprit is not None and culprit.confirmed else regression.first_bad
-
-
-def _culprit(culprit: Culprit | None) -> list[str]:
-    """Say what a bisection named: one revision with its parent, or a range."""
-    if culprit is None:
-        return []
-    if not culprit.confirmed:
-        sure = f"with {math.floor(100 * culprit.probability)} %"
-        return [f"- culprit: after {culprit.parent} and up to {culprit.revision} {sure}"]
-    subject = f": {cell(culprit.subject)}" if culprit.subject else ""
-    others = f", or {', '.join(culprit.between)}, not measured" if culprit.between else ""
-    return [
-        f"- culprit: {culprit.revision}{subject}{others}",
-        f"- parent of the culprit: {culprit.parent}",
-    ]
 
 
 def write_issues(

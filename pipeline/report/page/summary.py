@@ -67,6 +67,7 @@ class Finding:
     last_good: str
     first_bad: str
     state: str
+    culprit: str
     worse: bool
     worst: str
     extent: str
@@ -243,6 +244,7 @@ def _finding(number: int, regression: Regression, places: Places) -> Finding:
         last_good=regression.last_good,
         first_bad=regression.first_bad,
         state=regression.state.value,
+        culprit=str(regression.culprit or ""),
         worse=regression.worse,
         worst=f"{change(largest)} {largest.series.metric} in {largest.series.step}",
         extent=f"{counted(len(views), 'series', 'series')} in {counted(steps, 'step')}",

@@ -1,0 +1,90 @@
+"""Measuring on this machine whether a regression is gone."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from pipeline.analyse.bench import BenchRunner
+from pipeline.analyse.interleaved import interleave
+from pipeline.analyse.record import Experiment
+from pipeline.analyse.recovery import experiment_for, fix_of, is_back
+from pipeline.cli.context import Context, warn
+from pipeline.errors import UserError
+from pipeline.execute.plan import Plan
+from pipeline.execute.watch import Watcher
+from pipeline.journal import Event, EventKind, Journal, now
+from pipeline.model import Regression, RegressionKind, RegressionState
+
+_STANDING = {RegressionState.CONFIRMED, RegressionState.ACKNOWLEDGED}
+
+
+def recover_all(
+    context: Context,
+    plan: Plan,
+    regressions: Sequence[Regression],
+    seconds: float,
+    watcher: Watcher,
+) -> None:
+    """Measure again what was confirmed and seems to be mended, and resolve what is.
+
+    Ends when ``seconds`` are spent. One that cannot be measured is told and does not hold up the
+    others.
+    """
+    ends = time.monotonic() + seconds
+    for regression in regressions:
+        fix = fix_of(regression, regressions)
+        standing = regression.worse and regression.state in _STANDING
+        left = ends - time.monotonic()
+        if fix is None or not standing or regression.kind is not RegressionKind.LEVEL or left <= 0:
+            continue
+        try:
+            experiment = experiment_for(regression, plan, context.config.confirm)
+            event = _asked(context, experiment, regression, fix, left, watcher)
+        except UserError as error:
+            warn(f"{regression.fingerprint} is not measured again: {error}")
+            continue
+        if event is not None:
+            Journal(context.results).append([event])
+
+
+def _asked(
+    context: Context,
+    experiment: Experiment,
+    regression: Regression,
+    fix: Regression,
+    seconds: float,
+    watcher: Watcher,
+) -> Event | None:
+    """Measure a regression beside its last good revision; return its end, if it is gone."""
+    machine = context.config.machine
+    question = experiment.question
+    question = question.model_copy(update={"seconds": min(question.seconds, seconds)})
+    runner = BenchRunner(
+        experiment.folder(context.results),
+        context.builder,
+        context.workspace,
+        context.machine,
+        watcher,
+        pin=machine.pin,
+        port=machine.port,
+    )
+    watcher.begin("recover", question.seconds)
+    try:
+        with runner:
+            answer = interleave(runner, experiment.pair, question)
+    finally:
+        watcher.end()
+    if not is_back(answer):
+        return None
+    head, base = experiment.head.revision.label, experiment.base.revision.label
+    return Event(
+        at=now(),
+        event=EventKind.RESOLVED,
+        fingerprint=regression.fingerprint,
+        note=f"{head} is as good as {base}, measured beside it",
+        recovery=fix.fingerprint,
+        experiment=experiment.name,
+        blocks=answer.blocks,
+        minutes=answer.seconds / 60.0,
+    )
