@@ -44,6 +44,10 @@ LEAST_IO: Mapping[str, float] = {"r/o": 0.01, "w/o": 0.01, "rKB/o": 0.1, "wKB/o"
 """Growth per operation below which storage is not why: a request in a hundred operations, or a
 page in forty. In the unit of the metric."""
 
+LEAST_SWITCHES = 0.01
+"""Growth of the context switches per operation below which they are not why: each costs some
+microseconds (Li, Ding and Shen 2007), and one in a hundred operations some tens of nanoseconds."""
+
 _SWITCHES = ("server_cs/o", "cs/o")
 _COUNTERS = (
     "instructions/o",
@@ -92,7 +96,11 @@ def classify(
     level = worse(*_LEVEL)
     (cpu,) = worse("cpu_us/o") or (None,)
     cost = max(cpu.growth, 0.0) if cpu is not None else 0.0
-    switches = [figure for figure in worse(*_SWITCHES) if figure.growth > MORE * cost]
+    switches = [
+        figure
+        for figure in worse(*_SWITCHES)
+        if figure.after - figure.before >= LEAST_SWITCHES and figure.growth > MORE * cost
+    ]
     storage = [
         figure
         for figure in worse(*LEAST_IO)

@@ -67,14 +67,24 @@ def test_cpu_that_explains_little_of_what_was_lost_is_not_why() -> None:
     assert Kind.CPU not in kinds(moved({"qps": 0.5, "cpu_us/o": 1.1, "latency_avg": 2.0}))
 
 
-def test_a_little_more_io_is_no_io() -> None:
+@pytest.mark.parametrize(
+    ("metric", "others", "kind"),
+    [
+        ("r/o", {}, Kind.UNKNOWN),
+        ("cs/o", {}, Kind.UNKNOWN),
+        ("cs/o", {"cpu_us/o": 1.43}, Kind.CPU),
+    ],
+)
+def test_what_is_next_to_nothing_is_not_why(
+    metric: str, others: Mapping[str, float], kind: Kind
+) -> None:
     figures = [
         figure.model_copy(update={"before": 0.001, "after": 0.003})
-        if figure.metric == "r/o"
+        if figure.metric == metric
         else figure
-        for figure in moved({"qps": 0.7, "r/o": 3.0})
+        for figure in moved({"qps": 0.7, metric: 3.0, **others})
     ]
-    assert kinds(tuple(figures)) == [Kind.UNKNOWN]
+    assert kinds(tuple(figures)) == [kind]
 
 
 def test_the_evidence_names_the_figures_that_say_so() -> None:
