@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
 
 import numpy as np
 from scipy.stats import t as student
@@ -67,6 +69,7 @@ class GroupSequential:
             )
         self._smallest_effect, self._limit = float(smallest_effect), limit
         self._better: Better = better
+        self._confidence = float(confidence)
         self._levels = nominal_levels(limit, FIRST_LOOK, (1.0 - confidence) / 2.0)
         self._differences: list[float] = []
         self._decision = Decision(0, 0.0, (-1.0, math.inf), "undecided", done=False)
@@ -106,6 +109,47 @@ class GroupSequential:
         verdict = judge(effect, interval, self._smallest_effect, self._better)
         done = verdict != "undecided" or blocks >= self._limit
         return Decision(blocks, effect, interval, verdict, done)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The whole state as a tree of plain dicts, lists, strings and finite numbers."""
+        return {
+            "smallest_effect": self._smallest_effect,
+            "limit": self._limit,
+            "better": self._better,
+            "confidence": self._confidence,
+            "differences": list(self._differences),
+        }
+
+    @classmethod
+    def from_dict(cls, tree: Mapping[str, Any]) -> Self:
+        """The inverse of :meth:`to_dict`. Raises ValueError if something is missing or odd.
+
+        What is added to the copy gives the same decisions as added to the original.
+        """
+        try:
+            copy = cls(
+                smallest_effect=float(tree["smallest_effect"]),
+                limit=tree["limit"],
+                better=tree["better"],
+                confidence=float(tree["confidence"]),
+            )
+            copy._differences = [float(x) for x in tree["differences"]]
+            if len(copy._differences) > copy._limit or not np.all(np.isfinite(copy._differences)):
+                raise ValueError("differences beyond the limit or not finite")
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"not a comparison by t tests: {error!r}") from error
+        if copy._differences:
+            copy._decision = copy._decide()
+        return copy
+
+    def to_json(self) -> str:
+        """:meth:`to_dict` as standard JSON text."""
+        return json.dumps(self.to_dict(), allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """The inverse of :meth:`to_json`."""
+        return cls.from_dict(json.loads(text))
 
 
 def _trimmed(values: Floats, floor: float) -> tuple[float, float, int]:

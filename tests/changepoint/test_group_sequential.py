@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
+from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.stats import norm
 from scipy.stats import t as student
 
@@ -147,6 +151,40 @@ def test_a_level_that_is_none_changes_nothing() -> None:
     with pytest.raises(ValueError, match="head must be above 0"):
         compared.add(1.0, 0.0)
     assert compared.decision.blocks == 0
+
+
+level = st.one_of(st.floats(1e-300, 1e300), st.floats(90, 110))
+block = st.tuples(st.one_of(level, st.lists(level, min_size=1, max_size=3)), level)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(block, max_size=14), st.integers(0, 14), st.sampled_from([0.0, 0.02, 5.0]))
+def test_a_copy_goes_on_like_the_original(blocks: Any, at: int, smallest: float) -> None:
+    whole, part = (sequential(smallest_effect=smallest, limit=14, better="lower") for _ in "12")
+    for base, head in blocks:
+        whole.add(base, head)
+    for base, head in blocks[:at]:
+        part.add(base, head)
+    copy = GroupSequential.from_json(part.to_json())
+    assert copy.decision == part.decision
+    for base, head in blocks[at:]:
+        copy.add(base, head)
+    assert copy.decision == whole.decision
+    assert copy.to_json() == whole.to_json()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"limit": "a"}, {"differences": ["x"]}, {"differences": [0.0] * 50}, {"better": 1}],
+)
+def test_a_tree_that_is_no_comparison(change: Any) -> None:
+    tree = json.loads(sequential().to_json())
+    assert GroupSequential.from_dict(tree).to_dict() == tree
+    with pytest.raises(ValueError, match="not a comparison by t tests"):
+        GroupSequential.from_dict({**tree, **change})
+    del tree["confidence"]
+    with pytest.raises(ValueError, match="not a comparison by t tests"):
+        GroupSequential.from_dict(tree)
 
 
 def test_wrong_changes_are_as_rare_and_large_ones_found_as_surely_as_promised() -> None:
