@@ -206,7 +206,12 @@ class Sequential:
 
 
 def mean_logarithm(name: str, levels: float | Sequence[float] | Floats) -> float:
-    """The mean logarithm of the levels of one side of a block.
+    """The mean logarithm of the levels of one side of a block. Raises as :func:`logarithms`."""
+    return float(np.mean(logarithms(name, levels)))
+
+
+def logarithms(name: str, levels: float | Sequence[float] | Floats) -> Floats:
+    """The logarithms of the levels of one side of a block.
 
     Raises ValueError, in one sentence with the ``name`` of the side, for no level, or one that is
     not above zero or beyond 1e300.
@@ -222,4 +227,4 @@ def mean_logarithm(name: str, levels: float | Sequence[float] | Floats) -> float
             f"{name} must be above 0 and at most {LARGEST:g}, not {levels!r}: "
             "only of such levels there is a ratio"
         )
-    return float(np.mean(np.log(given)))
+    return np.asarray(np.log(given), dtype=np.float64)
