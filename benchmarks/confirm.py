@@ -26,6 +26,7 @@ from scipy.stats import t as student
 from pipeline.analyse.confirm import Verdict, verdict_of
 from pipeline.analyse.experiment import Figure, Figures
 from pipeline.analyse.interleaved import MISSED, WRONG, Pair, Question, interleave
+from pipeline.analyse.regressions import SLA
 from pipeline.execute.build import NotBuiltError
 from pipeline.model import Cell, Revision, Scale, ServerConfig, Step, Workload
 
@@ -46,7 +47,8 @@ class SimulatedMachine:
     in ``failing`` fails for the labels that it lists, and the labels in ``dead`` have no build.
     ``noise`` is the deviation of the logarithm of a figure between runs, ``common`` the part of
     its variance that all figures of a run share, ``drift`` the change of the machine in one run,
-    and ``spikes`` the share of runs that lose a quarter.
+    and ``spikes`` the share of runs that lose a quarter. ``louder`` are the factors of the noise of
+    a label, and ``missed`` the shares of its runs that miss their SLA, whose figure is "sla".
     """
 
     figures: Collection[Figure]
@@ -57,6 +59,8 @@ class SimulatedMachine:
     spikes: float = 0.0
     changes: Mapping[str, float] = field(default_factory=dict)
     failing: Mapping[str, Collection[str]] = field(default_factory=dict)
+    louder: Mapping[str, float] = field(default_factory=dict)
+    missed: Mapping[str, float] = field(default_factory=dict)
     dead: Collection[str] = ()
     runs: list[tuple[str, int]] = field(default_factory=list)
 
@@ -80,11 +84,18 @@ class SimulatedMachine:
             level += math.log(0.75)
         shared = math.sqrt(self.common) * self.random.normal()
         own = math.sqrt(1.0 - self.common) * self.random.normal(size=len(self.figures))
+        noise = self.noise * self.louder.get(label, 1.0)
         return {
-            figure: math.exp(level + self.noise * (shared + noise))
-            for figure, noise in zip(self.figures, own.tolist(), strict=True)
+            figure: self._kept(label)
+            if figure.metric == SLA
+            else math.exp(level + noise * (shared + one))
+            for figure, one in zip(self.figures, own.tolist(), strict=True)
             if label not in self.failing.get(figure.step, ())
         }
+
+    def _kept(self, label: str) -> float:
+        """Draw the part of the target rate that work in the background had."""
+        return 0.5 if self.random.random() < self.missed.get(label, 0.0) else 1.0
 
     def clock(self) -> float:
         """The seconds that its runs would have taken."""
@@ -135,9 +146,7 @@ def confirmed(
 ) -> Confirmed:
     """Confirm a change of this size in the throughput of all of some steps, many times."""
     pair, figures = simulated_pair(), simulated_figures(steps)
-    question = Question(
-        figures=figures, smallest_effect=SMALLEST, seconds=math.inf, only_worse=True
-    )
+    question = Question(figures=figures, smallest_effect=SMALLEST, seconds=math.inf, only="worse")
     verdicts: Counter[Verdict] = Counter()
     runs = 0
     for trial in range(trials):

@@ -9,18 +9,17 @@ base against control tells whether the machine itself moved.
 
 from __future__ import annotations
 
-import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 from pydantic import Field
 
-from changepoint import Better, Decision, GroupSequential
 from changepoint.group_sequential import FIRST_LOOK, LARGEST_LIMIT
 from pipeline.analyse.experiment import Figure, Figures, Runner
+from pipeline.analyse.kinds import KINDS
 from pipeline.metrics import is_worse
-from pipeline.model import Cell, Frozen
+from pipeline.model import Cell, Frozen, RegressionKind
 
 WRONG = 0.005
 """Probability that any figure is told to be worse though nothing changed. Half of the one in a
@@ -37,11 +36,17 @@ FAILURES = 2
 """Blocks without a figure, before any that has it, after which it is given up: a step that fails
 once is tried again."""
 
-Judgement = Literal["worse", "better", "same", "not worse", "failed", "undecided"]
+Way = Literal["worse", "better"]
+"""Which way a change is that is suspected."""
+
+Judgement = Literal[
+    "worse", "better", "same", "not worse", "not better", "not shown", "failed", "undecided"
+]
 """What is known of a figure.
 
-``same``: a change of the smallest effect is excluded; ``not worse``: one for the worse is, and
-nothing else was asked. ``failed``: the step fails on head, and not on base."""
+``same``: a change of the smallest effect is excluded; ``not worse``, ``not better``: one of the way
+that was asked for is, and nothing else was asked. ``not shown``: all blocks were measured, and a
+change of spread or of an SLA has not shown. ``failed``: the step fails on head, and not on base."""
 
 
 class Pair(Frozen):
@@ -66,26 +71,30 @@ def copy_of(cell: Cell, number: int) -> Cell:
 class Question(Frozen):
     """What is to be found out, and what it may cost.
 
-    ``smallest_effect`` is the smallest relative change that matters. ``seconds`` of measuring are
-    not exceeded if that can be foreseen; one block is always measured. With ``only_worse`` a
-    figure is done when a change for the worse is shown or excluded.
+    ``kind`` says of what: the level of the figures, the spread of their runs, or whether they
+    show an SLA that is kept. ``smallest_effect`` is the smallest relative change of a level that
+    matters; of spread and SLA it is as in their detection. ``seconds`` of measuring are not
+    exceeded if that can be foreseen; one block is always measured. With ``only`` a figure is done
+    when a change of that way is shown or excluded.
     """
 
     figures: tuple[Figure, ...]
+    kind: RegressionKind = RegressionKind.LEVEL
     smallest_effect: float = Field(default=0.02, gt=0, lt=1)
     wrong: float = Field(default=WRONG, gt=0, lt=0.25)
     missed: float = Field(default=MISSED, gt=0, lt=0.25)
     blocks: int = Field(default=BLOCKS, ge=FIRST_LOOK, le=LARGEST_LIMIT)
     seconds: float = Field(default=300.0, ge=0)
-    only_worse: bool = False
+    only: Way | None = None
 
 
 class Row(Frozen):
     """What became of one figure.
 
-    ``effect`` is the relative change from base to head and ``interval`` the one that the verdict
-    rests on. ``smallest_visible`` is the smallest change that these blocks could have shown;
-    infinite when nothing could. ``blocks`` are those that had the figure on both sides.
+    ``effect`` is the relative change from base to head, of the level or of the spread, or the
+    difference of the shares of the runs that kept their SLA, and ``interval`` the one that the
+    verdict rests on. ``smallest_visible`` is the smallest change that these blocks could have
+    shown; infinite when nothing could. ``blocks`` are those that had the figure on both sides.
     """
 
     step: str
@@ -162,47 +171,41 @@ class _Track:
 
     def __init__(self, figure: Figure, question: Question) -> None:
         self._figure, self._question = figure, question
-        self._better: Better = "lower" if is_worse(figure.metric, 1.0) else "higher"
+        self._kind = KINDS[question.kind](figure.metric, question.smallest_effect, question.blocks)
         # Any of the figures may be told wrongly, so they share the error.
         share = question.wrong / len(question.figures)
-        self._change = self._comparison(1.0 - 2.0 * share)
-        self._exclusion = self._comparison(1.0 - 2.0 * question.missed)
-        self._control = self._comparison(1.0 - share)
+        self._change = self._kind.comparison(1.0 - 2.0 * share)
+        self._exclusion = self._kind.comparison(1.0 - 2.0 * question.missed)
+        self._control = self._kind.comparison(1.0 - share)
         self._passed = self._failed_on_base = self._failed_on_head = 0
         self._verdict: Judgement = "undecided"
         self.open = True
         self.moved = ""
 
-    def _comparison(self, confidence: float) -> GroupSequential:
-        return GroupSequential(
-            smallest_effect=self._question.smallest_effect,
-            limit=self._question.blocks,
-            better=self._better,
-            confidence=confidence,
-        )
-
     def add(self, base: Figures, head: Figures, control: Figures) -> None:
         """Take the figures of a block; nothing is asked of one that is done."""
         if not self.open:
             return
-        first, measured, again = (each.get(self._figure) for each in (base, head, control))
-        if not (first and measured and again):
-            self._pass_over(first, measured, again)
+        found = [each.get(self._figure) for each in (base, head, control)]
+        levels = [level for level in found if level is not None]
+        if len(levels) < len(found) or not self._kind.has(levels):
+            self._pass_over(found)
             return
+        first, measured, again = levels
         self._change.add([first, again], measured)
         self._exclusion.add([first, again], measured)
         drifted = self._control.add(first, again)
         if drifted.verdict in ("better", "worse"):
             self.moved = (
-                f"{self._figure.step} {self._figure.metric}: {drifted.effect:+.1%} between two "
-                "copies of base"
+                f"{self._figure.step} {self._figure.metric}: {self._kind.told(drifted.effect)} "
+                "between two copies of base"
             )
         self._verdict = self._judge()
         self.open = self._verdict == "undecided"
 
-    def _pass_over(self, *figures: float | None) -> None:
+    def _pass_over(self, found: Sequence[float | None]) -> None:
         """Count a block of which there is no ratio, for a figure is missing or zero."""
-        first, measured, again = figures
+        first, measured, again = found
         self._passed += 1
         self._failed_on_base += None in (first, again)
         self._failed_on_head += measured is None
@@ -217,18 +220,25 @@ class _Track:
         if change in ("worse", "better"):
             return change
         low, high = self._exclusion.decision.effect_interval
-        smallest = self._question.smallest_effect
-        if max(abs(low), abs(high)) < smallest:
+        least, most = self._kind.smallest
+        # That a half is excluded of kept SLAs leaves a half as the end of the interval.
+        not_less, not_more = low >= least, high <= most
+        higher = self._kind.better == "higher"
+        not_worse, not_better = (not_less, not_more) if higher else (not_more, not_less)
+        if not_worse and not_better:
             return "same"
-        worst = -low if self._better == "higher" else high
-        if self._question.only_worse and worst < smallest:
+        if not_worse and self._question.only == "worse":
             return "not worse"
+        if not_better and self._question.only == "better":
+            return "not better"
+        if self._change.decision.done and not self._kind.ends_undecided:
+            return "not shown"
         return "undecided"
 
     def row(self) -> Row:
         """Return what is known now."""
         change = self._change.decision
-        excluded = self._verdict in ("same", "not worse")
+        excluded = self._verdict in ("same", "not worse", "not better")
         deciding = self._exclusion.decision if excluded else change
         return Row(
             step=self._figure.step,
@@ -236,7 +246,7 @@ class _Track:
             verdict=self._verdict,
             effect=change.effect,
             interval=deciding.effect_interval,
-            smallest_visible=_smallest_visible(change),
+            smallest_visible=self._kind.visible(*change.effect_interval),
             blocks=change.blocks,
             note=self._note(),
         )
@@ -250,11 +260,3 @@ class _Track:
         if self._failed_on_base or self._failed_on_head:
             return f"no figure of {'base' if self._failed_on_base else 'head'} {blocks}"
         return f"zero {blocks}, of which there is no ratio"
-
-
-def _smallest_visible(decision: Decision) -> float:
-    """Return half of the width of an interval, as a relative change."""
-    low, high = decision.effect_interval
-    if low <= -1.0 or not math.isfinite(high):
-        return math.inf
-    return math.sqrt((1.0 + high) / (1.0 + low)) - 1.0

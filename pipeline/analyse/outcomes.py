@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
@@ -24,6 +25,7 @@ _SET_ASIDE = re.compile(r"\.\d+$")
 class Outcome(BaseModel):
     """How an experiment about a regression ended. What else the file holds is passed over.
 
+    ``at`` is when it ended: one that goes on, or is measured anew, has another outcome.
     ``environment`` is a rejection, too: the machine changed, not the DBMS. ``minutes`` were spent
     on ``blocks`` of runs.
     """
@@ -31,6 +33,7 @@ class Outcome(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     fingerprint: str
+    at: datetime
     verdict: Literal["confirmed", "rejected", "undecided", "environment"]
     blocks: int = Field(ge=0)
     minutes: float = Field(ge=0)

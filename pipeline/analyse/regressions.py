@@ -109,7 +109,11 @@ def clearest(regression: Regression, count: int) -> list[Shift]:
     figures it is the ``count`` that changed most, as they share the error. Raises UserError where
     every level that changed is zero on one side.
     """
-    shifts = [shift for shift in regression.shifts if shift.before > 0 and shift.after > 0]
+    shifts = [
+        shift
+        for shift in regression.shifts
+        if shift.kind is not RegressionKind.LEVEL or (shift.before > 0 and shift.after > 0)
+    ]
     if not shifts:
         raise UserError(
             f"{regression.fingerprint}: every level that changed is zero on one side, and of zero "

@@ -147,7 +147,7 @@ def _news(known: Histories, outcomes: Mapping[str, Outcome], at: datetime) -> li
             continue
         events.append(
             Event(
-                at=at,
+                at=outcome.at,
                 event=outcome.event,
                 fingerprint=outcome.fingerprint,
                 experiment=name,
@@ -165,13 +165,8 @@ def _news(known: Histories, outcomes: Mapping[str, Outcome], at: datetime) -> li
 
 
 def _taken(history: History, name: str, outcome: Outcome) -> bool:
-    """Say whether the journal has this outcome. An experiment that went on has another one."""
-    last = [event for event in history.events if event.experiment == name][-1:]
-    return any(
-        (event.event, event.blocks, event.minutes, event.reason)
-        == (outcome.event, outcome.blocks, outcome.minutes, outcome.reason)
-        for event in last
-    )
+    """Say whether the journal has this outcome, whatever was decided since."""
+    return any(event.experiment == name and event.at == outcome.at for event in history.events)
 
 
 def _stated(regressions: Sequence[Regression], known: Histories) -> tuple[Regression, ...]:

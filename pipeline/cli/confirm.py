@@ -7,8 +7,17 @@ from typing import Annotated
 import typer
 
 from pipeline.analyse.bench import BenchRunner
-from pipeline.analyse.confirm import Outcome, confirm, experiment_of, outcome_in, suspected
+from pipeline.analyse.confirm import (
+    Outcome,
+    confirm,
+    evidence_of,
+    experiment_of,
+    outcome_in,
+    share_night,
+    suspected,
+)
 from pipeline.analyse.detection import load_detected
+from pipeline.analyse.kinds import KINDS
 from pipeline.analyse.record import Experiment, aside
 from pipeline.analyse.settle import refresh
 from pipeline.cli.app import app
@@ -46,23 +55,25 @@ def confirm_verb(
     quick: QuickOption = False,
     form: FormatOption = Format.TEXT,
 ) -> None:
-    """Measure the suspected regressions again, worst first.
+    """Measure what is suspected again: regressions, then improvements, worst first.
 
-    What was confirmed or rejected is not measured again, what is undecided goes on where it was,
-    and where the machine moved it begins anew.
+    What was confirmed or rejected is measured anew if it was reopened, and what is undecided goes
+    on where it was.
 
     Example: nightshift confirm --format json
     """
     context = Context(config, quick)
     plan = context.plan()
+    # Outcomes of a verb that was killed are not in the journal yet.
+    refresh(context.results, context.store, now())
     regressions = suspected(load_detected(context.results, plan).regressions)
     if fingerprint:
         known = {regression.fingerprint: regression for regression in regressions}
         for each in fingerprint:
             if each not in known:
                 raise UserError(
-                    f"no suspected regression is called {each}; `nightshift regressions` lists "
-                    "them, `nightshift reopen` makes one that was rejected suspected again"
+                    f"nothing suspected is called {each}; `nightshift regressions` lists "
+                    "what is, `nightshift reopen` makes one that was rejected suspected again"
                 )
         regressions = [known[each] for each in fingerprint]
     outcomes = confirm_all(context, plan, regressions, make_watcher(screen()), again)
@@ -73,9 +84,9 @@ def confirm_verb(
         out.print(_line(outcome), style=_STYLES.get(outcome.verdict), markup=False)
     left = len(regressions) - len(outcomes)
     if left:
-        out.print(f"{counted(left, 'regression')} left for another night")
+        out.print(f"{counted(left, 'suspicion')} left for another night")
     if not regressions:
-        out.print("no regression is suspected")
+        out.print("nothing is suspected")
 
 
 def confirm_all(
@@ -84,40 +95,53 @@ def confirm_all(
     regressions: list[Regression],
     watcher: Watcher,
     again: bool = False,
-    fresh: bool = True,
+    go_on: bool = True,
 ) -> list[Outcome]:
-    """Confirm regressions in their order, until the budget of the night is spent.
+    """Confirm what is suspected in its order, in the time of a night that they share.
 
-    Undecided ones go on where something ``fresh`` was measured since. One that cannot be measured
-    is told and does not hold up the others. What came of them is taken into the journal.
+    With ``go_on`` those that are undecided go on, without it only those of which more was measured
+    since. One that is suspected though it was decided was reopened, and is measured anew. One that
+    cannot be measured is told and does not hold up the others. What came of them is taken into the
+    journal.
     """
-    settings = context.config.confirm
-    left, outcomes = settings.night, []
+    outcomes: dict[str, Outcome] = {}
+    waiting: list[tuple[Regression, Experiment]] = []
     for regression in regressions:
         try:
-            experiment = experiment_of(regression, plan, settings)
-            known = outcome_in(experiment.place(context.results))
-            if again or (known is not None and known.verdict == "environment"):
-                # What was measured while the machine moved is of no use.
-                aside(experiment, context.results)
-                known = None
-            if known is not None and (known.verdict != "undecided" or not fresh):
-                outcomes.append(known)
-                continue
-            if left <= 0:
-                continue
-            outcome = _measured(context, experiment, regression.fingerprint, left, watcher)
+            experiment = experiment_of(regression, plan, context.config.confirm)
         except UserError as error:
             warn(str(error))
             continue
-        left -= 60.0 * (outcome.minutes - (known.minutes if known is not None else 0.0))
-        outcomes.append(outcome)
+        known = outcome_in(experiment.place(context.results))
+        if again or (known is not None and known.verdict != "undecided"):
+            aside(experiment, context.results)
+            known = None
+        if known is not None:
+            outcomes[regression.fingerprint] = known
+        if known is None or go_on or known.evidence != evidence_of(regression):
+            waiting.append((regression, experiment))
+
+    def measure(regression: Regression, experiment: Experiment, seconds: float) -> float:
+        known = outcomes.get(regression.fingerprint)
+        try:
+            outcome = _measured(context, experiment, regression, seconds, watcher)
+        except UserError as error:
+            warn(str(error))
+            return 0.0
+        outcomes[regression.fingerprint] = outcome
+        return 60.0 * (outcome.minutes - (known.minutes if known is not None else 0.0))
+
+    share_night(waiting, context.config.confirm.night, measure)
     refresh(context.results, context.store, now())
-    return outcomes
+    return [outcomes[each.fingerprint] for each in regressions if each.fingerprint in outcomes]
 
 
 def _measured(
-    context: Context, experiment: Experiment, fingerprint: str, left: float, watcher: Watcher
+    context: Context,
+    experiment: Experiment,
+    regression: Regression,
+    seconds: float,
+    watcher: Watcher,
 ) -> Outcome:
     machine = context.config.machine
     folder = experiment.folder(context.results)
@@ -130,20 +154,25 @@ def _measured(
         pin=machine.pin,
         port=machine.port,
     )
-    watcher.begin("confirm", min(experiment.question.seconds, left))
+    watcher.begin("confirm", min(experiment.question.seconds, seconds))
     try:
         with runner:
-            return confirm(experiment, fingerprint, runner, folder, left)
+            return confirm(experiment, regression, runner, folder, seconds)
     finally:
         watcher.end()
 
 
 def _line(outcome: Outcome) -> str:
     """Say an outcome in one line."""
-    worst = max(outcome.rows, key=lambda row: abs(row.effect), default=None)
-    what = f"  {worst.effect:+.1%} {worst.step} {worst.metric}" if worst is not None else ""
+    name = "" if outcome.worse else "improvement "
+    largest = max(outcome.rows, key=lambda row: abs(row.effect), default=None)
+    what = (
+        f"  {KINDS[outcome.kind].told(largest.effect)} {largest.step} {largest.metric}"
+        if largest is not None
+        else ""
+    )
     note = f"  ({outcome.note})" if outcome.note else ""
     return (
-        f"{outcome.verdict:<11}  {outcome.fingerprint}{what}  "
+        f"{outcome.verdict:<11}  {name}{outcome.fingerprint}{what}  "
         f"{counted(outcome.blocks, 'block')} in {show_duration(60.0 * outcome.minutes)}{note}"
     )

@@ -23,14 +23,14 @@ def pursue(
 ) -> Detected:
     """Confirm what is suspected and locate what is confirmed; return the detection as it is then.
 
-    What seems to be mended is looked at first.
-    ``fresh`` says that this night measured something. Without, what was measured again before and
-    is undecided, or was not located, is left alone: nothing has changed since.
+    What seems to be mended is looked at first. What was measured again before and is undecided goes
+    on where its evidence has changed. ``fresh`` says that this night measured something; without,
+    nothing is looked for that was looked for before.
     """
     if fresh:
         recover_all(context, plan, detected.regressions, context.config.confirm.budget, watcher)
         detected = refresh(context.results, context.store, now()) or detected
-    confirm_all(context, plan, suspected(detected.regressions), watcher, fresh=fresh)
+    confirm_all(context, plan, suspected(detected.regressions), watcher, go_on=False)
     detected = load_detected(context.results, plan)
     locate_all(context, plan, _to_locate(context, detected.regressions, fresh), watcher)
     return refresh(context.results, context.store, now()) or detected

@@ -14,8 +14,10 @@ from pipeline.analyse.confirm import (
     OUTCOME,
     Outcome,
     confirm,
+    evidence_of,
     experiment_of,
     outcome_in,
+    share_night,
     suspected,
 )
 from pipeline.analyse.detection import Detected, detect_all
@@ -26,6 +28,8 @@ from pipeline.errors import UserError
 from pipeline.execute.plan import Plan
 from pipeline.model import Regression, RegressionKind, RegressionState
 from tests.report.page_store import make_store
+
+LONG: Any = "100h"
 
 MINORS = [f"17.{minor}" for minor in range(8)]
 
@@ -80,7 +84,7 @@ def test_the_worst_cell_is_measured_in_the_steps_at_stake(
     )
     assert len(experiment.question.figures) == 4
     assert experiment.question.figures[0].step == "scan_range=100"
-    assert experiment.question.only_worse
+    assert experiment.question.only == "worse"
     assert experiment.name.startswith(f"confirm-{regression.fingerprint}-")
     fewer = experiment_of(regression, found[0], ConfirmSection(figures=2))
     assert {figure.step for figure in fewer.question.figures} == {"scan_range=100"}
@@ -89,7 +93,7 @@ def test_the_worst_cell_is_measured_in_the_steps_at_stake(
 
 @pytest.mark.parametrize(("change", "verdict"), [(-0.15, "confirmed"), (0.0, "rejected")])
 def test_the_outcome_is_written_down(
-    experiment: Experiment, tmp_path: Path, change: float, verdict: str
+    regression: Regression, experiment: Experiment, tmp_path: Path, change: float, verdict: str
 ) -> None:
     # All figures move by the same factor, so those of which less is better go the other way.
     qps = tuple(figure for figure in experiment.question.figures if figure.metric == "qps")
@@ -97,12 +101,16 @@ def test_the_outcome_is_written_down(
     asked = experiment.model_copy(update={"question": question})
     simulated = machine(asked, change)
     folder = asked.folder(tmp_path)
-    outcome = confirm(asked, "f00", simulated, folder, clock=simulated.clock)
-    assert (outcome.fingerprint, outcome.verdict) == ("f00", verdict)
+    outcome = confirm(asked, regression, simulated, folder, clock=simulated.clock)
+    assert (outcome.fingerprint, outcome.verdict) == (
+        regression.fingerprint,
+        verdict,
+    )
     assert outcome.minutes == pytest.approx(3 * outcome.blocks * RUN_SECONDS / 60)
     kept = json.loads((folder / OUTCOME).read_text())
     assert kept.keys() >= {"fingerprint", "verdict", "blocks", "minutes", "rows"}
-    assert kept["verdict"] == verdict
+    assert (kept["verdict"], kept["kind"], kept["worse"]) == (verdict, "level", True)
+    assert kept["evidence"] == evidence_of(regression)
     for row in kept["rows"]:
         assert row.keys() == {"step", "metric", "effect", "interval", "verdict"}
         assert row["interval"][0] < row["effect"] < row["interval"][1]
@@ -110,27 +118,33 @@ def test_the_outcome_is_written_down(
 
 
 def test_an_undecided_one_goes_on_and_its_minutes_add_up(
-    experiment: Experiment, tmp_path: Path
+    regression: Regression, experiment: Experiment, tmp_path: Path
 ) -> None:
     folder = experiment.folder(tmp_path)
     simulated = machine(experiment, 0.0, noise=0.05)
-    first = confirm(experiment, "f", simulated, folder, 3 * RUN_SECONDS, simulated.clock)
+    first = confirm(experiment, regression, simulated, folder, 3 * RUN_SECONDS, simulated.clock)
     assert (first.verdict, first.blocks, first.minutes) == ("undecided", 1, 1.0)
-    second = confirm(experiment, "f", simulated, folder, 6 * RUN_SECONDS, simulated.clock)
+    second = confirm(experiment, regression, simulated, folder, 6 * RUN_SECONDS, simulated.clock)
     assert (second.verdict, second.blocks, second.minutes) == ("undecided", 2, 3.0)
 
 
-def test_a_machine_that_moved_is_named(experiment: Experiment, tmp_path: Path) -> None:
+def test_a_machine_that_moved_is_named(
+    regression: Regression, experiment: Experiment, tmp_path: Path
+) -> None:
     simulated = machine(experiment, -0.1)
     simulated.changes = {"17.4": -0.1, "17.3#2": -0.1}
-    outcome = confirm(experiment, "f", simulated, experiment.folder(tmp_path), clock=lambda: 0.0)
+    outcome = confirm(
+        experiment, regression, simulated, experiment.folder(tmp_path), clock=lambda: 0.0
+    )
     assert outcome.verdict == "environment"
     assert "between two copies of base" in outcome.note
 
 
-def test_a_build_that_is_gone_leaves_it_undecided(experiment: Experiment, tmp_path: Path) -> None:
+def test_a_build_that_is_gone_leaves_it_undecided(
+    regression: Regression, experiment: Experiment, tmp_path: Path
+) -> None:
     simulated = machine(experiment, 0.0, dead=["17.4"])
-    outcome = confirm(experiment, "f", simulated, experiment.folder(tmp_path))
+    outcome = confirm(experiment, regression, simulated, experiment.folder(tmp_path))
     assert (outcome.verdict, outcome.rows, outcome.blocks) == ("undecided", (), 0)
     assert outcome.note == "17.4 does not compile"
 
@@ -142,6 +156,10 @@ def test_an_outcome_that_is_damaged_is_none(tmp_path: Path) -> None:
     endless = Outcome.model_validate(
         {
             "fingerprint": "f",
+            "at": "2026-03-01T00:00:00Z",
+            "kind": "level",
+            "worse": True,
+            "evidence": "e",
             "verdict": "undecided",
             "blocks": 1,
             "minutes": 0.1,
@@ -160,11 +178,115 @@ def test_an_outcome_that_is_damaged_is_none(tmp_path: Path) -> None:
     assert outcome_in(tmp_path) == endless
 
 
-def test_only_regressions_that_are_suspected_are_measured(regression: Regression) -> None:
+def test_regressions_are_measured_before_improvements(regression: Regression) -> None:
     better = regression.model_copy(update={"worse": False})
+    recovery = better.model_copy(update={"recovers": regression.fingerprint})
     known = regression.model_copy(update={"state": RegressionState.ACKNOWLEDGED})
     spread = regression.model_copy(update={"kind": RegressionKind.SPREAD})
-    assert suspected((better, regression, known, spread)) == [regression]
+    listed = (better, recovery, regression, known, spread)
+    assert suspected(listed) == [regression, spread, better]
+
+
+def test_more_that_was_measured_is_other_evidence(regression: Regression) -> None:
+    first, *others = regression.shifts
+    moved = [shift.model_copy(update={"position": shift.position - 1}) for shift in others]
+    elsewhere = regression.model_copy(update={"shifts": (first, *moved)})
+    assert evidence_of(elsewhere) == evidence_of(regression)
+    surer = first.model_copy(update={"pvalue": first.pvalue / 2})
+    more = regression.model_copy(update={"shifts": (surer, *others)})
+    assert evidence_of(more) != evidence_of(regression)
+    assert evidence_of(regression.model_copy(update={"shifts": (first,)})) != evidence_of(more)
+
+
+@pytest.mark.parametrize(
+    ("change", "verdict"), [(0.15, "confirmed"), (0.0, "rejected"), (-0.15, "rejected")]
+)
+def test_an_improvement_is_asked_the_other_way(
+    found: tuple[Plan, Detected],
+    regression: Regression,
+    tmp_path: Path,
+    change: float,
+    verdict: str,
+) -> None:
+    better = regression.model_copy(update={"worse": False})
+    experiment = experiment_of(better, found[0], ConfirmSection(figures=1, budget=LONG))
+    assert experiment.question.only == "better"
+    (figure,) = experiment.question.figures
+    changed = change if figure.metric == "qps" else -change
+    simulated = machine(experiment, changed)
+    outcome = confirm(experiment, better, simulated, tmp_path, clock=simulated.clock)
+    assert (outcome.verdict, outcome.worse) == (verdict, False)
+    if change == 0.0:
+        told = {row.verdict for row in outcome.rows}
+        assert told <= {"not better", "same"}
+
+
+@pytest.mark.parametrize(("factor", "verdict"), [(5.0, "confirmed"), (1.0, "rejected")])
+def test_a_change_of_spread_is_measured_again(
+    found: tuple[Plan, Detected],
+    regression: Regression,
+    tmp_path: Path,
+    factor: float,
+    verdict: str,
+) -> None:
+    shifts = tuple(
+        shift.model_copy(update={"kind": RegressionKind.SPREAD, "before": 0.0})
+        for shift in regression.shifts
+    )
+    noisier = regression.model_copy(update={"kind": RegressionKind.SPREAD, "shifts": shifts})
+    experiment = experiment_of(noisier, found[0], ConfirmSection(figures=1, budget=LONG))
+    assert experiment.question.kind is RegressionKind.SPREAD
+    simulated = machine(experiment, 0.0, noise=0.03, louder={"17.4": factor})
+    outcome = confirm(experiment, noisier, simulated, tmp_path, clock=simulated.clock)
+    assert (outcome.verdict, outcome.kind) == (verdict, RegressionKind.SPREAD)
+
+
+@pytest.mark.parametrize(
+    ("missed", "worse", "verdict"),
+    [
+        ({"17.4": 1.0}, True, "confirmed"),
+        ({}, True, "rejected"),
+        ({"17.3": 1.0, "17.3#2": 1.0, "17.4": 1.0}, True, "rejected"),
+        ({"17.3": 1.0, "17.3#2": 1.0}, False, "confirmed"),
+    ],
+)
+def test_a_missed_sla_is_measured_again(
+    found: tuple[Plan, Detected],
+    regression: Regression,
+    tmp_path: Path,
+    missed: dict[str, float],
+    worse: bool,
+    verdict: str,
+) -> None:
+    first = regression.shifts[0]
+    key = first.series.model_copy(update={"metric": "sla"})
+    shift = first.model_copy(update={"series": key, "kind": RegressionKind.SLA, "after": 0.0})
+    one = regression.model_copy(
+        update={"kind": RegressionKind.SLA, "shifts": (shift,), "worse": worse}
+    )
+    experiment = experiment_of(one, found[0], ConfirmSection(budget=LONG))
+    assert experiment.question.figures == (Figure(key.step, "sla"),)
+    simulated = machine(experiment, 0.0, missed=missed)
+    outcome = confirm(experiment, one, simulated, tmp_path, clock=simulated.clock)
+    (row,) = outcome.rows
+    assert (outcome.verdict, outcome.kind) == (verdict, RegressionKind.SLA)
+    assert abs(row.effect) == (1.0 if verdict == "confirmed" else 0.0)
+    assert outcome.blocks <= 6
+
+
+def test_the_night_is_shared(regression: Regression, experiment: Experiment) -> None:
+    told: list[float] = []
+    takes = iter([10.0, 70.0, 5.0, 100.0])
+
+    def measure(one: Regression, asked: Experiment, seconds: float) -> float:
+        assert (one, asked) == (regression, experiment)
+        told.append(seconds)
+        return next(takes)
+
+    share_night([(regression, experiment)] * 5, 100.0, measure)
+    # What the first left goes to those behind it; what the fourth took beyond its share was the
+    # last one's, of which nothing is measured.
+    assert told == pytest.approx([20.0, 90.0 / 4, 20.0 / 3, 15.0 / 2])
 
 
 def test_what_cannot_be_measured_again_is_one_line(
@@ -172,12 +294,6 @@ def test_what_cannot_be_measured_again_is_one_line(
 ) -> None:
     with pytest.raises(UserError, match="the plan has no line minors any more; run"):
         experiment_of(regression, Plan(lines=(), repetitions=1), ConfirmSection())
-    with pytest.raises(UserError, match="is a change of spread, not of a level"):
-        experiment_of(
-            regression.model_copy(update={"kind": RegressionKind.SPREAD}),
-            found[0],
-            ConfirmSection(),
-        )
     zero = tuple(shift.model_copy(update={"before": 0.0}) for shift in regression.shifts)
     with pytest.raises(UserError, match="of zero there is no ratio to confirm"):
         experiment_of(regression.model_copy(update={"shifts": zero}), found[0], ConfirmSection())

@@ -73,7 +73,7 @@ def test_less_of_a_cost_is_better() -> None:
 def test_who_asks_only_for_the_worse_is_content_with_less() -> None:
     told = {"changes": {HEAD: 0.012}, "noise": 0.005}
     (both,) = ask(ONE, machine(ONE, **told)).rows
-    (one,) = ask(ONE, machine(ONE, **told), only_worse=True).rows
+    (one,) = ask(ONE, machine(ONE, **told), only="worse").rows
     assert one.verdict == "not worse"
     assert one.interval[0] > -0.02
     assert one.blocks < both.blocks
@@ -194,7 +194,7 @@ def test_one_worse_figure_confirms_and_all_must_be_excluded_to_reject() -> None:
                 }
 
         simulated = Two(figures, np.random.default_rng(3))
-        return verdict_of(ask(figures, simulated, only_worse=True, **asked))
+        return verdict_of(ask(figures, simulated, only="worse", **asked))
 
     assert verdict(0.0, 0.0) == "rejected"
     assert verdict(0.0, 0.08) == "rejected"

@@ -72,10 +72,13 @@ class Results:
     def events(self) -> list[Event]:
         return Journal(self.folder).read()
 
-    def outcome(self, name: str, fingerprint: str, verdict: str, blocks: int = 8) -> None:
+    def outcome(
+        self, name: str, fingerprint: str, verdict: str, at: datetime = AT, blocks: int = 8
+    ) -> None:
         folder = self.folder / "experiments" / name
         folder.mkdir(parents=True, exist_ok=True)
         tree = {"fingerprint": fingerprint, "verdict": verdict, "blocks": blocks, "minutes": 2.5}
+        tree["at"] = at.isoformat()
         (folder / "outcome.json").write_text(json.dumps({**tree, "rows": []}))
 
 
@@ -135,9 +138,37 @@ def test_an_experiment_that_went_on_is_taken_again(results: Results) -> None:
     assert results.store is not None
     results.outcome("confirm-1", found.fingerprint, "undecided", blocks=8)
     refresh(results.folder, results.store, AT)
-    results.outcome("confirm-1", found.fingerprint, "confirmed", blocks=14)
+    later = AT + timedelta(days=1)
+    results.outcome("confirm-1", found.fingerprint, "confirmed", later, blocks=14)
     refresh(results.folder, results.store, AT)
     assert [event.event for event in results.events] == [E.FOUND, E.UNDECIDED, E.CONFIRMED]
+    assert results.events[-1].at == later
+
+
+def test_what_was_reopened_is_rejected_by_a_new_measurement_only(results: Results) -> None:
+    (found,) = results.night(minors(8), slower(4)).regressions
+    store = results.store
+    assert store is not None
+
+    def state() -> RegressionState:
+        refresh(results.folder, store, AT)
+        (row,) = stored_regressions(store)
+        return row.regression.state
+
+    results.outcome("confirm-1", found.fingerprint, "rejected")
+    assert state() is S.REJECTED
+    Journal(results.folder).append(
+        [Event(at=AT, event=E.REOPENED, fingerprint=found.fingerprint, by="ada")]
+    )
+    for _ in range(2):
+        assert state() is S.SUSPECTED, "the outcome is that of before"
+    # Measured anew it took as many blocks and minutes, and is as it was.
+    results.outcome("confirm-1", found.fingerprint, "rejected", AT + timedelta(hours=1))
+    for _ in range(2):
+        assert state() is S.REJECTED
+    assert [event.event for event in results.events] == [
+        E.FOUND, E.REJECTED, E.REOPENED, E.REJECTED,
+    ]  # fmt: skip
 
 
 def test_only_what_is_about_a_regression_and_still_holds_is_taken(results: Results) -> None:
@@ -148,7 +179,7 @@ def test_only_what_is_about_a_regression_and_still_holds_is_taken(results: Resul
     refresh(results.folder, results.store, AT)
     experiments = results.folder / "experiments"
     (experiments / "confirm-1").rename(experiments / "confirm-1.1")
-    results.outcome("confirm-1", found.fingerprint, "confirmed")
+    results.outcome("confirm-1", found.fingerprint, "confirmed", AT + timedelta(days=1))
     (experiments / "bisect-1").mkdir()
     (experiments / "bisect-1" / "outcome.json").write_text('{"culprit": "17.4", "runs": 9}')
     for _ in range(2):

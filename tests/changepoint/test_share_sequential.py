@@ -76,7 +76,7 @@ def ended(base: float, head: float, trials: int, confidence: float, wild: float 
     wild: by how much that of a block is above or below, the same for both sides.
     """
     random = np.random.default_rng(12)
-    verdicts = []
+    verdicts: list[str] = []
     for _ in range(trials):
         compared = sequential(confidence)
         while not compared.decision.done:

@@ -108,13 +108,13 @@ def wrong(kind: str, trials: int, alpha: float, limit: int = 30) -> tuple[int, i
     boundaries = norm.isf(nominal_levels(limit, FIRST_LOOK, alpha))
     hits = np.zeros(2, dtype=int)
     for _ in range(trials):
-        noise = {
-            "gauss": lambda: random.normal(size=(limit, 3)),
-            "t3": lambda: random.standard_t(3, size=(limit, 3)),
-            "coarse": lambda: np.round(random.normal(size=(limit, 3))),
-            # All three runs of a block are loud, or not.
-            "moods": lambda: random.normal(size=(limit, 3)) * random.choice([1, 5], (limit, 1)),
-        }[kind]()
+        noise = random.normal(size=(limit, 3))
+        if kind == "t3":
+            noise = random.standard_t(3, size=(limit, 3))
+        elif kind == "coarse":
+            noise = np.round(noise)
+        elif kind == "moods":  # all three runs of a block are loud, or not
+            noise *= random.choice([1.0, 5.0], (limit, 1))
         ever = np.zeros(2, dtype=bool)
         for blocks, boundary in zip(range(FIRST_LOOK, limit + 1), boundaries, strict=True):
             base = replicate_deviations(noise[:blocks, :2].ravel(), np.array([0, 2 * blocks]))[0]

@@ -150,7 +150,13 @@ def test_the_ledger_counts_what_became_of_alarms(
     experiment.mkdir(parents=True)
     (experiment / "outcome.json").write_text(
         json.dumps(
-            {"fingerprint": fingerprint, "verdict": "environment", "blocks": 7, "minutes": 2.5}
+            {
+                "fingerprint": fingerprint,
+                "at": "2026-03-01T00:00:00Z",
+                "verdict": "environment",
+                "blocks": 7,
+                "minutes": 2.5,
+            }
         )
     )
     lines = nightshift("ledger").out.splitlines()

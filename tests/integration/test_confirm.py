@@ -8,12 +8,21 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.analyse.confirm import OUTCOME, Outcome, experiment_of, outcome_in
+from pipeline.analyse.confirm import (
+    OUTCOME,
+    Outcome,
+    evidence_of,
+    experiment_of,
+    outcome_in,
+    suspected,
+)
 from pipeline.analyse.detection import Detected, load_detected
 from pipeline.analyse.record import write_whole
 from pipeline.analyse.regressions import group_shifts
 from pipeline.analyse.settle import settle
+from pipeline.cli.confirm import confirm_all
 from pipeline.cli.context import Context
+from pipeline.execute.watch import Silent
 from pipeline.journal import now
 from pipeline.model import Build, Shift
 from tests.analyse.samples import shift
@@ -40,13 +49,21 @@ def night(
     return made
 
 
-def suspect(night: Night) -> str:
-    """Write down a regression of the copy that nobody measured; return its fingerprint."""
+def suspect(*, pvalue: float = 0.001, worse: bool = True) -> str:
+    """Write down a change of the copy that nobody measured; return its fingerprint."""
     context = Context()
     plan = context.plan()
     (line,) = plan.lines
     cell = line.cells[0]
-    told: Shift = shift(1, 0.5, step="point-query_range=100", metric="cpu_us/o", line=line.name)
+    told: Shift = shift(
+        1,
+        0.5,
+        step="point-query_range=100",
+        metric="cpu_us/o",
+        line=line.name,
+        worse=worse,
+        pvalue=pvalue,
+    )
     key = told.series.model_copy(
         update={
             "target": "sqlite",
@@ -66,13 +83,13 @@ def suspect(night: Night) -> str:
 def test_what_is_no_regression_is_rejected_once(night: Night, cache: Path) -> None:
     refused = night.run("confirm", code=2).stderr
     assert "run `nightshift detect`" in refused
-    fingerprint = suspect(night)
+    fingerprint = suspect()
     refused = night.run("confirm", "other", code=2).stderr
-    assert "no suspected regression is called other" in refused
+    assert "nothing suspected is called other" in refused
     config = night.folder / "nightshift.toml"
     settings = config.read_text()
     config.write_text(settings + 'night = "0s"\n')
-    assert night.run("confirm").stdout == "1 regression left for another night\n"
+    assert night.run("confirm").stdout == "1 suspicion left for another night\n"
     config.write_text(settings)
     (outcome,) = night.json("confirm")
     assert (outcome["fingerprint"], outcome["verdict"]) == (fingerprint, "rejected")
@@ -84,33 +101,65 @@ def test_what_is_no_regression_is_rejected_once(night: Night, cache: Path) -> No
     assert len(bundles) == 3 * outcome["blocks"]
     (known,) = night.json("regressions")
     assert (known["fingerprint"], known["state"]) == (fingerprint, "rejected")
-    assert night.run("confirm").stdout == "no regression is suspected\n"
+    assert night.run("confirm").stdout == "nothing is suspected\n"
     assert bundles == {
         path.name: path.stat().st_mtime_ns for path in (folder / "bundles").iterdir()
     }
     assert leftovers(cache) == []
 
 
-def test_where_the_machine_moved_it_begins_anew(night: Night) -> None:
-    fingerprint = suspect(night)
+def test_what_was_reopened_is_measured_anew(night: Night) -> None:
+    fingerprint = suspect()
     context = Context()
     plan = context.plan()
     (regression,) = load_detected(context.results, plan).regressions
-    settings = context.config.confirm
-    experiment = experiment_of(regression, plan, settings)
+    experiment = experiment_of(regression, plan, context.config.confirm)
     folder = experiment.folder(context.results)
-    moved = Outcome(fingerprint=fingerprint, verdict="environment", blocks=3, minutes=1.0, rows=())
-    write_whole(folder / OUTCOME, moved.model_dump_json())
+    clear = Outcome(
+        fingerprint=fingerprint,
+        at=now(),
+        kind=regression.kind,
+        worse=True,
+        evidence=evidence_of(regression),
+        verdict="rejected",
+        blocks=3,
+        minutes=1.0,
+        rows=(),
+    )
+    write_whole(folder / OUTCOME, clear.model_dump_json())
     config = night.folder / "nightshift.toml"
     config.write_text(config.read_text() + 'night = "0s"\n')
-    assert night.json("confirm") == []
-    aside = folder.parent / "aside" / f"{folder.name}.1"
-    assert outcome_in(aside) == moved
-    # What is clear stays, whatever the night has left, until it is reopened.
-    clear = moved.model_copy(update={"verdict": "rejected"})
-    write_whole(experiment.folder(context.results) / OUTCOME, clear.model_dump_json())
-    assert night.json("confirm") == [clear.model_dump(mode="json")]
+    # What a verb left that was killed is taken first.
+    assert night.run("confirm").stdout == "nothing is suspected\n"
     assert "nightshift reopen" in night.run("confirm", fingerprint, code=2).stderr
     night.run("reopen", fingerprint)
-    assert night.json("confirm", fingerprint, "--again") == []
-    assert outcome_in(folder) is None
+    assert night.run("confirm").stdout == "1 suspicion left for another night\n"
+    aside = folder.parent / "aside" / f"{folder.name}.1"
+    assert (outcome_in(aside), outcome_in(folder)) == (clear, None)
+    (known,) = night.json("regressions")
+    assert known["state"] == "suspected"
+
+
+def test_undecided_ones_wait_for_more_evidence(night: Night) -> None:
+    config = night.folder / "nightshift.toml"
+    config.write_text(config.read_text().replace("40%", "0.1%").replace('"3m"', '"0s"'))
+    fingerprint = suspect(worse=False)
+
+    def confirmed(**asked: bool) -> Outcome:
+        context = Context()
+        plan = context.plan()
+        regressions = suspected(load_detected(context.results, plan).regressions)
+        (outcome,) = confirm_all(context, plan, regressions, Silent(), **asked)
+        assert (outcome.fingerprint, outcome.worse) == (fingerprint, False)
+        return outcome
+
+    first = confirmed(go_on=False)
+    assert (first.verdict, first.blocks) == ("undecided", 1)
+    # No more is known since; so nothing is measured.
+    assert confirmed(go_on=False) == first
+    suspect(worse=False, pvalue=0.0001)
+    second = confirmed(go_on=False)
+    assert second.at > first.at
+    assert confirmed().at > second.at
+    again = confirmed(again=True)
+    assert again.blocks == 1
