@@ -9,6 +9,7 @@ changes of 5 % confirmed, by Student's t at the same confidence. And the one tha
 change from 5 % and excludes nothing.
 
     python -m benchmarks.confirm --trials 1000 --seed 6000
+    python -m benchmarks.confirm --kinds --trials 300 --seed 6000
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from scipy.stats import beta
@@ -28,7 +30,7 @@ from pipeline.analyse.experiment import Figure, Figures
 from pipeline.analyse.interleaved import MISSED, WRONG, Pair, Question, interleave
 from pipeline.analyse.regressions import SLA
 from pipeline.execute.build import NotBuiltError
-from pipeline.model import Cell, Revision, Scale, ServerConfig, Step, Workload
+from pipeline.model import Cell, RegressionKind, Revision, Scale, ServerConfig, Step, Workload
 
 SMALLEST = 0.02
 LARGE = -0.05
@@ -36,7 +38,26 @@ NOISES = (0.01, 0.02)
 RUN_SECONDS = 20.0
 """What a simulated run takes."""
 
+BASE, CONTROL, HEAD = "17.0", "17.0#2", "17.1"
+"""The labels of what a simulated machine measures."""
+
 MOST_REPETITIONS = 100
+
+SPREAD_NOISE = 0.03
+"""Noise of base where head may be louder."""
+
+SLA_SHARES = (
+    (0.0, 0.0),
+    (0.1, 0.1),
+    (0.5, 0.5),
+    (1.0, 1.0),
+    (0.0, 0.25),
+    (0.0, 0.5),
+    (0.25, 0.75),
+    (0.1, 0.9),
+    (0.0, 1.0),
+)
+"""Shares of runs of base and of head that miss their SLA."""
 
 
 @dataclass
@@ -145,18 +166,25 @@ def confirmed(
     effect: float, noise: float, trials: int, seed: int, *, steps: int = 1, spikes: float = 0.0
 ) -> Confirmed:
     """Confirm a change of this size in the throughput of all of some steps, many times."""
-    pair, figures = simulated_pair(), simulated_figures(steps)
-    question = Question(figures=figures, smallest_effect=SMALLEST, seconds=math.inf, only="worse")
+    question = asked(RegressionKind.LEVEL, simulated_figures(steps))
+    return became(question, trials, seed, noise=noise, spikes=spikes, changes={HEAD: effect})
+
+
+def asked(kind: RegressionKind, figures: tuple[Figure, ...]) -> Question:
+    """Return the question whether something became worse, without a limit of time."""
+    return Question(
+        figures=figures, kind=kind, smallest_effect=SMALLEST, seconds=math.inf, only="worse"
+    )
+
+
+def became(question: Question, trials: int, seed: int, **told: Any) -> Confirmed:
+    """Ask a question many times, of simulated machines that are told this."""
+    pair = simulated_pair()
     verdicts: Counter[Verdict] = Counter()
     runs = 0
     for trial in range(trials):
-        machine = SimulatedMachine(
-            figures,
-            np.random.default_rng((seed, trial)),
-            noise=noise,
-            spikes=spikes,
-            changes={pair.head.revision.label: effect},
-        )
+        random = np.random.default_rng((seed, trial))
+        machine = SimulatedMachine(question.figures, random, **told)
         verdicts[verdict_of(interleave(machine, pair, question, machine.clock))] += 1
         runs += len(machine.runs)
     return Confirmed(verdicts, trials, runs / trials)
@@ -195,6 +223,29 @@ def limits(hits: int, trials: int) -> str:
     return f"{hits / trials:.4f} ({low:.4f}-{high:.4f})"
 
 
+def other_kinds(trials: int, seed: int) -> None:
+    """Print the verdicts on changes of spread and of SLAs."""
+    print("| spikes | ratio | confirmed | rejected | moved | runs |")
+    print("| --- |" + " --- |" * 5)
+    spread = asked(RegressionKind.SPREAD, simulated_figures(1))
+    for spikes, ratios in ((0.0, (1.0, 1.5, 2.0, 3.0, 5.0)), (0.02, (1.0, 3.0))):
+        for ratio in ratios:
+            told = {"noise": SPREAD_NOISE, "spikes": spikes, "louder": {HEAD: ratio}}
+            print(f"| {spikes:.0%} | {ratio} | {_row(became(spread, trials, seed, **told))}")
+    print("| base | head | confirmed | rejected | moved | runs |")
+    print("| --- |" + " --- |" * 5)
+    sla = asked(RegressionKind.SLA, (Figure("qr100", SLA),))
+    for base, head in SLA_SHARES:
+        missed = {BASE: base, CONTROL: base, HEAD: head}
+        print(f"| {base:.0%} | {head:.0%} | {_row(became(sla, trials, seed, missed=missed))}")
+
+
+def _row(got: Confirmed) -> str:
+    shares = [f"{got.share(verdict):.3f}" for verdict in ("rejected", "environment")]
+    confirmed = limits(got.verdicts.get("confirmed", 0), got.trials)
+    return f"{confirmed} | {' | '.join(shares)} | {got.runs:.1f} |"
+
+
 def main() -> None:
     """Print the verdicts, then the machine time beside that of fixed repetitions."""
     parser = argparse.ArgumentParser(
@@ -202,8 +253,12 @@ def main() -> None:
     )
     parser.add_argument("--trials", type=int, default=1000, help="of every figure (default 1000)")
     parser.add_argument("--seed", type=int, default=6000, help="of the simulation (default 6000)")
+    parser.add_argument("--kinds", action="store_true", help="spread and SLA, in place of levels")
     options = parser.parse_args()
     trials, seed = options.trials, options.seed
+    if options.kinds:
+        other_kinds(trials, seed)
+        return
     print("| noise | steps | spikes | effect | confirmed | rejected | undecided | moved | runs |")
     print("| --- |" + " --- |" * 8)
     mix: dict[tuple[float, float], Confirmed] = {}
