@@ -9,6 +9,9 @@ import numpy as np
 import pytest
 
 from benchmarks.confirm import (
+    BASE,
+    CONTROL,
+    HEAD,
     RUN_SECONDS,
     SimulatedMachine,
     confirmed,
@@ -20,9 +23,9 @@ from pipeline.analyse.confirm import verdict_of
 from pipeline.analyse.experiment import Figure
 from pipeline.analyse.interleaved import Answer, Pair, Question, copy_of, interleave
 from pipeline.execute.build import NotBuiltError
+from pipeline.model import RegressionKind
 
 PAIR = simulated_pair()
-BASE, HEAD, CONTROL = "17.0", "17.1", "17.0#2"
 
 
 def machine(figures: tuple[Figure, ...], **told: Any) -> SimulatedMachine:
@@ -136,6 +139,71 @@ def test_a_step_that_fails_is_given_up(failing: set[str], verdict: str, said: st
     assert (row.verdict, row.note, row.blocks) == (verdict, said, 0)
     assert answer.blocks == 2
     assert verdict_of(answer) == ("confirmed" if verdict == "failed" else "undecided")
+
+
+KEPT = (Figure("qr100", "sla"),)
+
+
+@pytest.mark.parametrize(
+    ("kind", "figures", "told", "said"),
+    [
+        (
+            RegressionKind.SLA,
+            KEPT,
+            {"missed": {HEAD: 1.0, CONTROL: 1.0}},
+            "qr100 sla: kept in 100% fewer of the runs between two copies of base",
+        ),
+        (
+            RegressionKind.SPREAD,
+            ONE,
+            {"noise": 0.03, "louder": {HEAD: 20.0, CONTROL: 20.0}},
+            "% spread betw",
+        ),
+    ],
+)
+def test_the_control_of_a_spread_or_an_sla_can_move_too(
+    kind: RegressionKind, figures: tuple[Figure, ...], told: dict[str, Any], said: str
+) -> None:
+    answer = ask(figures, machine(figures, **told), kind=kind, only="worse")
+    assert verdict_of(answer) == "environment"
+    assert said in answer.moved[0]
+
+
+def test_a_spread_or_an_sla_that_has_not_shown_after_all_blocks_is_rejected() -> None:
+    both = {BASE: 0.5, CONTROL: 0.5, HEAD: 0.5}
+    for kind, figures in ((RegressionKind.SLA, KEPT), (RegressionKind.SPREAD, ONE)):
+        spent = ask(figures, machine(figures, missed=both), kind=kind, only="worse", blocks=3)
+        assert spent.rows[0].verdict == "not shown"
+        assert verdict_of(spent) == "rejected"
+        simulated = machine(figures, missed=both)
+        short = ask(figures, simulated, kind=kind, only="worse", seconds=3 * RUN_SECONDS)
+        assert (short.rows[0].verdict, verdict_of(short)) == ("undecided", "undecided")
+    level = ask(ONE, machine(ONE, noise=0.3), only="worse", blocks=3)
+    assert level.rows[0].verdict == "undecided"
+
+
+def test_less_spread_and_a_kept_sla_are_better_whatever_the_metric() -> None:
+    cost = (Figure("scan", "cpu_us/o"),)
+    quieter = machine(cost, noise=0.1, louder={HEAD: 0.1})
+    (row,) = ask(cost, quieter, kind=RegressionKind.SPREAD, only="better").rows
+    assert row.verdict == "better"
+    assert -1.0 < row.effect < -0.5
+    kept = machine(KEPT, missed={BASE: 1.0, CONTROL: 1.0})
+    answer = ask(KEPT, kept, kind=RegressionKind.SLA, only="better")
+    (row,) = answer.rows
+    assert (row.verdict, row.effect, row.interval) == ("better", 1.0, (0.0, 1.0))
+    assert verdict_of(answer, "better") == "confirmed"
+    assert verdict_of(answer, "worse") == "rejected"
+
+
+def test_an_sla_of_no_work_at_all_is_missed() -> None:
+    class Idle(SimulatedMachine):
+        def measure(self, cell: Any, attempt: int) -> Any:
+            drawn = super().measure(cell, attempt)
+            return dict.fromkeys(drawn, 0.0) if cell.revision.label == HEAD else drawn
+
+    answer = ask(KEPT, Idle(KEPT, np.random.default_rng(2)), kind=RegressionKind.SLA)
+    assert (answer.rows[0].verdict, answer.blocks) == ("worse", 4)
 
 
 def test_a_step_that_fails_once_is_tried_again() -> None:
