@@ -11,13 +11,11 @@ from typing import get_args
 from changepoint import default, edivisive, effect, hunter, spread
 from changepoint.method import Found, Method, Outcome, Request
 from changepoint.model import ChangePoint, Detection, Direction, Noise, Segment
+from changepoint.power import FRESH, POWER
 from changepoint.series import Floats, Positions, Series, read
 
 LARGEST_BUDGET = 100.0
 """Upper bound of ``alarms_per_1000``: at more, a ladder would be expected to alarm."""
-
-POWER = 0.8416212335729143
-"""Quantile of the normal distribution at the power that ``detectable_effect`` is for, 80 %."""
 
 _METHODS: Mapping[str, Method] = MappingProxyType(
     {
@@ -108,7 +106,13 @@ def detection_of(
     )
     if not series.positions:
         return Detection(
-            (), (), Noise(0.0, 0.0, 0.0, 0.0, 0.0), method, outcome.alarm_probability, math.inf
+            (),
+            (),
+            Noise(0.0, 0.0, 0.0, 0.0, 0.0),
+            method,
+            outcome.alarm_probability,
+            math.inf,
+            math.inf,
         )
     ats = [found.at for found in kept]
     measured = effect.measure(series, ats)
@@ -117,13 +121,17 @@ def detection_of(
     if chosen.spreads:
         changes += _spread_changes(series, ats, spread.find(series, ats, alarms_per_1000))
         changes.sort(key=lambda change: change.index)
+    needed = outcome.needs(measured.noise.tails)
+    told = 0.0 if chosen.filters else min_effect
+    half = series.positions // 2
     return Detection(
         changes=tuple(changes),
         segments=_segments(series, measured),
         noise=measured.noise,
         method=method,
         alarm_probability=outcome.alarm_probability,
-        detectable_effect=_detectable(series, measured, outcome.limit),
+        detectable_effect=_detectable(series, measured, half, needed.middle, told),
+        detectable_fresh=_detectable(series, measured, min(FRESH, half), needed.fresh, told),
     )
 
 
@@ -203,11 +211,18 @@ def _segments(series: Series, measured: effect.Measured) -> tuple[Segment, ...]:
     )
 
 
-def _detectable(series: Series, measured: effect.Measured, limit: float) -> float:
-    """The relative step in the middle of such a series that is found with 80 % power."""
+def _detectable(
+    series: Series, measured: effect.Measured, behind: int, needed: float, told: float
+) -> float:
+    """The relative step before the last ``behind`` positions that is found with 80 % power.
+
+    needed: in standard errors of the difference of the levels. told: what the step that is found
+    has to measure at least, or it is passed over; half of those of just this size measure less.
+    """
     level = abs(measured.levels[-1].level)
-    if level == 0.0 or series.positions < 2:
+    if level == 0.0 or behind == 0 or math.isinf(needed):
         return math.inf
     replicates = len(series.scaled) / series.positions
     position = math.hypot(measured.noise.between, measured.noise.scale / math.sqrt(replicates))
-    return (math.sqrt(limit) + POWER) * position * math.sqrt(4.0 / series.positions) / level
+    error = position * math.sqrt(1.0 / behind + 1.0 / (series.positions - behind)) / level
+    return max(needed * error, told + POWER * error)

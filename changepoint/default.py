@@ -8,15 +8,16 @@ the method "edivisive", which uses what replicates say of each other, takes them
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 
 import numpy as np
 
-from changepoint import calibration, edivisive
+from changepoint import calibration, edivisive, power
 from changepoint.growing import changes, equal_neighbours, floor_of
 from changepoint.method import Found, Outcome, Request
 from changepoint.noise import clip_replicates
 from changepoint.position_test import is_replicated
-from changepoint.scan import LEAST, RAMP_MARGIN
+from changepoint.scan import LEAST
 from changepoint.series import Floats, Series
 
 LADDER = 20
@@ -49,10 +50,8 @@ def find(series: Series, request: Request) -> Outcome:
 def outcome(positions: int, limit: float, changes: Iterable[tuple[int, float]]) -> Outcome:
     """What a search says that found changes, place and strength of each, at a limit."""
     found = (Found(at, calibration.pvalue(positions, strength)) for at, strength in changes)
-    # In the middle a line explains three quarters of what a step does, so the guard against ramps
-    # may ask for more than the limit.
-    middle = max(limit, 4.0 * RAMP_MARGIN)
-    return Outcome(tuple(found), calibration.pvalue(positions, limit), middle)
+    needs = partial(power.by_scan, positions, limit)
+    return Outcome(tuple(found), calibration.pvalue(positions, limit), needs)
 
 
 def position_values(series: Series) -> Floats:

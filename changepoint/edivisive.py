@@ -14,10 +14,12 @@ Both sides are then searched in the same way.
 
 from __future__ import annotations
 
-import numpy as np
-from scipy.special import ndtri
+from functools import partial
 
-from changepoint import energy
+import numpy as np
+from scipy.special import comb, stdtrit
+
+from changepoint import energy, power
 from changepoint.method import Found, Outcome, Request
 from changepoint.noise import clip_replicates, quantum
 from changepoint.position_test import Replicates, Split, best_split, is_replicated
@@ -54,7 +56,8 @@ windows of this many, each overlapping the next by half, so a change is in the m
 
 def find(series: Series, request: Request) -> Outcome:
     """The changes of a series in order; each search spends the alarms of some nights."""
-    nights = NIGHTS_PER_LADDER if is_replicated(np.diff(series.offsets)) else NIGHTS_PER_SERIES
+    counts = np.diff(series.offsets)
+    nights = NIGHTS_PER_LADDER if is_replicated(counts) else NIGHTS_PER_SERIES
     alarm_probability = request.alarms_per_1000 / 1000.0 * nights
     clipped = clip_replicates(series.scaled, series.offsets)
     found: list[Found] = []
@@ -65,9 +68,23 @@ def find(series: Series, request: Request) -> Outcome:
         if best is not None:
             found.append(best)
             stretches += [(start, best.at), (best.at, stop)]
-    places = max(series.positions - 1, 1)
-    limit = float(ndtri(alarm_probability / 2.0 / places)) ** 2
-    return Outcome(tuple(sorted(found, key=lambda f: f.at)), alarm_probability, limit)
+    needs = partial(_needed, counts, alarm_probability)
+    return Outcome(tuple(sorted(found, key=lambda f: f.at)), alarm_probability, needs)
+
+
+def _needed(counts: Ints, probability: float, tails: float) -> power.Needed:
+    """How large a step has to be; counts: replicates (positions,)."""
+    replicated = is_replicated(counts)
+    positions, values = len(counts), int(np.sum(counts))
+    # The smallest p that permutations can have is that of sides as equal as can be.
+    orders = float(comb(values, int(np.sum(counts[: positions // 2]))))
+    if 2.0 / orders > (max(probability, PERMUTATION_LIMIT) if replicated else probability):
+        return power.NOTHING
+    if replicated:
+        return power.by_position_test(counts, probability, tails)
+    degrees = positions - 2.0
+    limit = float(stdtrit(degrees, probability / 2.0 / (positions - 1.0))) ** 2
+    return power.by_deviation(limit, degrees)
 
 
 def _search(

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtri
 
+from changepoint import power
 from changepoint.hunter_kernels import candidates
 from changepoint.hunter_merge import merge
 from changepoint.hunter_tables import critical, weights
@@ -117,15 +118,15 @@ def find_corrected(series: Series, request: Request) -> Outcome:
 
 def _find(series: Series, request: Request, *, corrected: bool) -> Outcome:
     max_pvalue = request.alarms_per_1000 * PVALUE_PER_ALARM
-    limit = float(ndtri(max_pvalue / 2.0)) ** 2
+    needed = power.by_deviation(float(ndtri(max_pvalue / 2.0)) ** 2)
     if not series.positions:
-        return Outcome((), max_pvalue, limit)
+        return Outcome((), max_pvalue, lambda _: needed)
     values = np.full(series.extent, np.nan)
     values[series.places] = _means(series)
     found = points(
         values, max_pvalue=max_pvalue, min_magnitude=request.min_effect, corrected=corrected
     )
-    return Outcome(reported(found, series.places), max_pvalue, limit)
+    return Outcome(reported(found, series.places), max_pvalue, lambda _: needed)
 
 
 def reported(found: Points, places: Ints) -> tuple[Found, ...]:

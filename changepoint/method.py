@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from changepoint.power import Needs
 from changepoint.series import Series
 
 
@@ -33,13 +34,13 @@ class Request:
 class Outcome:
     """What a method found, and how hard it is to convince.
 
-    found: the changes in order. alarm_probability: of one search in an unchanged series. limit:
-    squared normal deviation that a split in the middle of the series has to reach.
+    found: the changes in order. alarm_probability: of one search in an unchanged series. needs: how
+    large a step has to be for this method to find it in such a series.
     """
 
     found: tuple[Found, ...]
     alarm_probability: float
-    limit: float
+    needs: Needs
 
 
 @dataclass(frozen=True, slots=True)

@@ -112,7 +112,8 @@ class Detection:
     noise: the noise around those segments. method: the name of the method.
     alarm_probability: the significance level one search was run at. detectable_effect: the step,
     as a fraction of the last level, that would be found with a power of 80 % in the middle of an
-    unchanged series of this length and noise; infinite where nothing could be.
+    unchanged series of this length and noise; infinite where nothing could be. detectable_fresh:
+    the same of a step of which only the last five positions are behind it.
     """
 
     changes: tuple[ChangePoint, ...]
@@ -121,6 +122,7 @@ class Detection:
     method: str
     alarm_probability: float
     detectable_effect: float
+    detectable_fresh: float
 
     def to_dict(self) -> dict[str, Any]:
         """A tree of plain dicts, lists, strings and finite numbers."""
@@ -138,6 +140,7 @@ class Detection:
                 method=str(tree["method"]),
                 alarm_probability=float(tree["alarm_probability"]),
                 detectable_effect=float(tree["detectable_effect"]),
+                detectable_fresh=float(tree["detectable_fresh"]),
             )
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"not a detection: {error!r}") from error

@@ -15,6 +15,7 @@ from changepoint.evaluate.calibrate import calibration_table
 from changepoint.evaluate.field.engines import ENTRIES
 from changepoint.evaluate.field.table import field_table
 from changepoint.evaluate.measure import alarms, recall
+from changepoint.evaluate.powers import power_table
 from changepoint.evaluate.simulate import NOISES, Ladder
 from changepoint.evaluate.spreads import spread_table
 
@@ -55,7 +56,7 @@ def main() -> None:
     parser.add_argument(
         "--noise",
         default=",".join(KINDS),
-        help="of budget and steps, separated by commas (default: %(default)s)",
+        help="of budget, steps and power, separated by commas (default: %(default)s)",
     )
     options = parser.parse_args()
     kinds = options.noise.split(",")
@@ -138,7 +139,9 @@ TABLES: Mapping[str, Table] = MappingProxyType(
     }
 )
 
-BY_NOISE: Mapping[str, Table] = MappingProxyType({"budget": budget_table, "steps": steps_table})
+BY_NOISE: Mapping[str, Table] = MappingProxyType(
+    {"budget": budget_table, "steps": steps_table, "power": power_table}
+)
 
 
 if __name__ == "__main__":

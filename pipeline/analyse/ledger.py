@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from pipeline.analyse.regressions import detect_in
+from changepoint import Detection
+from pipeline.analyse.regressions import SLA, detect_in
 from pipeline.analyse.rules import NIGHTS, Rules
 from pipeline.journal import Event, EventKind
+from pipeline.metrics import LEAST_CHANGE
 from pipeline.model import Frozen, RegressionKind, RegressionState, Series, SeriesKey
+from pipeline.store.derive.background import SUSTAINED
 from pipeline.store.regressions import RegressionRow
 
 NOT_MEASURED = "not measured again"
@@ -42,7 +45,8 @@ class Sensitivity(Frozen):
     """What one series can show.
 
     ``detectable_effect`` is the relative change of level in its middle that is found and told in
-    about 8 of 10 cases, infinite where none is. ``positions`` and ``values`` are how many it has.
+    about 8 of 10 cases, ``detectable_fresh`` that of one that only the five newest revisions have;
+    infinite where none is. ``positions`` and ``values`` are how many it has.
     """
 
     series: SeriesKey
@@ -50,6 +54,7 @@ class Sensitivity(Frozen):
     values: int
     alarms_per_1000: float
     detectable_effect: float
+    detectable_fresh: float
 
 
 class Ledger(Frozen):
@@ -113,11 +118,26 @@ def _verdict(outcomes: Sequence[Event]) -> str:
 
 def _sensitivity(series: Series, rules: Rules, count: int) -> Sensitivity:
     watch = rules.watch(series.key, count)
+    detection = detect_in(series, watch)
+    least = _least(series.key.metric, detection)
     return Sensitivity(
         series=series.key,
         positions=len({point.position for point in series.points}),
         values=len(series.points),
         alarms_per_1000=watch.alarms_per_1000,
-        # What is found and too small for a word is not told.
-        detectable_effect=max(detect_in(series, watch).detectable_effect, watch.min_effect),
+        detectable_effect=max(detection.detectable_effect, least),
+        detectable_fresh=max(detection.detectable_fresh, least),
     )
+
+
+def _least(metric: str, detection: Detection) -> float:
+    """Return the relative change that is told at least, where the metric has its own least one.
+
+    An SLA that is met has to be missed.
+    """
+    level = abs(detection.segments[-1].level.level) if detection.segments else 0.0
+    if level == 0.0:
+        return 0.0
+    if metric == SLA:
+        return max(1.0 - SUSTAINED / level, 0.0)
+    return LEAST_CHANGE.get(metric, 0.0) / level

@@ -63,6 +63,7 @@ def ledger_verb(
     )
     if ledger.series:
         out.print("the smallest change that is found in about 8 of 10 cases:")
+        out.print("  middle   newest 5")
     for one in ledger.series:
         out.print(_series(one), markup=False)
 
@@ -78,9 +79,12 @@ def _alarm(alarm: Alarm) -> str:
 
 def _series(one: Sensitivity) -> str:
     key = one.series
-    effect = f"{one.detectable_effect:.1%}" if math.isfinite(one.detectable_effect) else "none"
+    effect, fresh = (
+        f"{size:.1%}" if math.isfinite(size) else "none"
+        for size in (one.detectable_effect, one.detectable_fresh)
+    )
     return (
-        f"  {effect:>7}  {key.line}: {key.step} {key.metric}  ({key.workload}, "
+        f"  {effect:>6}  {fresh:>9}  {key.line}: {key.step} {key.metric}  ({key.workload}, "
         f"{counted(key.clients, 'client')}, {counted(one.positions, 'position')})"
     )
 

@@ -1,0 +1,85 @@
+"""How often a step of the size that is told to be found is found."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from changepoint.api import detect
+from changepoint.evaluate.measure import Rate
+from changepoint.evaluate.simulate import NOISES, Ladder, Noise, draw
+from changepoint.power import FRESH
+
+POSITIONS = (8, 12, 20, 21, 30, 45, 100, 200)
+REPLICATES = (1, 2, 3, 5)
+SIGMA = 2.0
+MARGIN = 5
+"""Positions off that still count as found; so does a position interval that holds the truth."""
+
+
+@dataclass(frozen=True, slots=True)
+class Power:
+    """found: of steps of the size told, in series that told one. told: the median of the sizes."""
+
+    found: Rate
+    told: float
+
+    def __str__(self) -> str:
+        if not self.found.trials:
+            return "none"
+        return f"{self.found.value:.2f} of {100 * self.told:.1f} %"
+
+
+def power(
+    noise: Noise,
+    ladder: Ladder,
+    trials: int,
+    seed: int,
+    *,
+    fresh: bool = False,
+    min_effect: float = 0.0,
+) -> Power:
+    """Ask unchanged series what would be found in them, and look for it in others of their kind.
+
+    The step is a drop in the middle or, if ``fresh``, before the last positions.
+    """
+    random = np.random.default_rng(seed)
+    at = ladder.positions - min(FRESH if fresh else ladder.positions, ladder.positions // 2)
+    labels = None if ladder.replicates == 1 else ladder.labels()
+    found, sizes = 0, []
+    for _ in range(trials):
+        unchanged = draw(noise, ladder, random, sigma=SIGMA)
+        told = detect(unchanged, positions=labels, min_effect=min_effect)
+        size = told.detectable_fresh if fresh else told.detectable_effect
+        if math.isinf(size):
+            continue
+        sizes.append(size)
+        values = draw(noise, ladder, random, sigma=SIGMA, step=-size, at=at)
+        found += any(
+            change.effect < 0
+            and (
+                int(change.interval[0]) <= at <= int(change.interval[1])
+                or abs(change.index // ladder.replicates - at) <= MARGIN
+            )
+            for change in detect(values, positions=labels, min_effect=min_effect).changes
+            if change.kind == "level"
+        )
+    return Power(Rate(found, len(sizes)), float(np.median(sizes)) if sizes else math.inf)
+
+
+def power_table(trials: int, seed: int, kinds: Sequence[str]) -> Iterator[str]:
+    """One row per noise, place and number of replicates, one column per number of positions."""
+    yield "| noise | step | replicates | " + " | ".join(map(str, POSITIONS)) + " |"
+    yield "| --- | --- | --- |" + " --- |" * len(POSITIONS)
+    for name in kinds:
+        for fresh in (False, True):
+            for replicates in REPLICATES:
+                row = (
+                    str(power(NOISES[name], Ladder(n, replicates), trials, seed, fresh=fresh))
+                    for n in POSITIONS
+                )
+                place = "fresh" if fresh else "middle"
+                yield f"| {name} | {place} | {replicates} | " + " | ".join(row) + " |"
