@@ -147,6 +147,24 @@ def read_bundle(path: Path) -> Bundle:
     return Bundle(manifest, members, hashlib.sha256(packed).hexdigest())
 
 
+def read_manifest(path: Path) -> Manifest:
+    """Read only the manifest, which comes first; what it says of other members is not verified.
+
+    Raises DamagedBundleError when it cannot be read or does not fit, as that of a newer bundle.
+    """
+    try:
+        with (
+            path.open("rb") as raw,
+            zstandard.ZstdDecompressor().stream_reader(raw) as packed,
+            tarfile.open(fileobj=packed, mode="r|") as archive,
+        ):
+            info = archive.next()
+            head = archive.extractfile(info) if info is not None else None
+            return Manifest.model_validate_json(head.read() if head is not None else b"")
+    except (OSError, zstandard.ZstdError, tarfile.TarError, EOFError, ValueError) as error:
+        raise DamagedBundleError(path, f"has no manifest ({first_line(error)})") from error
+
+
 def set_aside(path: Path) -> Path:
     """Rename a damaged bundle so that its run can be measured again; nothing is deleted."""
     aside = path.with_name(path.name + ".damaged")

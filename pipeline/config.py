@@ -19,7 +19,7 @@ from pipeline.metrics import METRICS
 from pipeline.mistakes import NAME, VERSION, settings_at, toml_message, wording
 from pipeline.model import OptionValue, Pattern
 from pipeline.toml_lines import Location, find_line
-from pipeline.units import Duration, Percent, Size
+from pipeline.units import Duration, Percent, Price, Size
 
 DEFAULT_FILE = Path("nightshift.toml")
 Name = Annotated[str, Field(pattern=NAME)]
@@ -88,6 +88,10 @@ class MachineSection(Section):
     )
     port: int = Field(
         default=0, ge=0, le=65535, description="port of the server on loopback; 0 picks a free one"
+    )
+    price_per_hour: Price | None = Field(
+        default=None,
+        description='what an hour of it costs, as "0.34 EUR"; the ledger then tells money, too',
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import BeforeValidator, WithJsonSchema
 
@@ -11,6 +11,8 @@ _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h)")
 _BYTES = {"MB": 10**6, "GB": 10**9, "TB": 10**12}
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*(MB|GB|TB)")
+_MONEY = re.compile(r"(\d+(?:\.\d+)?)\s*([A-Z]{3})")
+_CENT = 0.01
 _PERCENT = re.compile(r"(\d+(?:\.\d+)?)\s*%")
 
 
@@ -26,6 +28,23 @@ def parse_duration(value: Any) -> float:
             f'{value!r} is not a duration; write a number and one of ms, s, m, h, as "15m"'
         )
     return float(match[1]) * _SECONDS[match[2]]
+
+
+class Money(NamedTuple):
+    """An amount in a currency, by its ISO 4217 code."""
+
+    amount: float
+    currency: str
+
+
+def parse_money(value: Any) -> Money:
+    """Return the money of a text as ``0.34 EUR``. Raises ValueError, in a sentence, for others."""
+    match = _MONEY.fullmatch(value.strip()) if isinstance(value, str) else None
+    if match is None:
+        raise ValueError(
+            f'{value!r} is not a price; write a number and the code of a currency, as "0.34 EUR"'
+        )
+    return Money(float(match[1]), match[2])
 
 
 def parse_percent(value: Any) -> float:
@@ -54,6 +73,13 @@ Size = Annotated[
 ]
 """Bytes, written with a unit."""
 
+Price = Annotated[
+    Money,
+    BeforeValidator(parse_money),
+    WithJsonSchema({"type": "string", "pattern": r"^\d+(\.\d+)?\s*[A-Z]{3}$"}),
+]
+"""Money, written with its currency."""
+
 Duration = Annotated[
     float,
     BeforeValidator(parse_duration),
@@ -79,6 +105,14 @@ def show_duration(seconds: float) -> str:
     if whole < 3600:
         return f"{whole // 60}m{whole % 60:02d}s"
     return f"{whole // 3600}h{whole % 3600 // 60:02d}m"
+
+
+def show_money(money: Money) -> str:
+    """Write money for a person: ``12.40 EUR``; what is less than a hundredth says so."""
+    amount, currency = money
+    if 0 < amount < _CENT:
+        return f"under {_CENT:.2f} {currency}"
+    return f"{amount:.2f} {currency}"
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:

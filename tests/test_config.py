@@ -92,6 +92,11 @@ def refusal(text: str) -> str:
             "15: machine.port",
             "input should be less than or equal to 65535",
         ),
+        (
+            "[machine]\nprice_per_hour = 0.34",
+            "15: machine.price_per_hour",
+            "0.34 is not a price; write a number and the code of a currency",
+        ),
         ("[night]\nrepetitions = 0", "15: night.repetitions", "input should be greater than"),
         (
             "[detect]\nalarms_per_1000 = 0",

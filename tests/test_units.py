@@ -6,7 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.units import parse_duration, parse_percent, show_duration
+from pipeline.units import (
+    Money,
+    parse_duration,
+    parse_money,
+    parse_percent,
+    show_duration,
+    show_money,
+)
 
 
 @pytest.mark.parametrize(
@@ -31,6 +38,27 @@ def test_what_is_no_duration_is_refused_with_what_to_write(value: Any) -> None:
 @pytest.mark.parametrize(("text", "part"), [("3%", 0.03), ("0.5 %", 0.005), ("100%", 1.0)])
 def test_a_percentage_is_a_fraction(text: str, part: float) -> None:
     assert parse_percent(text) == pytest.approx(part)
+
+
+@pytest.mark.parametrize("text", ["0.34 EUR", "0.34EUR", " 0.34  EUR "])
+def test_a_price_is_a_number_with_its_currency(text: str) -> None:
+    assert parse_money(text) == Money(0.34, "EUR")
+
+
+@pytest.mark.parametrize(
+    "value", [0.34, "0.34", "EUR", "EUR 0.34", "-1 EUR", "1 Euro", "1 €", None]
+)
+def test_what_is_no_price_is_refused_with_what_to_write(value: Any) -> None:
+    with pytest.raises(ValueError, match="is not a price; write a number and the code of"):
+        parse_money(value)
+
+
+@pytest.mark.parametrize(
+    ("amount", "text"),
+    [(0.0, "0.00 EUR"), (0.004, "under 0.01 EUR"), (0.01, "0.01 EUR"), (1234.5, "1234.50 EUR")],
+)
+def test_money_is_written_with_its_currency(amount: float, text: str) -> None:
+    assert show_money(Money(amount, "EUR")) == text
 
 
 @pytest.mark.parametrize("value", [3, 0.03, "3", "%", "-3%", "3 percent", None])

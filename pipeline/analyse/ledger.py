@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from pathlib import Path
+
+from sqlalchemy import Engine
 
 from changepoint import Detection
 from pipeline.analyse.regressions import SLA, detect_in
 from pipeline.analyse.rules import NIGHTS, Rules
-from pipeline.journal import Event, EventKind
+from pipeline.analyse.spent import (
+    OUTCOMES,
+    Spent,
+    spent_explaining,
+    spent_in_nights,
+    spent_on,
+    spent_otherwise,
+)
+from pipeline.journal import Event
 from pipeline.metrics import LEAST_CHANGE
 from pipeline.model import Frozen, RegressionKind, RegressionState, Series, SeriesKey
 from pipeline.store.derive.background import SUSTAINED
@@ -17,14 +28,13 @@ from pipeline.store.regressions import RegressionRow
 NOT_MEASURED = "not measured again"
 """The verdict on an alarm that no experiment was about."""
 
-_OUTCOMES = (EventKind.CONFIRMED, EventKind.REJECTED, EventKind.UNDECIDED)
-
 
 class Alarm(Frozen):
     """A regression or an improvement that was raised, and what became of it.
 
     ``verdict`` is that of the last experiment: confirmed, noise, environment, undecided, or
-    ``NOT_MEASURED``. ``blocks`` and ``minutes`` are those of all experiments about it.
+    ``NOT_MEASURED``. ``experiments`` and their ``blocks`` are those that confirm it or not,
+    ``spent`` is all that was measured about it.
     """
 
     fingerprint: str
@@ -38,7 +48,7 @@ class Alarm(Frozen):
     verdict: str
     experiments: int
     blocks: int
-    minutes: float
+    spent: Spent
 
 
 class Sensitivity(Frozen):
@@ -61,39 +71,55 @@ class Ledger(Frozen):
     """Alarms, oldest first, and series, the least sensitive first.
 
     ``wrong_issues_per_month`` is what the thresholds of all series allow together, if each gets a
-    new position in every night.
+    new position in every night. ``spent`` is what was measured in all.
     """
 
     alarms: tuple[Alarm, ...]
     series: tuple[Sensitivity, ...]
     wrong_issues_per_month: float
+    spent: Spent
 
     def count(self, verdict: str) -> int:
         """Return how many alarms ended so."""
         return sum(alarm.verdict == verdict for alarm in self.alarms)
 
-    @property
-    def minutes(self) -> float:
-        """Time spent on experiments."""
-        return sum(alarm.minutes for alarm in self.alarms)
 
+def make_ledger(
+    known: Iterable[RegressionRow],
+    series: Sequence[Series],
+    rules: Rules,
+    results: Path,
+    store: Engine,
+) -> Ledger:
+    """Return the ledger of what is known, and of the series that are searched.
 
-def make_ledger(known: Iterable[RegressionRow], series: Sequence[Series], rules: Rules) -> Ledger:
-    """Return the ledger of what is known, and of the series that are searched."""
+    What it cost is read from the store and from the experiments in ``results``.
+    """
     heard = rules.heard(series)
     sensitivities = [_sensitivity(one, rules, len(heard)) for one in heard]
+    explained = spent_explaining(results)
+    rows = sorted(known, key=lambda row: row.events[0].at)
+    alarms = tuple(_alarm(row, explained) for row in rows)
+    told = {event.experiment for row in rows for event in row.events}
     return Ledger(
-        alarms=tuple(sorted(map(_alarm, known), key=lambda alarm: alarm.raised)),
+        alarms=alarms,
         series=tuple(sorted(sensitivities, key=lambda one: -one.detectable_effect)),
         wrong_issues_per_month=sum(one.alarms_per_1000 for one in sensitivities) * NIGHTS / 1000,
+        spent=Spent(
+            nights=spent_in_nights(store),
+            confirm=sum(alarm.spent.confirm for alarm in alarms),
+            bisect=sum(alarm.spent.bisect for alarm in alarms),
+            explain=sum(explained.values()),
+            other=spent_otherwise(results, told),
+        ),
     )
 
 
-def _alarm(row: RegressionRow) -> Alarm:
+def _alarm(row: RegressionRow, explained: Mapping[str, float]) -> Alarm:
     found = row.regression
-    outcomes = [event for event in row.events if event.event in _OUTCOMES]
-    # An experiment that went on has several outcomes; the last one tells all that it took.
-    spent = {event.experiment: event for event in outcomes}
+    outcomes = [event for event in row.events if event.event in OUTCOMES]
+    # An experiment that went on has several outcomes; the last one tells all of its blocks.
+    last = {event.experiment: event for event in outcomes}
     return Alarm(
         fingerprint=found.fingerprint,
         raised=row.events[0].at,
@@ -104,9 +130,9 @@ def _alarm(row: RegressionRow) -> Alarm:
         worse=found.worse,
         state=found.state,
         verdict=_verdict(outcomes),
-        experiments=len(spent),
-        blocks=sum(event.blocks for event in spent.values()),
-        minutes=sum(event.minutes for event in spent.values()),
+        experiments=len(last),
+        blocks=sum(event.blocks for event in last.values()),
+        spent=spent_on(row.events, explained.get(found.fingerprint, 0.0)),
     )
 
 

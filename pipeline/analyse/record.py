@@ -46,6 +46,10 @@ def write_whole(path: Path, text: str) -> None:
     partial.rename(path)
 
 
+ASIDE = "aside"
+"""The folder of the experiments that were set aside, beside the others."""
+
+
 def aside(experiment: Experiment, results: Path) -> None:
     """Move the folder of an experiment, if there is one, so that all is measured anew.
 
@@ -53,7 +57,7 @@ def aside(experiment: Experiment, results: Path) -> None:
     """
     folder = experiment.place(results)
     if folder.exists():
-        kept = folder.parent / "aside"
+        kept = folder.parent / ASIDE
         kept.mkdir(exist_ok=True)
         number = 1
         while (place := kept / f"{folder.name}.{number}").exists():

@@ -8,6 +8,7 @@ from typing import Any
 from pipeline.analyse.detection import searched_series
 from pipeline.analyse.ledger import NOT_MEASURED, Alarm, Ledger, Sensitivity, make_ledger
 from pipeline.analyse.settle import refresh
+from pipeline.analyse.spent import Spent
 from pipeline.cli.app import app
 from pipeline.cli.context import (
     ConfigOption,
@@ -22,7 +23,7 @@ from pipeline.cli.stages import rules_of
 from pipeline.config import DEFAULT_FILE
 from pipeline.journal import now
 from pipeline.store.regressions import stored_regressions
-from pipeline.units import counted, show_duration
+from pipeline.units import Money, counted, show_duration, show_money
 
 _VERDICTS = ("confirmed", "noise", "environment", "undecided", NOT_MEASURED)
 
@@ -47,16 +48,18 @@ def ledger_verb(
         stored_regressions(context.store),
         searched_series(context.store, plan, context.config.detect),
         rules_of(context),
+        context.results,
+        context.store,
     )
+    price = context.config.machine.price_per_hour
     if form is Format.JSON:
-        print_json(_tree(ledger))
+        print_json(_tree(ledger, price))
         return
     ended = ", ".join(f"{ledger.count(verdict)} {verdict}" for verdict in _VERDICTS)
     out.print(f"{counted(len(ledger.alarms), 'alarm')}: {ended}", markup=False)
     for alarm in ledger.alarms:
-        out.print(_alarm(alarm), markup=False)
-    if ledger.minutes:
-        out.print(f"{show_duration(60 * ledger.minutes)} were spent on measuring again")
+        out.print(_alarm(alarm, price), markup=False)
+    out.print(_spent(ledger.spent, price), markup=False)
     out.print(
         f"{counted(len(ledger.series), 'series', 'series')}, whose thresholds allow "
         f"{ledger.wrong_issues_per_month:.2g} wrong issues a month"
@@ -68,13 +71,32 @@ def ledger_verb(
         out.print(_series(one), markup=False)
 
 
-def _alarm(alarm: Alarm) -> str:
+def _alarm(alarm: Alarm, price: Money | None) -> str:
     way = "worse " if alarm.worse else "better"
-    spent = f", {show_duration(60 * alarm.minutes)}" if alarm.minutes else ""
+    minutes = alarm.spent.minutes
+    spent = f", {show_duration(60 * minutes)}{_money(minutes, price)}" if minutes else ""
     return (
         f"  {alarm.fingerprint}  {alarm.raised:%Y-%m-%d}  {way}  {alarm.line}: "
         f"{alarm.last_good} -> {alarm.first_bad}  {alarm.state.value}, {alarm.verdict}{spent}"
     )
+
+
+def _spent(spent: Spent, price: Money | None) -> str:
+    """Say what the machine measured, by what for."""
+    parts = [f"{name} {show_duration(60 * minutes)}" for name, minutes in spent if minutes]
+    of = f": {', '.join(parts)}" if parts else ""
+    at = f"; an hour is {show_money(price)}" if price is not None else ""
+    total = spent.minutes
+    return f"{show_duration(60 * total)}{_money(total, price)} measured{of}{at}"
+
+
+def _money(minutes: float, price: Money | None) -> str:
+    """Return what so many minutes cost, in parentheses; nothing where no price is known."""
+    return f" ({show_money(_cost(minutes, price))})" if price is not None else ""
+
+
+def _cost(minutes: float, price: Money) -> Money:
+    return price._replace(amount=price.amount * minutes / 60.0)
 
 
 def _series(one: Sensitivity) -> str:
@@ -89,15 +111,30 @@ def _series(one: Sensitivity) -> str:
     )
 
 
-def _tree(ledger: Ledger) -> dict[str, Any]:
+def _tree(ledger: Ledger, price: Money | None) -> dict[str, Any]:
+    """Return the ledger for scripts; ``money`` and ``currency`` only where a price is known."""
     return {
         "alarms": len(ledger.alarms),
         **{verdict.replace(" ", "_"): ledger.count(verdict) for verdict in _VERDICTS},
-        "minutes": ledger.minutes,
+        **_spent_tree(ledger.spent, price),
         "wrong_issues_per_month": ledger.wrong_issues_per_month,
-        "regressions": [alarm.model_dump(mode="json") for alarm in ledger.alarms],
+        "regressions": [
+            {
+                **alarm.model_dump(mode="json", exclude={"spent"}),
+                **_spent_tree(alarm.spent, price),
+            }
+            for alarm in ledger.alarms
+        ],
         "series": [
             {**one.series.model_dump(), **one.model_dump(exclude={"series"})}
             for one in ledger.series
         ],
     }
+
+
+def _spent_tree(spent: Spent, price: Money | None) -> dict[str, Any]:
+    tree = {"minutes": spent.minutes, "spent": spent.model_dump()}
+    if price is None:
+        return tree
+    cost = _cost(spent.minutes, price)
+    return {**tree, "money": cost.amount, "currency": cost.currency}

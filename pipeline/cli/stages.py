@@ -88,7 +88,17 @@ def detect_stage(context: Context, plan: Plan) -> Detected:
 
 
 def rules_of(context: Context) -> Rules:
-    """Return what counts as a change: the configuration, and the mutes of the journal."""
+    """Return what counts as a change: the configuration, and the mutes of the journal.
+
+    Says so where the configuration has two budgets, of which one holds.
+    """
+    budgets = {"wrong_issues_per_month", "alarms_per_1000"}
+    if budgets <= context.config.detect.model_fields_set:
+        told = context.file.problem(
+            ("detect", "alarms_per_1000"),
+            "this one holds, and wrong_issues_per_month does not; remove either",
+        )
+        warn(str(told))
     held = mutes(Journal(context.results).read(), now().date())
     patterns = [event.pattern for event in held.values() if event.pattern is not None]
     return Rules(context.config.detect, context.config.rule, patterns)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from sqlalchemy import Engine, Select, func, select
 
-from pipeline.model import StepStatus, column_name
+from pipeline.model import Origin, StepStatus, column_name
 from pipeline.store.schema import (
     build,
     config,
@@ -278,6 +278,13 @@ def runs(
     wanted = _of_runs(wanted, cells, line)
     with engine.connect() as connection:
         return [RunRow(*found) for found in connection.execute(wanted)]
+
+
+def measured_time(engine: Engine) -> timedelta:
+    """Return how long all runs that were measured here took."""
+    wanted = select(run.c.started_at, run.c.ended_at).where(run.c.origin == Origin.MEASURED.value)
+    with engine.connect() as connection:
+        return sum((ended - began for began, ended in connection.execute(wanted)), timedelta())
 
 
 def settings_of(engine: Engine, settings_id: int) -> dict[str, str]:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from statistics import median
 
 import pytest
 
-from pipeline.analyse.ledger import NOT_MEASURED, make_ledger
+from pipeline.analyse.ledger import NOT_MEASURED, Ledger, make_ledger
 from pipeline.analyse.regressions import find_shifts, group_shifts
 from pipeline.analyse.rules import Rules
+from pipeline.analyse.spent import Spent
 from pipeline.config import DetectSection, RuleSection
 from pipeline.journal import Event, EventKind
 from pipeline.model import Series
+from pipeline.store.database import open_store
 from pipeline.store.regressions import RegressionRow
 from tests.analyse.samples import key, series, shift
 from tests.analyse.test_together import measured
@@ -21,6 +25,11 @@ from tests.analyse.test_together import measured
 AT = datetime(2026, 3, 1, tzinfo=UTC)
 RULES = Rules(DetectSection(alarms_per_1000=0.5))
 E = EventKind
+
+
+def ledger_of(known: Sequence[RegressionRow], series: Sequence[Series], rules: Rules) -> Ledger:
+    """The ledger of a folder in which nothing was measured."""
+    return make_ledger(known, series, rules, Path("nowhere"), open_store("sqlite://"))
 
 
 def row(day: int, *outcomes: Event) -> RegressionRow:
@@ -42,7 +51,7 @@ def outcome(kind: EventKind, experiment: str, minutes: float, reason: str = "") 
 
 
 def test_every_alarm_has_its_verdict_and_its_cost() -> None:
-    ledger = make_ledger(
+    ledger = ledger_of(
         [
             row(4),
             row(3, outcome(E.REJECTED, "a", 4, "noise")),
@@ -57,9 +66,9 @@ def test_every_alarm_has_its_verdict_and_its_cost() -> None:
     verdicts = [alarm.verdict for alarm in ledger.alarms]
     assert verdicts == ["undecided", "confirmed", "environment", "noise", NOT_MEASURED]
     assert [ledger.count(verdict) for verdict in verdicts] == [1] * 5
-    assert [alarm.minutes for alarm in ledger.alarms] == [3, 5, 2, 4, 0]
+    assert [alarm.spent.minutes for alarm in ledger.alarms] == [3, 5, 2, 4, 0]
     assert [alarm.experiments for alarm in ledger.alarms] == [2, 1, 1, 1, 0]
-    assert ledger.minutes == 14
+    assert ledger.spent == Spent(confirm=14)
 
 
 def test_noisier_and_shorter_series_can_show_less() -> None:
@@ -68,7 +77,7 @@ def test_noisier_and_shorter_series_can_show_less() -> None:
         name = f"{noise} {positions}"
         return found.model_copy(update={"key": key(step=name)})
 
-    ledger = make_ledger([], [one(0.02, 60), one(0.05, 60), one(0.02, 8), one(0.02, 1)], RULES)
+    ledger = ledger_of([], [one(0.02, 60), one(0.05, 60), one(0.02, 8), one(0.02, 1)], RULES)
     effects = {each.series.step: each.detectable_effect for each in ledger.series}
     assert effects["0.02 60"] < min(effects["0.02 8"], effects["0.05 60"]) < math.inf
     assert math.isinf(effects["0.02 1"]), "a single revision shows no change"
@@ -91,7 +100,7 @@ def test_a_change_of_the_size_told_is_found_in_most_cases(positions: int) -> Non
         )
         return one
 
-    ledger = make_ledger([], [drawn(1.0, seed) for seed in range(40)], RULES)
+    ledger = ledger_of([], [drawn(1.0, seed) for seed in range(40)], RULES)
     effect = median(one.detectable_effect for one in ledger.series)
     watch = RULES.watch(key(), 40)
     found = {
@@ -104,7 +113,7 @@ def test_a_change_of_the_size_told_is_found_in_most_cases(positions: int) -> Non
 
 def test_what_is_too_small_for_a_word_is_not_counted_as_found() -> None:
     quiet = measured(lambda number, at: 1.0, count=1, positions=30, noise=0.0005)
-    (one,) = make_ledger([], quiet, RULES).series
+    (one,) = ledger_of([], quiet, RULES).series
     assert 0.03 < one.detectable_effect < 0.031, "of changes of just 3 % half measure less"
 
 
@@ -113,8 +122,8 @@ def test_the_thresholds_allow_what_the_budget_says() -> None:
         series([1.0] * 4).model_copy(update={"key": key(step=str(number))}) for number in range(100)
     ]
     budget = DetectSection(wrong_issues_per_month=1)
-    assert make_ledger([], many, Rules(budget)).wrong_issues_per_month == pytest.approx(1)
-    few = make_ledger([], many[:10], Rules(budget))
+    assert ledger_of([], many, Rules(budget)).wrong_issues_per_month == pytest.approx(1)
+    few = ledger_of([], many[:10], Rules(budget))
     assert few.wrong_issues_per_month == pytest.approx(0.15), "10 series, 30 nights, 0.5 of 1000"
     half = Rules(budget, [RuleSection(step="?", mute=True)])
-    assert len(make_ledger([], many, half).series) == 90
+    assert len(ledger_of([], many, half).series) == 90

@@ -165,9 +165,51 @@ def test_the_ledger_counts_what_became_of_alarms(
     )
     assert lines[1].startswith(f"  {fingerprint}  ")
     assert lines[1].endswith("minors: 17.9 -> 17.10  rejected, environment, 2m30s")
-    assert lines[2] == "2m30s were spent on measuring again"
+    assert lines[2] == "2m30s measured: confirm 2m30s"
     assert lines[3].startswith("4 series, whose thresholds allow 0.06 wrong issues a month")
     assert states(nightshift) == {fingerprint: "rejected"}
+
+
+def test_money_is_told_where_a_price_is_known(
+    nightshift: Nightshift, fingerprint: str, folder: Path
+) -> None:
+    experiment = folder / "results/experiments/confirm-1"
+    experiment.mkdir(parents=True)
+    (experiment / "outcome.json").write_text(
+        json.dumps({"fingerprint": fingerprint, "verdict": "rejected", "blocks": 7, "minutes": 90})
+    )
+    asked = ("ledger", "--format", "json")
+    without = nightshift(*asked).json
+    assert "money" not in without
+    assert "money" not in without["regressions"][0]
+    text = (folder / "nightshift.toml").read_text()
+    priced = text.replace("[machine]", '[machine]\nprice_per_hour = "0.34 EUR"')
+    (folder / "nightshift.toml").write_text(priced)
+    ledger = nightshift(*asked).json
+    assert ledger["minutes"] == ledger["spent"]["confirm"] == 90
+    for told in (ledger, ledger["regressions"][0]):
+        assert (told["money"], told["currency"]) == (pytest.approx(0.51), "EUR")
+    lines = nightshift("ledger").out.splitlines()
+    assert lines[1].endswith("rejected, noise, 1h30m (0.51 EUR)")
+    assert lines[2] == "1h30m (0.51 EUR) measured: confirm 1h30m; an hour is 0.34 EUR"
+
+
+def test_two_budgets_are_told_to_be_one_too_many(nightshift: Nightshift, folder: Path) -> None:
+    both = LONGER + "[detect]\nwrong_issues_per_month = 2\nalarms_per_1000 = 0.1\n"
+    (folder / "nightshift.toml").write_text(both)
+    write_runs()
+    nightshift("ingest")
+    line = both.splitlines().index("alarms_per_1000 = 0.1") + 1
+    said = (
+        f"nightshift: nightshift.toml:{line}: detect.alarms_per_1000: this one holds, and "
+        "wrong_issues_per_month does not; remove either\n"
+    )
+    assert nightshift("detect").err == said
+    ran = nightshift("ledger", "--format", "json")
+    assert ran.err == said
+    assert {one["alarms_per_1000"] for one in ran.json["series"]} == {0.1}
+    (folder / "nightshift.toml").write_text(both.replace("wrong_issues_per_month = 2\n", ""))
+    assert nightshift("detect").err == ""
 
 
 def test_a_replay_tells_and_changes_nothing(

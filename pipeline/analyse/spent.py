@@ -1,0 +1,100 @@
+"""Machine time: what nights, and experiments about regressions and other questions, took.
+
+The journal tells what confirming and bisecting took, the bundles what all the others did.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import timedelta
+from pathlib import Path
+
+from sqlalchemy import Engine
+
+from pipeline.analyse.bench import EXPERIMENTS
+from pipeline.analyse.record import ASIDE
+from pipeline.bundle import DamagedBundleError, list_bundles, read_manifest
+from pipeline.journal import Event, EventKind
+from pipeline.model import Frozen
+from pipeline.store.queries import measured_time
+
+OUTCOMES = (EventKind.CONFIRMED, EventKind.REJECTED, EventKind.UNDECIDED)
+"""What an experiment of confirm ends with."""
+
+_EXPLAIN = "explain-"
+"""What the folder is called in which changed settings of a regression were tested."""
+
+
+class Spent(Frozen):
+    """Minutes of machine time.
+
+    ``confirm`` is measured time, ``bisect`` has the time for builds in it, ``nights``, ``explain``
+    and ``other`` are the runs alone. ``other`` is what was compared or bisected by hand, and what
+    was set aside to be measured anew.
+    """
+
+    nights: float = 0.0
+    confirm: float = 0.0
+    bisect: float = 0.0
+    explain: float = 0.0
+    other: float = 0.0
+
+    @property
+    def minutes(self) -> float:
+        """All of them."""
+        return self.nights + self.confirm + self.bisect + self.explain + self.other
+
+
+def spent_on(events: Iterable[Event], explained: float = 0.0) -> Spent:
+    """Return what a regression took that all this happened to; ``explained`` minutes on settings.
+
+    An outcome tells what its experiment took until then, and of one that went on the last one all
+    of it; a bisection tells what it took each time.
+    """
+    confirm: dict[str, float] = {}
+    bisect = 0.0
+    for event in events:
+        if event.event in OUTCOMES:
+            confirm[event.experiment] = event.minutes
+        elif event.event is EventKind.BISECTED:
+            bisect += event.minutes
+    return Spent(confirm=sum(confirm.values()), bisect=bisect, explain=explained)
+
+
+def spent_explaining(results: Path) -> dict[str, float]:
+    """Return the minutes that testing changed settings took, by the regression's fingerprint."""
+    folders = (results / EXPERIMENTS).glob(f"{_EXPLAIN}*")
+    return {folder.name.removeprefix(_EXPLAIN): _runs_in(folder) for folder in folders}
+
+
+def spent_otherwise(results: Path, told: Iterable[str]) -> float:
+    """Return the minutes of runs in experiments of which neither the journal nor explain tells.
+
+    ``told`` are the names of those in the journal.
+    """
+    known = {*told, ASIDE}
+    folders = [
+        folder
+        for folder in (results / EXPERIMENTS).glob("*")
+        if folder.name not in known and not folder.name.startswith(_EXPLAIN)
+    ]
+    folders += (results / EXPERIMENTS / ASIDE).glob("*")
+    return sum(_runs_in(folder) for folder in folders)
+
+
+def spent_in_nights(store: Engine) -> float:
+    """Return the minutes of all runs of the nights."""
+    return measured_time(store) / timedelta(minutes=1)
+
+
+def _runs_in(folder: Path) -> float:
+    """Return the minutes that the runs in the folder of an experiment took."""
+    took = timedelta()
+    for path in list_bundles(folder / "bundles"):
+        try:
+            manifest = read_manifest(path)
+        except DamagedBundleError:
+            # It is measured again when it is needed, and then it counts.
+            continue
+        took += manifest.ended_at - manifest.started_at
+    return took / timedelta(minutes=1)

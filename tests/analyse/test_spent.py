@@ -1,0 +1,81 @@
+"""What the machine was busy with, as the journal and the bundles tell it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from sqlalchemy import update
+
+from pipeline.analyse.ledger import make_ledger
+from pipeline.analyse.regressions import group_shifts
+from pipeline.analyse.rules import Rules
+from pipeline.analyse.spent import Spent, spent_on, spent_otherwise
+from pipeline.bundle import DamagedBundleError, read_bundle, read_manifest
+from pipeline.config import DetectSection
+from pipeline.journal import Event, EventKind
+from pipeline.model import Origin
+from pipeline.store.database import open_store
+from pipeline.store.ingest import ingest
+from pipeline.store.regressions import RegressionRow
+from pipeline.store.schema import run
+from tests.analyse.samples import shift
+from tests.store.bundles import put_run
+
+E = EventKind
+
+
+def event(kind: EventKind, experiment: str = "", minutes: float = 0.0) -> Event:
+    at = datetime(2026, 3, 1, tzinfo=UTC)
+    return Event(at=at, event=kind, fingerprint="f", experiment=experiment, minutes=minutes)
+
+
+def test_an_experiment_that_went_on_counts_once_and_every_bisection_counts() -> None:
+    events = [
+        event(E.FOUND),
+        event(E.UNDECIDED, "confirm-a", 3),
+        event(E.CONFIRMED, "confirm-a", 5),
+        event(E.CONFIRMED, "confirm-b", 2),
+        event(E.BISECTED, "bisect-a", 7),
+        event(E.BISECTED, "bisect-a", 4),
+    ]
+    assert spent_on(events, 1.5) == Spent(confirm=7, bisect=11, explain=1.5)
+    assert spent_on(events).minutes == 18
+
+
+def test_nights_and_experiments_are_told_by_their_bundles(tmp_path: Path) -> None:
+    """Every run of the samples took a minute."""
+    store = open_store("sqlite://")
+    runs = [put_run(tmp_path / "bundles", minor) for minor in (9, 10, 11, 12)]
+    assert ingest(store, runs).taken == 4
+    published = update(run).where(run.c.revision == "17.12").values(origin=Origin.IMPORTED.value)
+    with store.begin() as connection:
+        connection.execute(published)
+    (found,) = group_shifts([shift(5)])
+    experiments = tmp_path / "experiments"
+    for folder, count in {
+        f"explain-{found.fingerprint}": 3,
+        "confirm-a": 4,
+        "compare-by-hand": 2,
+        "aside/confirm-a.1": 1,
+    }.items():
+        for repetition in range(1, count + 1):
+            put_run(experiments / folder / "bundles", 9, repetition)
+    (experiments / "compare-by-hand" / "bundles" / "torn.tar.zst").write_bytes(b"torn")
+    events = [event(E.FOUND), event(E.CONFIRMED, "confirm-a", 4.5)]
+    ledger = make_ledger(
+        [RegressionRow(found, "", "", None, events)], [], Rules(DetectSection()), tmp_path, store
+    )
+    (alarm,) = ledger.alarms
+    assert alarm.spent == Spent(confirm=4.5, explain=3)
+    assert ledger.spent == Spent(nights=3, confirm=4.5, explain=3, other=3)
+    assert spent_otherwise(tmp_path, ()) == 7, "of which the journal knows nothing"
+
+
+def test_a_manifest_is_read_without_the_rest(tmp_path: Path) -> None:
+    path = put_run(tmp_path)
+    assert read_manifest(path) == read_bundle(path).manifest
+    path.write_bytes(path.read_bytes()[:20])
+    with pytest.raises(DamagedBundleError, match="has no manifest"):
+        read_manifest(path)
