@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
@@ -21,6 +20,7 @@ from pipeline.cli.context import (
     QuickOption,
     out,
     print_json,
+    read_option,
     screen,
 )
 from pipeline.cli.locate import bisected, locate
@@ -69,7 +69,7 @@ def bisect_verb(
     Example: nightshift bisect --target postgres --line 18 --good 18.0 --bad 18.3 --step insert
     """
     context = Context(config, quick)
-    seconds = _option("budget", budget, parse_duration)
+    seconds = read_option("budget", budget, parse_duration)
     watcher = make_watcher(screen())
     if fingerprint:
         if line or good or bad or step or metric or workload or smallest:
@@ -81,7 +81,7 @@ def bisect_verb(
     elif line and good and bad:
         matters = context.config.detect.min_effect
         if smallest:
-            matters = _option("smallest", smallest, parse_percent)
+            matters = read_option("smallest", smallest, parse_percent)
         metrics = metric or list(context.config.detect.metrics)
         for name in metrics:
             if name not in METRICS:
@@ -177,14 +177,3 @@ def _revisions(context: Context, ladder: Ladder, good: str, bad: str) -> tuple[R
         # One of them may be younger than the list.
         known = discover([ladder.offer], context.cache, None, refresh=True)[ladder.offer]
         return revisions_between(context.file, ladder, known, good, bad)
-
-
-def _option(name: str, text: str, parse: Callable[[str], float]) -> float:
-    """Read an option that has a unit, above zero. Raises UserError for any other."""
-    try:
-        value = parse(text)
-    except ValueError as error:
-        raise UserError(f"--{name}: {error}") from error
-    if value <= 0:
-        raise UserError(f"--{name}: {text} is not above zero")
-    return value

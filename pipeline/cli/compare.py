@@ -21,7 +21,7 @@ from pipeline.analyse.interleaved import Answer, Question, interleave
 from pipeline.analyse.record import Experiment, aside, write_whole
 from pipeline.analyse.subjects import cell_of, parse_subject
 from pipeline.cli.app import app
-from pipeline.cli.context import ConfigOption, Context, out, print_json, screen
+from pipeline.cli.context import ConfigOption, Context, out, print_json, read_option, screen
 from pipeline.cli.progress import make_watcher
 from pipeline.config import DEFAULT_FILE
 from pipeline.errors import UserError, meant
@@ -77,7 +77,10 @@ def compare_verb(
     for name in metrics:
         if name not in METRICS:
             raise UserError(f"there is no metric {name!r}; {meant(name, METRICS)}")
-    effect, seconds = _smallest(smallest), _seconds(budget)
+    effect = read_option("smallest", smallest, parse_percent)
+    if effect >= 1:
+        raise UserError(f"--smallest: {smallest} is not below 100%")
+    seconds = read_option("budget", budget, parse_duration)
     subjects = parse_subject(base), parse_subject(head)
     section = choose_workload(context.config, workload, [each.target for each in subjects])
     chosen = workload_of(section, step or ())
@@ -102,23 +105,6 @@ def compare_verb(
     _show(comparison, form)
     if gate and comparison.regressed:
         raise typer.Exit(1)
-
-
-def _smallest(text: str) -> float:
-    try:
-        effect = parse_percent(text)
-    except ValueError as error:
-        raise UserError(f"--smallest: {error}") from error
-    if not 0 < effect < 1:
-        raise UserError(f"--smallest: {text} is not between 0% and 100%")
-    return effect
-
-
-def _seconds(text: str) -> float:
-    try:
-        return parse_duration(text)
-    except ValueError as error:
-        raise UserError(f"--budget: {error}") from error
 
 
 def _measured(context: Context, experiment: Experiment) -> Answer:

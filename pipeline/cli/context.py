@@ -159,6 +159,17 @@ class Context:
         return ingest(self.store, wanted, progress)
 
 
+def read_option(name: str, text: str, parse: Callable[[str], float]) -> float:
+    """Read an option that has a unit, above zero. Raises UserError for any other."""
+    try:
+        value = parse(text)
+    except ValueError as error:
+        raise UserError(f"--{name}: {error}") from error
+    if value <= 0:
+        raise UserError(f"--{name}: {text} is not above zero")
+    return value
+
+
 def warn(text: str) -> None:
     """Say one line on standard error."""
     err.print(f"nightshift: {text}", style="yellow", markup=False)

@@ -24,14 +24,29 @@ from pipeline.analyse.explain.explanation import (
 from pipeline.analyse.explain.trial import Trial, try_settings
 from pipeline.analyse.regressions import size
 from pipeline.cli.app import app
-from pipeline.cli.context import ConfigOption, Context, QuickOption, out, print_json, screen, warn
+from pipeline.cli.context import (
+    ConfigOption,
+    Context,
+    QuickOption,
+    out,
+    print_json,
+    read_option,
+    screen,
+    warn,
+)
 from pipeline.cli.progress import make_watcher
 from pipeline.config import DEFAULT_FILE
 from pipeline.errors import UserError
+from pipeline.execute.build import NotBuiltError
 from pipeline.execute.plan import Plan
+from pipeline.execute.watch import Watcher
 from pipeline.model import Regression, RegressionKind
 from pipeline.report.explanation import explanation_markdown
 from pipeline.targets import find_target
+from pipeline.units import parse_duration
+
+BLOCKS = 4
+"""Blocks of a trial, unless others are asked for."""
 
 
 class ExplanationFormat(StrEnum):
@@ -55,7 +70,10 @@ def explain_verb(
     ] = False,
     blocks: Annotated[
         int, typer.Option(min=2, max=100, help="Runs of each side in a test of a setting.")
-    ] = 4,
+    ] = BLOCKS,
+    budget: Annotated[
+        str, typer.Option(help="Time that the test of one regression may take.")
+    ] = "20m",
     form: Annotated[
         ExplanationFormat, typer.Option("--format", help="How explanations are printed.")
     ] = ExplanationFormat.TEXT,
@@ -67,9 +85,11 @@ def explain_verb(
     context = Context(config, quick)
     plan = context.plan()
     chosen = _chosen(load_detected(context.results, plan).regressions, fingerprint)
-    if test:
-        for regression in chosen:
-            _test(context, plan, regression, blocks)
+    seconds = read_option("budget", budget, parse_duration)
+    for regression in chosen if test else ():
+        watcher = make_watcher(screen())
+        if not try_suspects(context, plan, regression, seconds, watcher, blocks):
+            warn(f"{regression.fingerprint}: there is no changed setting that could be tested")
     explained = [explain_one(context, plan, regression) for regression in chosen]
     if form is ExplanationFormat.JSON:
         print_json([explanation.model_dump(mode="json") for explanation in explained])
@@ -113,6 +133,67 @@ def explain_one(context: Context, plan: Plan, regression: Regression) -> Explana
     return explained.explanation
 
 
+def try_suspects(
+    context: Context,
+    plan: Plan,
+    regression: Regression,
+    seconds: float,
+    watcher: Watcher,
+    blocks: int = BLOCKS,
+) -> tuple[Trial, ...]:
+    """Run the first bad revision with the old values of its changed settings.
+
+    What was said is kept beside the runs, for :func:`explain_one`, which also says so in the
+    class. Of the time, ``seconds``, and the ``blocks`` of each trial, the first that is over ends
+    it; the same call later goes on there. Nothing is returned where no setting that could be put
+    back has another value, or no level changed. Raises UserError for what ends a run.
+    """
+    # What came from nothing, and a spread, have no ratio of which a part could be taken back.
+    measured = [
+        shift
+        for shift in regression.shifts
+        if shift.kind is RegressionKind.LEVEL and math.isfinite(shift.effect)
+    ]
+    shift = max(measured, key=size, default=None)
+    cells = cells_of(regression, plan, shift.series) if shift is not None else None
+    suspects = _explained(context, plan, regression).explanation.suspects
+    if shift is None or cells is None or not suspects:
+        return ()
+    before, after = (
+        cell.model_copy(update={"workload": narrowed(cell.workload, [shift.series.step])})
+        for cell in cells
+    )
+    folder, machine = _folder(context, regression), context.config.machine
+    runner = BenchRunner(
+        folder,
+        context.builder,
+        context.workspace,
+        context.machine,
+        watcher,
+        pin=machine.pin,
+        port=machine.port,
+    )
+    watcher.begin("explain", seconds)
+    try:
+        with runner:
+            trials = try_settings(
+                runner,
+                before,
+                after,
+                suspects,
+                Figure(shift.series.step, shift.series.metric),
+                find_target(regression.target).with_setting,
+                blocks,
+                seconds,
+            )
+    except NotBuiltError as error:
+        raise UserError(f"{regression.fingerprint}: there is no build to test: {error}") from error
+    finally:
+        watcher.end()
+    save_trials(trials, folder)
+    return trials
+
+
 def why(context: Context, plan: Plan, regression: Regression) -> str:
     """Return the explanation of a regression for its issue; nothing where there is none."""
     if not regression.worse:
@@ -146,47 +227,3 @@ def _chosen(regressions: tuple[Regression, ...], fingerprint: str) -> list[Regre
         known = ", ".join(each.fingerprint for each in worse) or "none at all"
         raise UserError(f"there is no regression {fingerprint}; there is {known}")
     return found
-
-
-def _test(context: Context, plan: Plan, regression: Regression, blocks: int) -> None:
-    """Run the first bad revision with the old values of its changed settings."""
-    # What came from nothing, and a spread, have no ratio of which a part could be taken back.
-    measured = [
-        shift
-        for shift in regression.shifts
-        if shift.kind is RegressionKind.LEVEL and math.isfinite(shift.effect)
-    ]
-    shift = max(measured, key=size, default=None)
-    if shift is None:
-        warn(f"{regression.fingerprint}: no level changed, so there is nothing to test")
-        return
-    cells = cells_of(regression, plan, shift.series)
-    suspects = _explained(context, plan, regression).explanation.suspects
-    if cells is None or not suspects:
-        warn(f"{regression.fingerprint}: no setting has another value, so there is none to test")
-        return
-    before, after = (
-        cell.model_copy(update={"workload": narrowed(cell.workload, [shift.series.step])})
-        for cell in cells
-    )
-    trials: tuple[Trial, ...] = ()
-    machine = context.config.machine
-    with BenchRunner(
-        _folder(context, regression),
-        context.builder,
-        context.workspace,
-        context.machine,
-        make_watcher(screen()),
-        pin=machine.pin,
-        port=machine.port,
-    ) as runner:
-        trials = try_settings(
-            runner,
-            before,
-            after,
-            suspects,
-            Figure(shift.series.step, shift.series.metric),
-            find_target(regression.target).with_setting,
-            blocks,
-        )
-    save_trials(trials, _folder(context, regression))

@@ -59,7 +59,19 @@ def test_a_changed_default_is_named_and_tested_by_running_with_the_old_value(
     assert {suspect["name"] for suspect in untested["suspects"]} == {COSTLY, HARMLESS}
     assert untested["kind"] == "CPU"
 
-    (tested,) = json.loads(verb("explain", "--test", "--blocks", "2", "--format", "json"))
+    tests = night.folder / "results/experiments"
+    asked = ("explain", "--test", "--blocks", "2", "--format", "json")
+    # No time at all is time for one block, which the next test has no need to measure again.
+    (begun,) = json.loads(verb(*asked, "--budget", "1ms"))
+    first = _runs(tests)
+    assert len(first) == 3
+    assert [trial["blocks"] for trial in begun["trials"]] == [1]
+    assert begun["kind"] == "CPU"
+
+    (tested,) = json.loads(verb(*asked))
+    whole = _runs(tests)
+    assert first.items() < whole.items()
+    assert len(whole) == sum(3 * trial["blocks"] for trial in tested["trials"])
     assert tested["kind"] == "changed default"
     outcomes = {_names(trial): trial["outcome"] for trial in tested["trials"]}
     assert outcomes[COSTLY,] == "explains the change"
@@ -68,12 +80,20 @@ def test_a_changed_default_is_named_and_tested_by_running_with_the_old_value(
     assert step["step"] == STEP
     assert COSTLY in step["findings"][0]["evidence"][0]
 
+    assert json.loads(verb(*asked)) == [tested]
+    assert _runs(tests) == whole
+
     (listed,) = json.loads(verb("regressions", "--format", "json"))
     assert listed["class"] == "changed default"
     verb("notify")
     (issue,) = (night.folder / "results/issues").glob("*.md")
     assert "## Why: changed default\n" in issue.read_text()
     assert COSTLY in issue.read_text()
+
+
+def _runs(tests: Path) -> dict[str, int]:
+    """The bundles of a test, each with the time that it was made."""
+    return {path.name: path.stat().st_mtime_ns for path in tests.glob("*/bundles/*.tar.zst")}
 
 
 def _names(trial: Any) -> tuple[str, ...]:

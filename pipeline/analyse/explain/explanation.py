@@ -101,7 +101,8 @@ def explain(
 ) -> Explained:
     """Explain a regression by the bundles of its last good and its first bad revision.
 
-    Raises UserError where there are none of one of them.
+    Of ``trials`` those count that put back what differs between these two: the revisions of a
+    regression may have become others since. Raises UserError where there are none of one of them.
     """
     steps: dict[tuple[str, str], StepExplanation] = {}
     sides: dict[str, tuple[Side, Side]] = {}
@@ -127,7 +128,7 @@ def explain(
             after.steps[key.step],
             {each.series.metric for each in _worse(regression, key, RegressionKind.LEVEL)},
             smallest_effect,
-            [trial for trial in trials if trial.step == key.step],
+            [trial for trial in _fitting(trials, before, after) if trial.step == key.step],
             [_noise(each) for each in _worse(regression, key, RegressionKind.SPREAD)],
         )
         pictures |= _pictures(len(steps), key.step, before, after, steps[setup, key.step].figures)
@@ -148,7 +149,7 @@ def explain(
         steps=found,
         settings=difference,
         suspects=suspects(difference),
-        trials=tuple(trials),
+        trials=_fitting(trials, *worst_sides),
     )
     return Explained(explanation, pictures)
 
@@ -207,6 +208,12 @@ def load_trials(folder: Path) -> tuple[Trial, ...]:
 _EXPLAINED, _EXPLANATION_FILE = "explained", "explanation.json"
 _TRIALS_FILE = "trials.json"
 _TRIALS = TypeAdapter(tuple[Trial, ...])
+
+
+def _fitting(trials: Sequence[Trial], before: Side, after: Side) -> tuple[Trial, ...]:
+    """Return the trials that put back what differs between two sides."""
+    differ = set(suspects(compare_settings(before.settings, after.settings)))
+    return tuple(trial for trial in trials if differ.issuperset(trial.suspects))
 
 
 def _of_series(line: Line, key: SeriesKey) -> list[Cell]:

@@ -6,13 +6,14 @@ Pure logic over a :class:`pipeline.analyse.experiment.Runner`.
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Sequence
 from enum import StrEnum
 from itertools import count
 
 from changepoint import compare
 from changepoint.verdict import Better
-from pipeline.analyse.experiment import Figure, Runner
+from pipeline.analyse.experiment import Figure, Figures, Runner
 from pipeline.analyse.explain.settings import Suspect
 from pipeline.metrics import METRICS, Direction
 from pipeline.model import Cell, Frozen, ServerConfig
@@ -77,24 +78,33 @@ def try_settings(
     figure: Figure,
     with_setting: WithSetting,
     blocks: int,
+    seconds: float = math.inf,
+    clock: Callable[[], float] = time.monotonic,
 ) -> tuple[Trial, ...]:
     """Run the new revision with old values, and return what each trial said, in their order.
+
+    ``blocks`` are those of a trial. A block is not begun that would probably end after ``seconds``,
+    but for the first; what is known by then is said, and the same call later goes on there.
+    Raises as :meth:`Runner.measure`.
 
     All suspects that can be set are tried together first. Where that takes the change back, or does
     not run, each half is tried, down to single settings. In every block the old revision, the new
     one, and the new one with old values are run, the order turned round from block to block, so
     that a drift of the machine falls on all alike.
     """
-    attempts = count(1)
+    measured = _Blocks(runner, seconds, clock)
     trials: list[Trial] = []
 
     def attempt(group: Sequence[Suspect]) -> None:
+        if measured.over:
+            return
         config = after.config
         for suspect in group:
             config = with_setting(config, suspect.name, suspect.old)
         mended = after.model_copy(update={"config": config})
-        trial = _trial(runner, (before, mended, after), group, figure, blocks, attempts)
-        trials.append(trial)
+        trial = _trial(measured, (before, mended, after), group, figure, blocks)
+        if trial.blocks:
+            trials.append(trial)
         if len(group) > 1 and trial.outcome in {Outcome.CAUSE, Outcome.PART, Outcome.FAILED}:
             middle = len(group) // 2
             attempt(group[:middle])
@@ -121,34 +131,62 @@ def _settable(config: ServerConfig, suspect: Suspect, with_setting: WithSetting)
     return True
 
 
+class _Blocks:
+    """Measures blocks, one after the other, until there is no time for another one."""
+
+    def __init__(self, runner: Runner, seconds: float, clock: Callable[[], float]) -> None:
+        self._runner, self._clock, self._seconds = runner, clock, seconds
+        self._began, self._longest = clock(), 0.0
+        self._numbers = count(1)
+        self.over = False
+
+    def measure(self, cells: Sequence[Cell], turned: bool) -> dict[str, Figures] | None:
+        """Run each cell once, ``turned`` round or not; None when the time is over."""
+        before = self._clock()
+        self.over = self._longest > 0 and before - self._began + self._longest > self._seconds
+        if self.over:
+            return None
+        number = next(self._numbers)
+        found = {
+            cell.key: self._runner.measure(cell, number)
+            for cell in (reversed(cells) if turned else cells)
+        }
+        self._longest = max(self._longest, self._clock() - before)
+        return found
+
+
 def _trial(
-    runner: Runner,
+    measured: _Blocks,
     cells: tuple[Cell, Cell, Cell],
     group: Sequence[Suspect],
     figure: Figure,
     blocks: int,
-    attempts: count[int],
 ) -> Trial:
     runs: dict[str, list[float]] = {cell.key: [] for cell in cells}
-    for block in range(blocks):
-        number = next(attempts)
-        for cell in cells if block % 2 == 0 else reversed(cells):
-            value = runner.measure(cell, number).get(figure)
-            if value is not None:
-                runs[cell.key].append(value)
+    done = 0
+    while done < blocks:
+        block = measured.measure(cells, turned=done % 2 == 1)
+        if block is None:
+            break
+        done += 1
+        for key, figures in block.items():
+            if figure in figures:
+                runs[key].append(figures[figure])
     told = Trial(
         suspects=tuple(group),
         step=figure.step,
         metric=figure.metric,
         outcome=Outcome.FAILED,
-        blocks=blocks,
+        blocks=done,
     )
     old, mended, new = (runs[cell.key] for cell in cells)
     if not mended:
         return told
-    if not old or not new:
-        return told.model_copy(update={"outcome": Outcome.GONE})
-    return told.model_copy(update=_judged(old, mended, new, figure.metric))
+    judged = _judged(old, mended, new, figure.metric) if old and new else {"outcome": Outcome.GONE}
+    if judged["outcome"] is Outcome.GONE and measured.over:
+        # It may yet be seen in the blocks that there was no time for.
+        judged = {"outcome": Outcome.UNDECIDED}
+    return told.model_copy(update=judged)
 
 
 def _judged(

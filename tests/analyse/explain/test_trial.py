@@ -130,6 +130,60 @@ def test_what_no_configuration_can_set_is_not_tried() -> None:
     assert [named(trial) for trial in tried(machine, "compiled.CC", "a")] == ["a"]
 
 
+class Costly(Simulated):
+    """A machine of which every run that was not made before takes ten seconds."""
+
+    def __init__(self, costs: Mapping[str, float]) -> None:
+        super().__init__(costs)
+        self.now = 0.0
+        self.kept: dict[tuple[str, str, int], Figures] = {}
+
+    def measure(self, cell: Cell, attempt: int) -> Figures:
+        run = (cell.revision.version, cell.config.text, attempt)
+        if run not in self.kept:
+            self.now += 10.0
+            self.kept[run] = super().measure(cell, attempt)
+        return self.kept[run]
+
+
+def within(machine: Costly, seconds: float) -> tuple[Trial, ...]:
+    suspects = [Suspect(name=name, old="0", new="1") for name in "ab"]
+    return try_settings(
+        machine,
+        cell("old"),
+        cell("new"),
+        suspects,
+        QPS,
+        with_setting,
+        4,
+        seconds,
+        lambda: machine.now,
+    )
+
+
+def test_no_block_is_begun_that_would_end_too_late() -> None:
+    machine = Costly({"b": 0.8})
+    (first,) = within(machine, 70.0)
+    assert (machine.now, first.blocks) == (60.0, 2)
+    # One block is always measured, and says nothing yet.
+    alone = Costly({"b": 0.8})
+    (trial,) = within(alone, 0.0)
+    assert (alone.now, trial.blocks, trial.outcome) == (30.0, 1, Outcome.UNDECIDED)
+
+
+def test_it_goes_on_where_the_time_was_over() -> None:
+    machine = Costly({"b": 0.8})
+    for _ in range(6):
+        within(machine, 70.0)
+    whole = within(machine, 1000.0)
+    spent = machine.now
+    assert [named(trial) for trial in causes(whole)] == ["b"]
+    assert {trial.blocks for trial in whole} == {4}
+    assert len(machine.kept) == 3 * 4 * len(whole)
+    assert within(machine, 0.0) == whole
+    assert machine.now == spent
+
+
 def test_blocks_turn_their_order_round_and_every_run_is_a_new_one() -> None:
     machine = Simulated({"a": 0.8})
     tried(machine, "a", "b", blocks=2)
