@@ -46,9 +46,9 @@ class Supply(Frozen):
     """A place that revisions of a target are had from, and what it is asked for.
 
     A line chooses it by its ``name``. ``kind`` is the kind of source that serves it (maven,
-    debian, npm, crate, git, tags) and ``coordinates`` what that kind is asked for, in its own
+    debian, npm, crate, git, tags, tree) and ``coordinates`` what that kind is asked for, in its own
     spelling. ``prebuilt`` tells programs from source code. ``commits`` is true where the
-    revisions are the commits of a branch and not releases.
+    revisions are the commits of a branch, or a source tree as it stands, and not releases.
     """
 
     name: str

@@ -3,21 +3,23 @@
     target:version[#copy][@build options][+config]
     target:folder[#commit][@build options][+config]
 
-It need not stand in a line of the configuration: it is looked for in all supplies of its target.
+A release or commit need not stand in a line of the configuration: it is looked for in all supplies
+of its target. A folder is a source tree as it stands, or a commit of it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from pathlib import Path
 
 from pipeline.config import WorkloadSection
 from pipeline.errors import UserError, meant
 from pipeline.execute.build import OFFICIAL, SHIPPED_OPTIONS
-from pipeline.execute.discover import Offer, discover
-from pipeline.execute.lines import find_revision, supply_at
+from pipeline.execute.discover import SHORT, Offer, commit_revision, discover
+from pipeline.execute.lines import find_revision
 from pipeline.model import Cell, Frozen, Machine, Revision, Supply, Workload
+from pipeline.sources.base.git import knows_commit
+from pipeline.sources.tree import SourceTree, commit_named, is_changed, is_repository
 from pipeline.targets import find_target
 
 _SUBJECT = re.compile(
@@ -25,12 +27,14 @@ _SUBJECT = re.compile(
     r"(@(?P<options>[\w.-]+))?(\+(?P<config>[\w.-]+))?"
 )
 _COMMIT = re.compile(r"[0-9a-f]{7,64}")
+_SHORT_STATE = 8
+"""Digits of what a folder holds that tell its states apart in tables."""
 
 
 class Subject(Frozen):
     """One side of a comparison. ``folder`` is that of a local source tree, empty for a release.
 
-    ``version`` is a release or a commit; of a folder, empty for its newest commit. ``options``
+    ``version`` is a release or a commit; of a folder, empty for what stands in it now. ``options``
     and ``config`` are empty if they are not chosen.
     """
 
@@ -58,7 +62,7 @@ def parse_subject(text: str) -> Subject:
         raise UserError(f"{text}: {error.args[0]}") from error
     options, config = found["options"] or "", found["config"] or ""
     if _is_folder(place):
-        folder = Path(place).expanduser().absolute()
+        folder = Path(place).expanduser().resolve()
         if not folder.is_dir():
             raise UserError(f"{text}: there is no folder {folder}")
         return Subject(
@@ -69,6 +73,8 @@ def parse_subject(text: str) -> Subject:
             options=options,
             config=config,
         )
+    if Path(place).is_dir() and not re.search(r"\d", place):
+        raise UserError(f"{text}: {place} is no release; write {target}:./{place} for the folder")
     if part and not (part.isdecimal() and int(part) > 1):
         raise UserError(f"{text}: the number of a copy is 2 or more, as in {target}:{place}#2")
     return Subject(
@@ -82,25 +88,29 @@ def parse_subject(text: str) -> Subject:
 
 
 def _is_folder(place: str) -> bool:
-    return place.startswith(("/", "./", "../", "~")) or place in (".", "..")
+    return "/" in place or place.startswith("~") or place in (".", "..")
 
 
-def find_subject(subject: Subject, cache: Path) -> tuple[Revision, str]:
+def find_subject(subject: Subject, cache: Path, results: Path) -> tuple[Revision, str]:
     """Return the revision and its build options, asking the sources of its target for it.
 
-    Raises UserError where nobody has it.
+    ``results`` is where nightshift writes; if that is in a source tree it is no part of it. Raises
+    UserError where nobody has the revision.
     """
+    if subject.folder:
+        standing = _of_folder(subject, Path(subject.folder), cache, results)
+        return standing, subject.options or next(iter(SHIPPED_OPTIONS))
     unreachable = []
     known: list[Revision] = []
     for supply in _supplies(subject):
         offer = Offer(subject.target, supply)
         try:
             found = discover([offer], cache, None)[offer]
-            revision = _found(subject, found)
-            if revision is None and (supply.commits or subject.folder):
+            revision = find_revision(subject.version, found)
+            if revision is None and supply.commits:
                 # A commit may be younger than the list.
                 found = discover([offer], cache, None, refresh=True)[offer]
-                revision = _found(subject, found)
+                revision = find_revision(subject.version, found)
         except UserError as error:
             unreachable.append(str(error))
             continue
@@ -113,24 +123,62 @@ def find_subject(subject: Subject, cache: Path) -> tuple[Revision, str]:
     raise UserError(f"{subject.text}: no source has it{near or why}")
 
 
+def _of_folder(subject: Subject, folder: Path, cache: Path, results: Path) -> Revision:
+    """Return a commit of a source tree, or the tree as it stands, if that is no commit."""
+    if all(supply.prebuilt for supply in find_target(subject.target).supplies):
+        raise UserError(f"{subject.text}: {subject.target} is not built from a source tree")
+    if subject.options == OFFICIAL:
+        raise UserError(f"{subject.text}: a source tree is compiled, and {OFFICIAL} is not")
+    repository = is_repository(folder)
+    if subject.version and not repository:
+        raise UserError(
+            f"{subject.text}: {folder} is no git repository, so that it has no commit "
+            f"{subject.version}"
+        )
+    named = subject.version
+    if repository and not named and not is_changed(folder):
+        named = "HEAD"
+    if named:
+        supply = Supply(
+            name="git", kind="git", coordinates=str(folder), prebuilt=False, commits=True
+        )
+        revision = commit_revision(subject.target, 0, commit_named(folder, named))
+        return revision.model_copy(update={"supply": supply})
+    written = results.resolve()
+    inside = written.is_relative_to(folder) and written != folder
+    left_out = f"#{written.relative_to(folder)}" if inside else ""
+    supply = Supply(
+        name="tree",
+        kind="tree",
+        coordinates=f"{folder}{left_out}",
+        prebuilt=False,
+        commits=True,
+    )
+    (state,) = SourceTree(supply.coordinates, cache).versions()
+    return Revision(
+        target=subject.target,
+        version=f"{_name_of(folder)}-{state[:_SHORT_STATE]}",
+        order=(0,),
+        major="",
+        locator=state,
+        supply=supply,
+    )
+
+
+def _name_of(folder: Path) -> str:
+    """Return what a source tree is called in tables: its commit, if it has one, or the folder."""
+    if is_repository(folder) and knows_commit(folder, "HEAD"):
+        return f"{commit_named(folder, 'HEAD')[:SHORT]}-dirty"
+    return re.sub(r"[^\w.]+", "-", folder.name) or "tree"
+
+
 def _usual(supply: Supply) -> str:
     return OFFICIAL if supply.prebuilt else next(iter(SHIPPED_OPTIONS))
-
-
-def _found(subject: Subject, known: Sequence[Revision]) -> Revision | None:
-    if subject.folder and not subject.version:
-        return known[-1] if known else None
-    return find_revision(subject.version, known)
 
 
 def _supplies(subject: Subject) -> list[Supply]:
     """Return the supplies that may have it, those that a line would take first in front."""
     supplies = find_target(subject.target).supplies
-    if subject.folder:
-        commits = [supply for supply in supplies if supply.commits]
-        if not commits:
-            raise UserError(f"{subject.text}: {subject.target} is not built from a source tree")
-        return [supply_at(commits[0], subject.folder, "")]
     fitting = [
         supply
         for supply in supplies
@@ -151,14 +199,22 @@ def cell_of(
     workload: Workload,
     machine: Machine,
     cache: Path,
+    results: Path,
 ) -> Cell:
-    """Return what is measured of a subject. Raises UserError as :func:`find_subject`."""
-    revision, options = find_subject(subject, cache)
+    """Return what is measured of a subject.
+
+    Raises UserError as :func:`find_subject`, and for a configuration that is not there.
+    """
+    revision, options = find_subject(subject, cache, results)
     name = subject.config or section.configs.get(subject.target, section.config)
+    try:
+        config = find_target(subject.target).config(name, revision, machine)
+    except UserError as error:
+        raise UserError(f"{subject.text}: {error}") from error
     return Cell(
         revision=revision,
         build_options=options,
-        config=find_target(subject.target).config(name, revision, machine),
+        config=config,
         machine_class=machine.machine_class,
         workload=workload,
     )

@@ -68,7 +68,7 @@ def compare_verb(
     """Measure two builds against each other until it is clear.
 
     They need not be in the configuration, nor need there be one. What was measured before is
-    used again. A folder is a source tree: of it the last commit, or #COMMIT.
+    used again. A folder is a source tree as it stands, or of it #COMMIT.
 
     Example: nightshift compare postgres:14.20 postgres:15.15 --step point-query
     """
@@ -85,7 +85,8 @@ def compare_verb(
     section = choose_workload(context.config, workload, [each.target for each in subjects])
     chosen = workload_of(section, step or ())
     first, second = (
-        cell_of(each, section, chosen, context.machine, context.cache) for each in subjects
+        cell_of(each, section, chosen, context.machine, context.cache, context.results)
+        for each in subjects
     )
     experiment = Experiment(
         kind="compare",

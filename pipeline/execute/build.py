@@ -155,7 +155,7 @@ class Builder:
                 locator=fetched.locator,
                 sha256=fetched.sha256,
                 options=options,
-                commit=revision.locator if supply.commits else "",
+                commit=revision.locator if supply.kind == "git" else "",
             )
             described = home / ".build.json"
             if home.exists() and not described.exists():

@@ -8,10 +8,16 @@ from typing import Any
 from pipeline.analyse.compare import Comparison
 from pipeline.analyse.interleaved import Row
 from pipeline.markdown import cell
+from pipeline.metrics import is_worse
 from pipeline.units import counted, show_duration
+
+_NO_NEWS = ("same", "not worse")
 
 _BLIND = 1.0
 """Who can only see a doubling sees nothing that is asked for here."""
+
+MOST_SAME = 8
+"""Figures without a change that a pull request is shown; more of them are folded away."""
 
 _HEADS = ("step", "metric", "ratio", "interval", "verdict", "could see", "blocks")
 
@@ -78,19 +84,36 @@ def as_text(comparison: Comparison) -> str:
 def as_markdown(comparison: Comparison) -> str:
     """Return what a pull request is told: the verdict first, then the worst rows first."""
     verdict = verdict_line(comparison)
+    rows = comparison.rows
+    same = [row for row in rows if row.verdict in _NO_NEWS]
+    told = [row for row in rows if len(same) <= MOST_SAME or row not in same]
     lines = [
         "<!-- nightshift compare -->",
         f"### {verdict[0].upper()}{verdict[1:]}",
         "",
         f"`{comparison.head}` against `{comparison.base}`",
         "",
-        f"| {' | '.join(_HEADS)} |",
-        "| :--- | :--- | ---: | :---: | :--- | ---: | ---: |",
-        *(f"| {' | '.join(cell(each) for each in _cells(row))} |" for row in comparison.rows),
-        "",
-        *_remarks(comparison),
+        *_table(told),
     ]
-    return "\n".join(lines)
+    if len(told) < len(rows):
+        summary = f"<summary>{counted(len(same), 'figure')} without a change</summary>"
+        lines += ["<details>", summary, "", *_table(same), "</details>", ""]
+    # A paragraph each: markdown would run them into one.
+    return "\n".join([*lines, "\n\n".join(_remarks(comparison))])
+
+
+def _table(rows: Sequence[Row]) -> list[str]:
+    """Return rows as a table, what a gate stops in bold; nothing for none."""
+    if not rows:
+        return []
+    lines = [f"| {' | '.join(_HEADS)} |", "| :--- | :--- | ---: | :---: | :--- | ---: | ---: |"]
+    for row in rows:
+        cells = [cell(each) for each in _cells(row)]
+        if row.verdict in ("worse", "failed"):
+            at = _HEADS.index("verdict")
+            cells[at] = f"**{cells[at]}**"
+        lines.append(f"| {' | '.join(cells)} |")
+    return [*lines, ""]
 
 
 def _cells(row: Row) -> tuple[str, ...]:
@@ -102,7 +125,8 @@ def _cells(row: Row) -> tuple[str, ...]:
         f"{1.0 + row.effect:.3f}",
         _interval(row),
         row.verdict,
-        _percent(row.smallest_visible),
+        # What is decided does not ask any more how well it could be seen.
+        _percent(row.smallest_visible) if row.verdict == "undecided" else "",
         str(row.blocks),
     )
 
@@ -125,8 +149,9 @@ def _remarks(comparison: Comparison) -> list[str]:
     """Return how it was measured, and what this run could not see."""
     answer, question = comparison.answer, comparison.question
     remarks = [
-        f"Ratio is head / base. {counted(answer.blocks, 'block')} of base, head and a control "
-        f"(base once more) in {show_duration(answer.seconds)} on {comparison.machine_class}, "
+        f"Ratio is head / base; {_directions(comparison.rows)}. "
+        f"{counted(answer.blocks, 'block')} of base, head and a control (base once more) in "
+        f"{show_duration(answer.seconds)} on {comparison.machine_class}, "
         f"workload {comparison.workload}; smallest change of interest "
         f"{question.smallest_effect:.1%}."
     ]
@@ -137,9 +162,18 @@ def _remarks(comparison: Comparison) -> list[str]:
     reach = [row.smallest_visible for row in comparison.rows if row.verdict == "undecided"]
     if reach and not answer.moved:
         remarks.append(
-            f"Undecided figures: a change of {_percent(max(reach))} could have been shown; a "
+            'Undecided figures: "could see" is the smallest change that would have been shown; a '
             "longer --budget shows smaller ones."
-            if max(reach) < _BLIND
+            if min(reach) < _BLIND
             else "Undecided figures: too few blocks to show any change; give a longer --budget."
         )
     return remarks
+
+
+def _directions(rows: Sequence[Row]) -> str:
+    """Say of which metrics more is better, and of which less."""
+    names = dict.fromkeys(row.metric for row in rows)
+    less = [name for name in names if is_worse(name, 1.0)]
+    more = [name for name in names if name not in less]
+    said = [f"{way} {', '.join(found)}" for way, found in (("more", more), ("less", less)) if found]
+    return " and ".join(said) + " is better"

@@ -14,6 +14,7 @@ from pipeline.sources.git import GitBranch, GitTags
 from pipeline.sources.maven import MavenSource
 from pipeline.sources.npm import NpmSource
 from pipeline.sources.tarball import TarballSource
+from pipeline.sources.tree import SourceTree
 
 _KINDS: Mapping[str, Callable[[str, Path], Source]] = {
     "maven": lambda coordinates, _: MavenSource(coordinates),
@@ -24,6 +25,7 @@ _KINDS: Mapping[str, Callable[[str, Path], Source]] = {
     "git": GitBranch,
     "tags": GitTags,
     "tarball": TarballSource,
+    "tree": SourceTree,
 }
 """How each kind of source is made, from the coordinates and the cache; a new one is added here."""
 

@@ -11,25 +11,15 @@ import hashlib
 import os
 import re
 import shutil
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from pipeline.errors import UserError
 from pipeline.sources.base import Fetched
-
-PATIENCE = 3600.0
-"""Seconds after which a repository that still sends is given up."""
+from pipeline.sources.base.git import knows_commit, run_git
 
 _COMMIT = re.compile(r"[0-9a-f]{7,64}")
-_SETTINGS = (
-    # A folder of somebody else's is only read, and none of its hooks or settings are run.
-    "-c",
-    "safe.directory=*",
-    "-c",
-    "protocol.ext.allow=never",
-)
 
 
 class GitBranch:
@@ -102,7 +92,8 @@ class _Mirror:
             shutil.rmtree(self._folder, ignore_errors=True)
             part = self._folder.with_suffix(".part")
             shutil.rmtree(part, ignore_errors=True)
-            self._git(None, "clone", "--quiet", "--mirror", "--", self._address, str(part))
+            clone = ("clone", "--quiet", "--mirror", "--", self._address, str(part))
+            run_git(None, *clone, address=self._address)
             part.rename(self._folder)
 
     def ask(self, *arguments: str) -> str:
@@ -111,13 +102,7 @@ class _Mirror:
 
     def knows(self, name: str) -> bool:
         """Say whether the copy has a commit, branch or tag."""
-        if not (self._folder / "HEAD").exists():
-            return False
-        asked = ("rev-parse", "--quiet", "--verify", "--end-of-options", f"{name}^{{commit}}")
-        answer = subprocess.run(
-            ["git", *_SETTINGS, "-C", str(self._folder), *asked], capture_output=True, check=False
-        )
-        return answer.returncode == 0
+        return (self._folder / "HEAD").exists() and knows_commit(self._folder, name)
 
     def archive(self, name: str, cache: Path) -> Fetched:
         """Return the files of a commit. What identifies them is the hash of their tree."""
@@ -149,34 +134,4 @@ class _Mirror:
             yield
 
     def _run(self, *arguments: str) -> str:
-        return self._git(self._folder, *arguments)
-
-    def _git(self, folder: Path | None, *arguments: str) -> str:
-        place = ["-C", str(folder)] if folder else []
-        try:
-            answer = subprocess.run(
-                ["git", *_SETTINGS, *place, *arguments],
-                capture_output=True,
-                text=True,
-                errors="replace",
-                stdin=subprocess.DEVNULL,
-                # A question for a password would wait for ever.
-                env={**os.environ, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"},
-                timeout=PATIENCE,
-                check=False,
-            )
-        except FileNotFoundError as error:
-            raise UserError("git is not installed; install the package git") from error
-        except subprocess.TimeoutExpired as error:
-            raise UserError(
-                f"{self._address} did not answer within {PATIENCE:.0f} s; run again later"
-            ) from error
-        if answer.returncode:
-            lines = [line for line in answer.stderr.splitlines() if line.strip()]
-            fatal = [line for line in lines if line.startswith(("fatal:", "error:"))]
-            said = (fatal or lines or ["git failed"])[0].removeprefix("fatal: ")
-            raise UserError(
-                f"{self._address} cannot be read ({said}); see that the address is right and "
-                "can be reached, and run again"
-            )
-        return answer.stdout
+        return run_git(self._folder, *arguments, address=self._address)

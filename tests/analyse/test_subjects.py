@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 
 from pipeline.analyse.subjects import find_subject, parse_subject
 from pipeline.errors import UserError
+from pipeline.model import Revision
 
 
 def git(folder: Path, *arguments: str) -> str:
@@ -70,42 +72,105 @@ def repository(tmp_path: Path) -> Path:
     return folder
 
 
-def test_the_last_commit_of_a_tree_is_taken_or_the_one_that_is_named(
+def test_a_repository_is_the_commit_that_it_stands_at_or_the_one_that_is_named(
     repository: Path, tmp_path: Path
 ) -> None:
-    cache = tmp_path / "cache"
-    newest, options = find_subject(parse_subject(f"sqlite:{repository}"), cache)
+    def found(text: str) -> tuple[Revision, str]:
+        return find_subject(
+            parse_subject(f"sqlite:{repository}{text}"), tmp_path / "cache", tmp_path / "results"
+        )
+
+    newest, options = found("")
     assert newest.locator == git(repository, "rev-parse", "HEAD")
+    assert newest.supply is not None
+    assert (newest.supply.kind, newest.supply.coordinates) == ("git", str(repository))
     assert options == "rel_o2nofp"
     first = git(repository, "rev-parse", "HEAD~1")
-    named, options = find_subject(parse_subject(f"sqlite:{repository}#{first[:9]}@mine"), cache)
-    assert (named.locator, options) == (first, "mine")
-    assert named.supply is not None
-    assert named.supply.coordinates == str(repository)
+    for name in (first[:9], "HEAD~1"):
+        named, options = found(f"#{name}@mine")
+        assert (named.locator, options) == (first, "mine")
+    # It need not be on the branch that it stands at.
+    git(repository, "checkout", "-qb", "feature")
     git(repository, "commit", "--allow-empty", "-qm", "three")
-    younger, _ = find_subject(parse_subject(f"sqlite:{repository}"), cache)
-    assert younger.locator == git(repository, "rev-parse", "HEAD")
-    with pytest.raises(UserError, match="no source has it"):
-        find_subject(parse_subject(f"sqlite:{repository}#{'0' * 12}"), cache)
+    feature = git(repository, "rev-parse", "HEAD")
+    assert found("")[0].locator == feature
+    git(repository, "checkout", "-q", "main")
+    assert found("#feature")[0].locator == feature
+    with pytest.raises(UserError, match="has no commit '000000000000'") as refused:
+        found(f"#{'0' * 12}")
+    assert "\n" not in str(refused.value)
+
+
+def test_what_is_not_committed_is_the_tree_as_it_stands(repository: Path, tmp_path: Path) -> None:
+    side = parse_subject(f"sqlite:{repository}")
+    committed, _ = find_subject(side, tmp_path, repository / "results")
+    # What git does not track is no change of the code.
+    (repository / "notes").write_text("words")
+    assert find_subject(side, tmp_path, repository / "results") == (committed, "rel_o2nofp")
+    (repository / "sqlite3.c").write_text("three")
+    changed, _ = find_subject(side, tmp_path, repository / "results")
+    assert changed.version.startswith(f"{committed.version}-dirty-")
+    assert changed.supply is not None
+    assert changed.supply.kind == "tree"
+    head, _ = find_subject(parse_subject(f"sqlite:{repository}#HEAD"), tmp_path, tmp_path)
+    assert head == committed
+    git(repository, "checkout", "--", ".")
+    assert find_subject(side, tmp_path, repository / "results")[0] == committed
+
+
+def test_a_folder_without_a_history_is_what_is_in_it(tmp_path: Path) -> None:
+    folder, cache = tmp_path / "my tree", tmp_path / "cache"
+    folder.mkdir()
+    side = parse_subject(f"sqlite:{folder}@mine")
+
+    def found() -> Revision:
+        return find_subject(side, cache, folder / "results")[0]
+
+    with pytest.raises(UserError, match="is empty: there is nothing to build"):
+        found()
+    (folder / "sqlite3.c").write_text("one")
+    first = found()
+    assert re.fullmatch(r"my-tree-[0-9a-f]{8}", first.version)
+    # What is measured of it is no change of it.
+    (folder / "results").mkdir()
+    (folder / "results/store.db").write_text("results")
+    assert found() == first
+    (folder / "sqlite3.c").write_text("two")
+    assert found().version != first.version
+    with pytest.raises(UserError, match="is no git repository, so that it has no commit HEAD"):
+        find_subject(parse_subject(f"sqlite:{folder}#HEAD"), cache, tmp_path)
+    with pytest.raises(UserError, match="a source tree is compiled, and official is not"):
+        find_subject(parse_subject(f"sqlite:{folder}@official"), cache, tmp_path)
+
+
+def test_a_folder_that_is_written_like_a_release_is_pointed_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine").mkdir()
+    with pytest.raises(UserError, match=r"is no release; write sqlite:\./mine for the folder"):
+        parse_subject("sqlite:mine")
+    (tmp_path / "mine/3").mkdir()
+    assert parse_subject("sqlite:mine/3").folder == str(tmp_path / "mine/3")
 
 
 def test_a_target_that_is_had_prebuilt_only_has_no_trees(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="is not built from a source tree"):
-        find_subject(parse_subject(f"mysql:{tmp_path}"), tmp_path)
+        find_subject(parse_subject(f"mysql:{tmp_path}"), tmp_path, tmp_path / "results")
 
 
 def test_options_choose_the_source(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no source of mysql has what rel_o2nofp asks for"):
-        find_subject(parse_subject("mysql:9.1.0@rel_o2nofp"), tmp_path)
+        find_subject(parse_subject("mysql:9.1.0@rel_o2nofp"), tmp_path, tmp_path / "results")
 
 
 def test_a_release_is_found_wherever_it_is(cache: Path) -> None:
     try:
-        found, options = find_subject(parse_subject("postgres:17.5#2"), cache)
+        found, options = find_subject(parse_subject("postgres:17.5#2"), cache, cache / "results")
     except UserError as error:
         pytest.skip(f"no list of releases can be had: {error}")
     assert (found.version, found.copy_number, options) == ("17.5", 2, "official")
     assert found.supply is not None
     assert found.supply.prebuilt
     with pytest.raises(UserError, match=r"postgres:17\.55: no source has it; did you mean 17\.5"):
-        find_subject(parse_subject("postgres:17.55"), cache)
+        find_subject(parse_subject("postgres:17.55"), cache, cache / "results")

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from pipeline.analyse.interleaved import Row
-from pipeline.report.compared import as_markdown, as_rows, as_text, verdict_line
+from pipeline.report.compared import MOST_SAME, as_markdown, as_rows, as_text, verdict_line
 from tests.analyse.test_compare import comparison, row
 
 BLIND = Row(
@@ -63,11 +63,32 @@ def test_a_pull_request_reads_the_verdict_first_and_the_worst_row_first() -> Non
     assert lines[0] == "<!-- nightshift compare -->"
     assert lines[1].startswith("### 1 of 3 figures worse, most of all scan qps by -5.0%")
     table = [line for line in lines if line.startswith("|")]
-    assert table[2] == "| scan | qps | 0.950 | 0.940 to 0.960 | worse | 1.0% | 5 |"
+    assert table[2] == "| scan | qps | 0.950 | 0.940 to 0.960 | **worse** |  | 5 |"
     assert table[4].startswith("| a\\|b | qps |")
-    assert "a change of 1.0% could have been shown" in text
+    assert table[3].endswith("| undecided | 1.0% | 5 |")
+    assert table[4].endswith("| same |  | 5 |")
+    assert "a longer --budget shows smaller ones" in text
+    assert "Ratio is head / base; more qps is better. 5 blocks" in text
     assert "smallest change of interest 2.0%" in text
     assert "`postgres 17.1 official x10a_c2r8` against `postgres 17.0 official" in text
+
+
+def test_a_pull_request_is_not_flooded_with_what_did_not_change() -> None:
+    same = [row("same", 0.0, f"step{number}") for number in range(MOST_SAME + 1)]
+    text = as_markdown(comparison(*same, row("worse", -0.05)))
+    shown, folded = text.split("<details>")
+    assert "| scan | qps |" in shown
+    assert "step0" not in shown
+    assert folded.startswith(f"\n<summary>{MOST_SAME + 1} figures without a change</summary>\n\n| ")
+    assert folded.count("| same |") == MOST_SAME + 1
+    assert "<details>" not in as_markdown(comparison(*same[1:], row("worse", -0.05)))
+
+
+def test_what_is_better_is_said_of_each_metric() -> None:
+    cost = row("worse", 0.2).model_copy(update={"metric": "cpu_us/o"})
+    said = "more qps and less cpu_us/o is better"
+    assert said in as_text(comparison(row("same", 0.0), cost))
+    assert "; less cpu_us/o is better." in as_text(comparison(cost))
 
 
 def test_what_could_not_be_seen_is_said() -> None:

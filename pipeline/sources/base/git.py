@@ -1,0 +1,66 @@
+"""Running git: nothing of somebody else's is run by it, and its errors are one line."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+from pipeline.errors import UserError
+
+PATIENCE = 3600.0
+"""Seconds after which a repository that still sends is given up."""
+
+_SETTINGS = (
+    # A folder of somebody else's is only read, and none of its hooks or settings are run.
+    "-c",
+    "safe.directory=*",
+    "-c",
+    "protocol.ext.allow=never",
+    "-c",
+    "core.fsmonitor=false",
+)
+
+
+def run_git(folder: Path | None, *arguments: str, address: str = "") -> str:
+    """Run git, in a folder if there is one, and return what it printed.
+
+    Raises UserError, in one line, where it failed: ``address``, or the folder, cannot be read.
+    """
+    place = ["-C", str(folder)] if folder else []
+    try:
+        answer = subprocess.run(
+            ["git", *_SETTINGS, *place, *arguments],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            stdin=subprocess.DEVNULL,
+            # A question for a password would wait for ever.
+            env={**os.environ, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"},
+            timeout=PATIENCE,
+            check=False,
+        )
+    except FileNotFoundError as error:
+        raise UserError("git is not installed; install the package git") from error
+    except subprocess.TimeoutExpired as error:
+        raise UserError(
+            f"{address or folder} did not answer within {PATIENCE:.0f} s; run again later"
+        ) from error
+    if answer.returncode:
+        lines = [line for line in answer.stderr.splitlines() if line.strip()]
+        fatal = [line for line in lines if line.startswith(("fatal:", "error:"))]
+        said = (fatal or lines or ["git failed"])[0].removeprefix("fatal: ")
+        raise UserError(
+            f"{address or folder} cannot be read ({said}); see that the address is right and "
+            "can be reached, and run again"
+        )
+    return answer.stdout
+
+
+def knows_commit(folder: Path, name: str) -> bool:
+    """Say whether the repository in a folder has a commit, branch or tag."""
+    asked = ("rev-parse", "--quiet", "--verify", "--end-of-options", f"{name}^{{commit}}")
+    answer = subprocess.run(
+        ["git", *_SETTINGS, "-C", str(folder), *asked], capture_output=True, check=False
+    )
+    return answer.returncode == 0

@@ -1,0 +1,175 @@
+"""Folders of source code as they stand, committed or not.
+
+Of a git repository it is what git tracks, with the changes that are not committed. Of any other
+folder it is all there is, but for what a compiler made of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from pipeline.errors import UserError
+from pipeline.model import Frozen
+from pipeline.sources.base import Fetched
+from pipeline.sources.base.git import knows_commit, run_git
+
+_COMPILED = (".o", ".lo", ".la", ".a", ".so", ".gcda", ".gcno")
+"""Files that make would take for its own: they were compiled with other options."""
+
+_HISTORIES = (".git", ".hg", ".svn", ".fslckout", "_FOSSIL_")
+"""Where other programs keep the history of a folder."""
+
+
+class SourceTree:
+    """A folder in the state that it is in now: its only version, the SHA-256 of what it holds.
+
+    ``coordinates`` are the folder, then ``#`` and the path in it of what is no part of it, if there
+    is something.
+    """
+
+    name = "tree"
+
+    def __init__(self, coordinates: str, cache: Path) -> None:
+        folder, _, left_out = coordinates.partition("#")
+        self._folder = Path(folder)
+        self._left_out = {cache.resolve()} | ({self._folder / left_out} if left_out else set())
+
+    def versions(self) -> tuple[str, ...]:
+        """Return the present state. Raises UserError for a folder that is empty or unreadable."""
+        digest = hashlib.sha256()
+        for file in self._files():
+            digest.update(file.identity)
+        return (digest.hexdigest(),)
+
+    def fetch(self, version: str, cache: Path) -> Fetched:
+        """Return the files as a tar.
+
+        Raises UserError if they are not in that state any more: what is measured has to be what
+        was named.
+        """
+        cache.mkdir(parents=True, exist_ok=True)
+        path = cache / f"tree-{version[:16]}.{os.getpid()}.tar"
+        digest = hashlib.sha256()
+        try:
+            with tarfile.open(path, "w") as tar:
+                for file in self._files():
+                    digest.update(file.identity)
+                    tar.addfile(file.header, io.BytesIO(file.content))
+            if digest.hexdigest() != version:
+                raise UserError(f"{self._folder} was changed after it was looked at; run again")
+        except UserError:
+            path.unlink(missing_ok=True)
+            raise
+        return Fetched(path=path, locator=f"{self._folder}@{version}", sha256=version, scratch=True)
+
+    def _files(self) -> Iterator[_File]:
+        found = False
+        try:
+            for name in _tracked(self._folder) if is_repository(self._folder) else self._all():
+                found = True
+                yield _File.of(self._folder, name)
+        except OSError as error:
+            raise UserError(
+                f"{error.filename or self._folder} cannot be read ({error.strerror}); mend that, "
+                "and run again"
+            ) from error
+        if not found:
+            raise UserError(f"{self._folder} is empty: there is nothing to build")
+
+    def _all(self) -> list[str]:
+        """Return the names of all files that somebody wrote, sorted."""
+        names = []
+        for place, folders, files in os.walk(self._folder, onerror=_refuse):
+            here = Path(place)
+            folders[:] = [
+                each
+                for each in folders
+                if each not in _HISTORIES and here / each not in self._left_out
+            ]
+            links = [each for each in folders if (here / each).is_symlink()]
+            names += [
+                str((here / each).relative_to(self._folder))
+                for each in (*files, *links)
+                if not each.endswith(_COMPILED) and each not in _HISTORIES
+            ]
+        return sorted(names)
+
+
+class _File(Frozen):
+    """A file or a link: its name in the folder, and what it holds or where it leads."""
+
+    name: str
+    content: bytes
+    link: str
+    program: bool
+    modified: float
+
+    @classmethod
+    def of(cls, folder: Path, name: str) -> _File:
+        """Read it. Raises OSError."""
+        path = folder / name
+        about = path.lstat()
+        link = str(path.readlink()) if path.is_symlink() else ""
+        return cls(
+            name=name,
+            content=b"" if link else path.read_bytes(),
+            link=link,
+            program=not link and bool(about.st_mode & 0o100),
+            modified=about.st_mtime,
+        )
+
+    @property
+    def identity(self) -> bytes:
+        """What makes it another one: not when it was written."""
+        content = hashlib.sha256(self.content).hexdigest()
+        return repr((self.name, self.link, self.program, content)).encode()
+
+    @property
+    def header(self) -> tarfile.TarInfo:
+        """Its entry in a tar."""
+        entry = tarfile.TarInfo(self.name)
+        entry.type = tarfile.SYMTYPE if self.link else tarfile.REGTYPE
+        entry.linkname, entry.size = self.link, len(self.content)
+        entry.mode = 0o755 if self.program else 0o644
+        entry.mtime = self.modified
+        return entry
+
+
+def is_repository(folder: Path) -> bool:
+    """Say whether a folder is the top of a git repository's working tree."""
+    return (folder / ".git").exists()
+
+
+def commit_named(folder: Path, name: str) -> str:
+    """Return a commit of a repository as its hash, a space, and its time (s since 1970).
+
+    ``name`` is whatever git understands. Raises UserError for a commit that is not there.
+    """
+    if not knows_commit(folder, name):
+        raise UserError(f"{folder} has no commit {name!r}")
+    return run_git(folder, "log", "-1", "--format=%H %ct", "--end-of-options", name, "--").strip()
+
+
+def is_changed(folder: Path) -> bool:
+    """Say whether something that git tracks differs from the last commit, or there is none."""
+    if not knows_commit(folder, "HEAD"):
+        return True
+    asked = ("status", "--porcelain", "--untracked-files=no", "--ignore-submodules=all")
+    return bool(run_git(folder, *asked).strip())
+
+
+def _tracked(folder: Path) -> list[str]:
+    """Return the names of the files that git tracks and that are there, sorted."""
+    listed = run_git(folder, "ls-files", "-z", "--cached").split("\0")
+    paths = ((name, folder / name) for name in set(filter(None, listed)))
+    # A submodule is a folder.
+    return sorted(name for name, path in paths if path.is_symlink() or path.is_file())
+
+
+def _refuse(error: OSError) -> None:
+    raise error
