@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from pipeline.bundle import read_bundle
+from pipeline.workloads.base.plans import PLANS_MEMBER, read_plans
 from tests.conftest import Release
 from tests.integration.nights import Night, make_night
 
@@ -55,5 +56,10 @@ def test_the_bundle_has_every_kind_of_transaction(night: tuple[Night, str]) -> N
         "start",
         "load",
         "maintenance",
+        "plans",
         "stop",
     ]
+    plans = read_plans(bundle.files[PLANS_MEMBER].decode())["tproc-c"]
+    (stock_level,) = (plan for text, plan in plans.items() if "DISTINCT s_i_id" in text)
+    assert "order_line" in stock_level
+    assert "s_quantity < ?" in stock_level

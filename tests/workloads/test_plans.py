@@ -134,6 +134,19 @@ RECORDED = "\n".join(
 )
 
 
+def test_releases_of_postgres_that_name_a_subquery_apart_have_the_same_plan() -> None:
+    """The forms of 16 and of 17, recorded."""
+    head = "nightshift plan dialect=pgsql step=a statement=SELECT c\nnightshift plan-row "
+    old, new = (
+        read_plans(f"{head}{line}")
+        for line in (
+            "  InitPlan 1 (returns $0)",
+            "  InitPlan 1",
+        )
+    )
+    assert old == new
+
+
 def test_what_was_recorded_is_read_without_numbers() -> None:
     assert read_plans(RECORDED) == {
         "a": {

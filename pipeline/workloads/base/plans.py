@@ -49,6 +49,8 @@ def read_plans(text: str) -> dict[str, dict[str, str]]:
 def _postgres(cells: Sequence[str]) -> str:
     line = re.sub(r"'\{[^}]*\}'", "'{?}'", cells[0])
     line = re.sub(r"'(?!\{)[^']*'", "'?'", line)
+    # Until 16 a subquery that is planned by itself says which parameter takes its result.
+    line = re.sub(r"(InitPlan \d+) \(returns [$\d,]+\)", r"\1", line)
     return _numberless(line)
 
 

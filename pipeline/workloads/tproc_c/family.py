@@ -49,6 +49,10 @@ class _Driver(Protocol):
         """Return the command of a load or the step."""
         ...
 
+    def explain(self, workload: Workload, connection: Connection, seed: int) -> tuple[str, ...]:
+        """Return the command that prints the plans of its statements; nothing if there is none."""
+        ...
+
     def timing(self, action: Command, workload: Workload) -> Timing:
         """Return how long that may take."""
         ...
@@ -120,9 +124,8 @@ class TprocC:
         return _driver(workload).command(action, workload, connection, seed)
 
     def explain(self, workload: Workload, connection: Connection, seed: int) -> tuple[str, ...]:
-        """Return nothing: its statements are inside of stored procedures."""
-        del workload, connection, seed
-        return ()
+        """Return the command that prints the plans of the statements inside of the procedures."""
+        return _driver(workload).explain(workload, connection, seed)
 
     def timing(self, action: Command, workload: Workload) -> Timing:
         """Return how long the command of an action may take."""

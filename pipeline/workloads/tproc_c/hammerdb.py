@@ -91,6 +91,12 @@ def command(
     )
 
 
+def explain(workload: Workload, connection: Connection, seed: int) -> tuple[str, ...]:
+    """Return nothing: the procedures are HammerDB's own, and so are the statements in them."""
+    del workload, connection, seed
+    return ()
+
+
 def timing(action: Command, workload: Workload) -> Timing:
     """Return the times of the scale; a load is given what the slowest machine would need."""
     if isinstance(action, Load):

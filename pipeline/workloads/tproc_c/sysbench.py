@@ -41,18 +41,10 @@ def command(
     action: Command, workload: Workload, connection: Connection, seed: int
 ) -> tuple[str, ...]:
     """Return the command that loads, or that runs the transactions."""
-    scale, size = workload.scale, settings(workload)
-    base = (
-        "sysbench",
-        *connection_options(connection),
-        f"--warehouses={size.warehouses}",
-        f"--customers={size.customers}",
-        f"--items={size.items}",
-        f"--rand-seed={seed}",
-        "--events=0",
-    )
+    scale = workload.scale
+    base = (*_base(workload, connection, seed), "--events=0")
     if isinstance(action, Load):
-        loaders = min(size.warehouses, scale.clients)
+        loaders = min(settings(workload).warehouses, scale.clients)
         script = str(SCRIPTS / "load.lua")
         return (*base, "--time=0", f"--threads={loaders}", script, "run")
     return (
@@ -63,6 +55,23 @@ def command(
         f"--warmup={scale.warmup}",
         str(SCRIPTS / "tproc_c.lua"),
         "run",
+    )
+
+
+def explain(workload: Workload, connection: Connection, seed: int) -> tuple[str, ...]:
+    """Return the command that prints the plans of the statements in the procedures."""
+    return (*_base(workload, connection, seed), str(SCRIPTS / "tproc_c.lua"), "explain")
+
+
+def _base(workload: Workload, connection: Connection, seed: int) -> tuple[str, ...]:
+    size = settings(workload)
+    return (
+        "sysbench",
+        *connection_options(connection),
+        f"--warehouses={size.warehouses}",
+        f"--customers={size.customers}",
+        f"--items={size.items}",
+        f"--rand-seed={seed}",
     )
 
 

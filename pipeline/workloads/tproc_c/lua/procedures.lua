@@ -8,8 +8,13 @@ local procedures = {}
 
 local TEXTS = { pgsql = "procedures_pgsql", mysql = "procedures_mysql" }
 
+-- The statements that make the procedures.
+function procedures.definitions(connection)
+   return require(TEXTS[connection.dialect]).DEFINITIONS
+end
+
 function procedures.create(connection)
-   for _, text in ipairs(require(TEXTS[connection.dialect]).DEFINITIONS) do
+   for _, text in ipairs(procedures.definitions(connection)) do
       connection:query(text)
    end
 end

@@ -1,6 +1,7 @@
 -- tproc-c on the database that load.lua made, run by sysbench 1.0.20:
 --
 --   sysbench tproc_c.lua --warehouses=4 --threads=4 --warmup=1 --time=10 run
+--   sysbench tproc_c.lua --warehouses=4 explain
 --
 -- Threads are virtual users. After the last has ended, the consistency conditions are checked.
 
@@ -9,7 +10,9 @@ package.path = HERE .. "?.lua;" .. HERE .. "../../base/lua/?.lua;" .. package.pa
 
 local clock = require("clock")
 local consistency = require("consistency")
+local explain = require("explain")
 local options = require("options")
+local plans = require("plans")
 local random = require("random")
 local report = require("report")
 local sql = require("sql")
@@ -18,6 +21,19 @@ local transactions = require("transactions")
 local warmup = require("warmup")
 
 sysbench.cmdline.options = options.DECLARED
+sysbench.cmdline.commands = {
+   explain = {
+      function()
+         options.check()
+         random.seed(random.MEASURE, 0, "tproc-c")
+         explain.steps(sql.connect(), "tproc-c", function(connecting)
+            return function()
+               plans.execute(connecting, sysbench.opt)
+            end
+         end)
+      end,
+   },
+}
 
 sysbench.hooks.report_intermediate = function(stat)
    tally.attach(transactions.KINDS)
