@@ -6,12 +6,17 @@ The form is Brendan Gregg's (github.com/brendangregg/FlameGraph), which other to
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePath
 
 KERNEL = "_[k]"
 """Ends the names of the kernel's functions."""
+
+_JIT = re.compile(r"/perf-\d+\.map$")
+"""Where a program that compiles as it runs may tell the names of what it made; perf looks there for
+code that is in no file."""
 
 _KERNEL_BIT = 63
 """The highest bit of an address: set for the kernel's on x86-64 and arm64."""
@@ -47,7 +52,9 @@ def _frame(line: str) -> str:
     if file == "deleted)":
         name, _, file = name.rpartition(" (")
     if name == "[unknown]":
-        name = f"[{PurePath(file).name.strip('[]')}]"
+        # Code that a program made as it ran has a file by the number of its process, which would
+        # make other stacks of every run.
+        name = "[jit]" if _JIT.search(file) else f"[{PurePath(file).name.strip('[]')}]"
     kernel = int(address, 16) >> _KERNEL_BIT
     return name.replace(";", ":") + (KERNEL if kernel else "")
 

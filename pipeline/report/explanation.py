@@ -32,7 +32,7 @@ def explanation_markdown(explanation: Explanation) -> str:
         "",
     ]
     for step in explanation.steps[:IN_FULL]:
-        lines += _step(step)
+        lines += _step(step, explanation.fingerprint)
     for step in explanation.steps[IN_FULL:]:
         lines.append(f"- {cell(step.step)} ({cell(step.setup)}): {step.findings[0].kind.value}")
     if explanation.steps[IN_FULL:]:
@@ -40,7 +40,7 @@ def explanation_markdown(explanation: Explanation) -> str:
     return "\n".join([*lines, *_settings(explanation)])
 
 
-def _step(step: StepExplanation) -> list[str]:
+def _step(step: StepExplanation, fingerprint: str) -> list[str]:
     lines = [f"### {cell(step.step)} ({cell(step.setup)})", ""]
     for finding in step.findings:
         lines.append(f"- **{finding.kind.value}**")
@@ -89,6 +89,9 @@ def _step(step: StepExplanation) -> list[str]:
             "In microseconds of CPU time per operation, or in percent where that is not known.",
             "",
         ]
+    if step.pictures:
+        names = ", ".join(f"`{name}`" for name in step.pictures)
+        lines += [f"Flame graphs in `results/explained/{fingerprint}/`: {names}.", ""]
     return lines
 
 

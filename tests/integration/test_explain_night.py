@@ -14,7 +14,10 @@ from pipeline.model import Machine, Revision, ServerConfig
 from pipeline.targets.base.configurations import with_line
 from pipeline.targets.postgres import Postgres
 from tests.conftest import Release
-from tests.integration.nights import make_night
+from tests.integration.nights import give_own_cache, leftovers, make_night
+from tests.integration.repositories import commit, edit, git, releases_as_commits
+from tests.integration.test_bisect import QUICK_BUILD
+from tests.probes.test_profile import why_not
 
 pytestmark = pytest.mark.integration
 
@@ -89,6 +92,73 @@ def test_a_changed_default_is_named_and_tested_by_running_with_the_old_value(
     (issue,) = (night.folder / "results/issues").glob("*.md")
     assert "## Why: changed default\n" in issue.read_text()
     assert COSTLY in issue.read_text()
+
+
+SLOW = """
+static __attribute__((noinline)) void planted_slowness(void){
+  volatile int i;
+  for(i=0; i<30000; i++){}
+}
+"""
+"""Several times as long as a point query."""
+BEGINS = "SQLITE_API int sqlite3_step(sqlite3_stmt *pStmt){\n"
+"""What executes every statement."""
+
+
+def test_a_function_that_became_slow_is_on_top_of_the_differential_profile(
+    tmp_path: Path, cache: Path, server_folder: Path
+) -> None:
+    if reason := why_not(tmp_path):
+        pytest.skip(reason)
+    repository = tmp_path / "repository"
+    releases_as_commits(repository, ["3.46.0"], cache)
+    code = repository / "sqlite3.c"
+    for number in range(3):
+        if number == 1:
+            code.write_text(
+                code.read_text().replace(BEGINS, f"{SLOW}{BEGINS}  planted_slowness();\n")
+            )
+        # A comment compiles to what was compiled before.
+        edit(code, "", f"\n/* {number} */\n")
+        commit(repository, f"commit {number}")
+    slow = git(repository, "rev-parse", "HEAD~1")[:12]
+    night = make_night(
+        tmp_path / "night",
+        revisions=[],
+        steps=["point-query"],
+        target="sqlite",
+        config="wal",
+        repetitions=3,
+        more=f"profile = true\n{QUICK_BUILD}",
+    )
+    config = night.folder / "nightshift.toml"
+    config.write_text(
+        config.read_text().replace(
+            "revisions = []",
+            f'source = "git"\nrepository = "{repository}"\nbuild = "fast_to_compile"',
+        )
+    )
+    give_own_cache(night, server_folder / "cache", cache)
+    night.run("nightly")
+
+    (explained,) = night.json("explain")
+    assert (explained["kind"], explained["first_bad"]) == ("CPU", slow)
+    (step,) = explained["steps"]
+    first = step["functions"][0]
+    assert (first["name"], first["own_before"]) == ("planted_slowness", 0.0)
+    said = f"planted_slowness 0 -> {first['own_after']:.3g} us by itself"
+    assert said in step["findings"][0]["evidence"]
+    (issue,) = (night.folder / "results/issues").glob("*.md")
+    text = issue.read_text()
+    (table,) = (part for part in text.split("\n\n") if part.startswith("| function |"))
+    assert table.splitlines()[2].startswith("| `planted_slowness` | 0 | ")
+    folder = night.folder / "results/explained" / explained["fingerprint"]
+    assert all(f"`{name}`" in text for name in step["pictures"])
+    before, after, difference = ((folder / name).read_text() for name in step["pictures"])
+    assert "planted_slowness" not in before
+    assert "planted_slowness" in after
+    assert "planted_slowness" in difference
+    assert leftovers(server_folder / "cache") == []
 
 
 def _runs(tests: Path) -> dict[str, int]:

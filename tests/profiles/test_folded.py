@@ -31,6 +31,14 @@ def test_what_separates_is_no_part_of_a_name() -> None:
     assert fold(lines) == {"a:b;f:g": 1}
 
 
+def test_what_a_program_compiled_as_it_ran_is_the_same_in_every_run() -> None:
+    first, second = (
+        fold(["sysbench \n", f"\t 10 [unknown] (/tmp/perf-{pid}.map)\n", "\n"])
+        for pid in (14276, 14441)
+    )
+    assert first == second == {"sysbench;[jit]": 1}
+
+
 def test_folded_stacks_survive_being_written() -> None:
     stacks = fold(RECORDED.splitlines())
     text = dump_folded(stacks)

@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from enum import StrEnum
 
 from pipeline.analyse.explain.figures import FigureChange
+from pipeline.analyse.explain.functions import FunctionChange
 from pipeline.analyse.explain.plans import PlanChange
 from pipeline.analyse.explain.trial import Trial, causes
 from pipeline.model import Frozen
@@ -69,12 +70,14 @@ def classify(
     missed: Sequence[str],
     trials: Sequence[Trial],
     spread: Sequence[str] = (),
+    functions: Sequence[FunctionChange] = (),
 ) -> tuple[Finding, ...]:
     """Return the reasons for a step being slower, the first one being its class; one at least.
 
     ``detected`` are the metrics whose series are known to be worse, whatever two revisions alone
     can show; ``missed`` says which rates the step failed to sustain that it sustained before, and
-    ``spread`` of which metrics the noise is known to be more, a sentence each.
+    ``spread`` of which metrics the noise is known to be more, a sentence each. ``functions`` are
+    those of the differential profile.
     """
     by_name = {figure.metric: figure for figure in figures}
 
@@ -111,11 +114,12 @@ def classify(
     found += [
         Finding(
             kind=Kind.CPU,
-            evidence=_sentences(
-                [cpu, *worse("qps"), *worse(*_COUNTERS)]
-                if cpu is not None and cost >= PROPORTION * lost and not (switches and level)
-                else []
-            ),
+            evidence=(
+                *_sentences([cpu, *worse("qps"), *worse(*_COUNTERS)]),
+                *_mostly(functions, cpu),
+            )
+            if cpu is not None and cost >= PROPORTION * lost and not (switches and level)
+            else (),
         ),
         Finding(
             kind=Kind.CONTENTION,
@@ -138,6 +142,12 @@ def classify(
 
 def _sentences(figures: Sequence[FigureChange]) -> tuple[str, ...]:
     return tuple(figure.sentence() for figure in figures)
+
+
+def _mostly(functions: Sequence[FunctionChange], cpu: FigureChange) -> tuple[str, ...]:
+    """Name the functions that by themselves cost most of what an operation costs more."""
+    least = PROPORTION * (cpu.after - cpu.before)
+    return tuple(each.sentence() for each in functions if each.gained >= least > 0)
 
 
 def _plan_sentence(change: PlanChange) -> str:

@@ -27,7 +27,11 @@ MOST_FUNCTIONS = 20
 
 
 class StepExplanation(Frozen):
-    """Why one step is slower in one setup; the first finding is its class."""
+    """Why one step is slower in one setup; the first finding is its class.
+
+    ``pictures`` are the files of its flame graphs, beside the explanation: before, after, and the
+    difference.
+    """
 
     step: str
     setup: str
@@ -35,6 +39,7 @@ class StepExplanation(Frozen):
     figures: tuple[FigureChange, ...]
     plans: tuple[PlanChange, ...]
     functions: tuple[FunctionChange, ...]
+    pictures: tuple[str, ...] = ()
 
 
 class Explanation(Frozen):
@@ -82,13 +87,14 @@ def explain_step(
     plans = plan_changes(before.plans, after.plans)
     # What was missed before, too, is no news.
     missed = [] if before.missed else after.missed
+    functions = _functions(before, after, figures)
     return StepExplanation(
         step=step,
         setup=setup,
-        findings=classify(figures, detected, plans, missed, trials, spread),
+        findings=classify(figures, detected, plans, missed, trials, spread, functions),
         figures=figures,
         plans=plans,
-        functions=_functions(before, after, figures)[:MOST_FUNCTIONS],
+        functions=functions[:MOST_FUNCTIONS],
     )
 
 
@@ -121,7 +127,7 @@ def explain(
         if (setup, key.step) in steps or not {key.step} <= before.steps.keys() & after.steps.keys():
             continue
         worst_sides = worst_sides or (before, after)
-        steps[setup, key.step] = explain_step(
+        found = explain_step(
             key.step,
             setup,
             before.steps[key.step],
@@ -131,13 +137,15 @@ def explain(
             [trial for trial in _fitting(trials, before, after) if trial.step == key.step],
             [_noise(each) for each in _worse(regression, key, RegressionKind.SPREAD)],
         )
-        pictures |= _pictures(len(steps), key.step, before, after, steps[setup, key.step].figures)
+        drawn = _pictures(len(steps) + 1, key.step, before, after, found.figures)
+        steps[setup, key.step] = found.model_copy(update={"pictures": tuple(drawn)})
+        pictures |= drawn
     if worst_sides is None:
         raise UserError(
             f"there are no bundles of {regression.last_good} or {regression.first_bad} in "
             f"{bundles}; run `nightshift run` to measure them"
         )
-    found = tuple(steps.values())
+    explained = tuple(steps.values())
     difference = compare_settings(worst_sides[0].settings, worst_sides[1].settings)
     explanation = Explanation(
         fingerprint=regression.fingerprint,
@@ -145,8 +153,8 @@ def explain(
         target=regression.target,
         last_good=regression.last_good,
         first_bad=regression.first_bad,
-        kind=found[0].findings[0].kind,
-        steps=found,
+        kind=explained[0].findings[0].kind,
+        steps=explained,
         settings=difference,
         suspects=suspects(difference),
         trials=_fitting(trials, *worst_sides),

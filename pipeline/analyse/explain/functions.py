@@ -26,6 +26,10 @@ class FunctionChange(Frozen):
         """What it costs more by itself."""
         return self.own_after - self.own_before
 
+    def sentence(self) -> str:
+        """Write it as evidence, where it is in time: ``memcpy 0.1 -> 5.3 us by itself``."""
+        return f"{self.name} {self.own_before:.3g} -> {self.own_after:.3g} us by itself"
+
 
 def function_changes(
     before: Mapping[str, int],

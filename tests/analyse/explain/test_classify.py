@@ -6,6 +6,7 @@ import pytest
 
 from pipeline.analyse.explain.classify import Finding, Kind, classify
 from pipeline.analyse.explain.figures import FigureChange, figure_changes
+from pipeline.analyse.explain.functions import FunctionChange
 from pipeline.analyse.explain.plans import PlanChange, plan_changes
 from pipeline.analyse.explain.settings import Suspect
 from pipeline.analyse.explain.trial import Outcome, Trial
@@ -65,6 +66,20 @@ def test_what_moved_gives_the_class(factors: Mapping[str, float], first: Kind) -
 
 def test_cpu_that_explains_little_of_what_was_lost_is_not_why() -> None:
     assert Kind.CPU not in kinds(moved({"qps": 0.5, "cpu_us/o": 1.1, "latency_avg": 2.0}))
+
+
+def test_the_function_that_costs_most_of_it_is_evidence() -> None:
+    figures = moved({"qps": 0.7, "cpu_us/o": 1.5, "latency_avg": 1.43})
+    functions = [
+        FunctionChange(
+            name=name, own_before=10.0, own_after=10.0 + more, total_before=0.0, total_after=0.0
+        )
+        for name, more in (("planted", 150.0), ("beside", 40.0), ("cheaper", -5.0))
+    ]
+    first, *_ = classify(figures, (), (), (), (), functions=functions)
+    assert first.kind is Kind.CPU
+    assert first.evidence[-1] == "planted 10 -> 160 us by itself"
+    assert not any("beside" in sentence for sentence in first.evidence)
 
 
 @pytest.mark.parametrize(
