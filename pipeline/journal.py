@@ -47,11 +47,13 @@ class Event(Frozen):
 
     ``fingerprint`` is that of a regression, or of a mute. Of what was found, ``regression`` is the
     evidence, with the labels of the ``earliest`` and the ``latest`` revision that may be the first
-    bad one: positions change when a line begins elsewhere, labels do not. Of an outcome,
-    ``experiment`` names the folder that holds it, with the blocks measured and the ``minutes``
-    spent, and ``reason`` says of a rejection whether it was noise or the environment. ``recovery``
-    is the fingerprint of the improvement that resolved a regression. ``culprit`` is what a
-    bisection named, if it named one. ``expires`` is the last day of an acknowledgement or a mute.
+    bad one: positions change when a line begins elsewhere, labels do not. ``before`` is the label
+    before the earliest: what is measured between the two later may be the first bad one, too. Of an
+    outcome, ``experiment`` names the folder that holds it, with the blocks measured and the
+    ``minutes`` spent, and ``reason`` says of a rejection whether it was noise or the environment.
+    ``recovery`` is the fingerprint of the improvement that resolved a regression. ``culprit`` is
+    what a bisection named, if it named one. ``expires`` is the last day of an acknowledgement or a
+    mute.
     """
 
     at: datetime
@@ -61,6 +63,7 @@ class Event(Frozen):
     note: str = ""
     expires: date | None = None
     regression: Regression | None = None
+    before: str = ""
     earliest: str = ""
     latest: str = ""
     experiment: str = ""

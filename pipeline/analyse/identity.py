@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pipeline.analyse.regressions import sureness
-from pipeline.analyse.states import Histories, History
+from pipeline.analyse.states import Bounds, Histories, History
 from pipeline.errors import UserError
 from pipeline.execute.plan import Line, Plan
 from pipeline.model import Regression, Shift
@@ -16,11 +16,12 @@ def surest(regression: Regression) -> Shift:
     return min(regression.shifts, key=sureness)
 
 
-def bounds(regression: Regression, plan: Plan) -> tuple[str, str]:
-    """Return the labels of the first and the last revision that may be the first bad one."""
+def bounds(regression: Regression, plan: Plan) -> Bounds:
+    """Return the labels between which the first bad revision is."""
     labels = [revision.label for revision in _line(regression, plan).revisions]
     shift = surest(regression)
-    return labels[shift.earliest], labels[shift.latest]
+    before = labels[shift.earliest - 1] if shift.earliest else ""
+    return Bounds(before, labels[shift.earliest], labels[shift.latest])
 
 
 def ends(regression: Regression, plan: Plan) -> tuple[str, str]:
@@ -62,6 +63,30 @@ def identify(
     return tuple(named)
 
 
+def placed(regression: Regression, plan: Plan) -> Regression:
+    """Return a regression of the journal with the positions that its revisions have now.
+
+    They move when a revision before them is measured later. One that is not on its line any more
+    is returned as it was.
+    """
+    revisions = next((line.revisions for line in plan.lines if line.name == regression.line), ())
+    places = {revision.label: place for place, revision in enumerate(revisions)}
+    shifts = []
+    for shift in regression.shifts:
+        moved = places.get(shift.first_bad, shift.position) - shift.position
+        shifts.append(
+            shift.model_copy(
+                update={
+                    "position": shift.position + moved,
+                    "earliest": shift.earliest + moved,
+                    "latest": shift.latest + moved,
+                }
+            )
+        )
+    position = places.get(regression.first_bad, regression.position)
+    return regression.model_copy(update={"position": position, "shifts": tuple(shifts)})
+
+
 def _distance(found: Regression, history: History, plan: Plan) -> int | None:
     """Return how far apart the positions are, or None where it cannot be the same regression."""
     old = history.regression
@@ -77,8 +102,11 @@ def _distance(found: Regression, history: History, plan: Plan) -> int | None:
     if position is None:
         return None
     # A bound that left the line is taken as the position itself.
-    earliest = places.get(history.earliest, position)
-    latest = places.get(history.latest, position)
+    earliest = places.get(history.bounds.earliest, position)
+    latest = places.get(history.bounds.latest, position)
+    # What was measured since between a good revision and the earliest may be the first bad one.
+    for good in (history.bounds.before, old.last_good):
+        earliest = min(earliest, places.get(good, position) + 1)
     shift = surest(found)
     if shift.latest < earliest or latest < shift.earliest:
         return None

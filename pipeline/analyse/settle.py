@@ -9,7 +9,7 @@ from pathlib import Path
 from sqlalchemy import Engine
 
 from pipeline.analyse.detection import Detected, kept_detection, save_detected
-from pipeline.analyse.identity import bounds, identify
+from pipeline.analyse.identity import bounds, identify, placed
 from pipeline.analyse.outcomes import Outcome, read_outcomes
 from pipeline.analyse.recovery import fix_of, recovered
 from pipeline.analyse.states import Histories, History, histories
@@ -57,7 +57,7 @@ def night_of(
     named = identify(detected.regressions, known, plan)
     fresh = [event for one in named if (event := _found(one, known, plan, at)) is not None]
     known = histories([*happened, *fresh])
-    fresh += _resolutions(named, known, series, smallest, at)
+    fresh += _resolutions(named, known, plan, series, smallest, at)
     return detected.model_copy(update={"regressions": named}), fresh
 
 
@@ -81,15 +81,14 @@ def refresh(results: Path, store: Engine, at: datetime) -> Detected | None:
 
 def _found(regression: Regression, known: Histories, plan: Plan, at: datetime) -> Event | None:
     """Return the event of a regression that is new, or whose place or extent is."""
-    earliest, latest = bounds(regression, plan)
+    between = bounds(regression, plan)
     history = known.get(regression.fingerprint)
     if history is not None:
         old = history.regression
-        if (old.last_good, old.first_bad, history.earliest, history.latest, _extent(old)) == (
+        if (old.last_good, old.first_bad, history.bounds, _extent(old)) == (
             regression.last_good,
             regression.first_bad,
-            earliest,
-            latest,
+            between,
             _extent(regression),
         ):
             return None
@@ -98,8 +97,9 @@ def _found(regression: Regression, known: Histories, plan: Plan, at: datetime) -
         event=EventKind.FOUND,
         fingerprint=regression.fingerprint,
         regression=regression,
-        earliest=earliest,
-        latest=latest,
+        before=between.before,
+        earliest=between.earliest,
+        latest=between.latest,
     )
 
 
@@ -110,6 +110,7 @@ def _extent(regression: Regression) -> frozenset[SeriesKey]:
 def _resolutions(
     found: Sequence[Regression],
     known: Histories,
+    plan: Plan,
     series: Sequence[Series],
     smallest: float,
     at: datetime,
@@ -119,7 +120,7 @@ def _resolutions(
     shifts = [shift for one in found for shift in one.shifts]
     events = []
     for fingerprint, history in known.items():
-        regression = history.regression
+        regression = placed(history.regression, plan)
         if (
             regression.worse
             and history.allows(EventKind.RESOLVED)

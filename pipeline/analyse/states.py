@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
+from typing import NamedTuple
 
 from pipeline.errors import UserError
 from pipeline.journal import Event, EventKind
@@ -57,17 +58,32 @@ TRANSITIONS: Mapping[tuple[RegressionState, EventKind], RegressionState | None] 
 """(state, event) -> the state after. What is not in it is not allowed."""
 
 
+class Bounds(NamedTuple):
+    """Labels of revisions: the first bad one is after ``before``, on no account after ``latest``.
+
+    ``earliest`` is the one that was next to ``before`` on the line when this was found.
+    """
+
+    before: str
+    earliest: str
+    latest: str
+
+
+def bounds_of(event: Event) -> Bounds:
+    """Return what an event says of the first bad revision."""
+    return Bounds(event.before, event.earliest, event.latest)
+
+
 @dataclass
 class History:
     """A regression with everything that happened to it.
 
-    ``regression`` is the latest evidence in the journal, ``earliest`` and ``latest`` the labels of
-    the revisions that bound its first bad one. ``decided`` is the event that gave the state.
+    ``regression`` is the latest evidence in the journal, ``bounds`` are the labels of the revisions
+    that bound its first bad one. ``decided`` is the event that gave the state.
     """
 
     regression: Regression
-    earliest: str
-    latest: str
+    bounds: Bounds
     state: RegressionState = RegressionState.SUSPECTED
     events: list[Event] = field(default_factory=list)
     decided: Event | None = None
@@ -125,7 +141,7 @@ class History:
     def _found(self, event: Event) -> None:
         if event.regression is not None:
             self.regression = event.regression
-            self.earliest, self.latest = event.earliest, event.latest
+            self.bounds = bounds_of(event)
 
 
 Histories = dict[str, History]
@@ -144,7 +160,5 @@ def histories(events: Iterable[Event]) -> Histories:
         if history is not None:
             history.add(event)
         elif event.event is EventKind.FOUND and event.regression is not None:
-            known[event.fingerprint] = History(
-                event.regression, event.earliest, event.latest, events=[event]
-            )
+            known[event.fingerprint] = History(event.regression, bounds_of(event), events=[event])
     return known

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from pipeline.analyse.identity import bounds, identify
+from pipeline.analyse.identity import bounds, identify, placed
 from pipeline.analyse.regressions import group_shifts
 from pipeline.analyse.states import Histories, histories
 from pipeline.execute.plan import Line, Plan
@@ -34,15 +34,14 @@ def found(*shifts: Shift, of: Plan = PLAN) -> Histories:
     """What the journal knows after a night that found these."""
     events = []
     for one in group_shifts(shifts):
-        earliest, latest = bounds(one, of)
+        between = bounds(one, of)
         events.append(
             Event(
                 at=datetime(2026, 3, 1, tzinfo=UTC),
                 event=EventKind.FOUND,
                 fingerprint=one.fingerprint,
                 regression=one,
-                earliest=earliest,
-                latest=latest,
+                **between._asdict(),
             )
         )
     return histories(events)
@@ -54,7 +53,9 @@ def names(regressions: list[Regression], known: Histories, of: Plan = PLAN) -> l
 
 def test_the_bounds_are_those_of_the_surest_series() -> None:
     (one,) = group_shifts([shift(6, interval=(4, 7)), shift(5, interval=(4, 6), step="other")])
-    assert bounds(one, PLAN) == ("17.4", "17.6")
+    assert bounds(one, PLAN) == ("17.3", "17.4", "17.6")
+    (first,) = group_shifts([shift(1, interval=(0, 3))])
+    assert bounds(first, PLAN) == ("", "17.0", "17.3")
 
 
 def test_a_position_that_moves_within_its_interval_is_the_same_regression() -> None:
@@ -91,10 +92,47 @@ def test_a_name_that_moved_away_is_not_given_twice() -> None:
     moved = found(shift(6, interval=(6, 6)))
     history = known[name]
     (evidence,) = moved.values()
-    history.regression, history.earliest, history.latest = evidence.regression, "17.6", "17.6"
+    history.regression, history.bounds = evidence.regression, evidence.bounds
     tonight = group_shifts([shift(5), shift(6, step="other")])
     named = {one.position: one.fingerprint for one in identify(tonight, known, PLAN)}
     assert named == {6: name, 5: f"{name}-2"}
+
+
+def test_what_is_measured_later_in_the_gap_before_an_interval_belongs_to_it() -> None:
+    few = ["17.0", "17.4", "17.8", "17.12", "17.16"]
+    sparse, dense = (
+        Plan(
+            lines=(
+                Line(
+                    name="minors",
+                    target="postgres",
+                    revisions=tuple(map(revision, labels)),
+                    cells=(),
+                ),
+            ),
+            repetitions=1,
+        )
+        for labels in (few, [f"17.{minor}" for minor in range(17)])
+    )
+    labelled = {"last_good": "17.4", "first_bad": "17.8"}
+    (one,) = group_shifts([shift(2, interval=(2, 3)).model_copy(update=labelled)])
+    event = Event(
+        at=datetime(2026, 3, 1, tzinfo=UTC),
+        event=EventKind.FOUND,
+        fingerprint=one.fingerprint,
+        regression=one,
+        **bounds(one, sparse)._asdict(),
+    )
+    # Older journals do not say which revision was before the earliest.
+    for known in (histories([event.model_copy(update={"before": ""})]), histories([event])):
+        for place in (5, 7, 12):
+            assert names(group_shifts([shift(place)]), known, dense) == [one.fingerprint]
+        for place in (4, 13):
+            assert names(group_shifts([shift(place)]), known, dense) != [one.fingerprint]
+    now = placed(one, dense)
+    (moved,) = now.shifts
+    assert (now.position, moved.position, moved.earliest, moved.latest) == (8, 8, 8, 9)
+    assert placed(now, plan(first=10)).position == 8, "one that left the line stays as it was"
 
 
 def test_positions_are_compared_by_revision() -> None:

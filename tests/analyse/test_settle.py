@@ -242,6 +242,49 @@ def test_a_measured_recovery_resolves(results: Results) -> None:
     assert states["17.15"] is S.SUSPECTED
 
 
+def test_what_is_measured_later_between_makes_a_place_narrower_and_not_another(
+    results: Results,
+) -> None:
+    """Every fourth revision at first, of which 17.24 is slow; then those between."""
+    culprit = 22
+
+    def night(numbers: Sequence[int]) -> Detected:
+        slow = sum(number < culprit for number in numbers)
+        names = [f"17.{number}" for number in numbers]
+        return results.night(names, slower(slow))
+
+    measured = list(range(0, 48, 4))
+    (first,) = night(measured).regressions
+    assert (first.last_good, first.first_bad) == ("17.20", "17.24")
+    results.outcome("confirm-1", first.fingerprint, "confirmed")
+    # Below it, in the gap in which it is, and behind it.
+    for more, good, bad in [
+        ((2, 6), "17.20", "17.24"),
+        ((22,), "17.20", "17.22"),
+        ((21, 30), "17.21", "17.22"),
+    ]:
+        measured = sorted({*measured, *more})
+        (again,) = night(measured).regressions
+        assert (again.fingerprint, again.state) == (first.fingerprint, S.CONFIRMED)
+        assert (again.last_good, again.first_bad) == (good, bad)
+    known = histories(results.events)
+    assert set(known) == {first.fingerprint}
+    history = known[first.fingerprint]
+    assert (history.regression.first_bad, history.bounds.before) == ("17.22", "17.21")
+    assert results.store is not None
+    (row,) = stored_regressions(results.store)
+    assert (row.regression.last_good, row.regression.first_bad) == ("17.21", "17.22")
+
+
+def test_a_recovery_is_seen_though_places_have_moved(results: Results) -> None:
+    """What was measured later below a regression is not taken for what came after it."""
+    (found,) = results.night(minors(30)[10:20], slower(5)).regressions
+    assert found.first_bad == "17.15"
+    later = results.night(minors(30), slower(15, until=22)).regressions
+    assert {one.state for one in later if one.worse} == {S.RESOLVED}
+    assert results.events[-1].recovery == next(one for one in later if not one.worse).fingerprint
+
+
 def test_half_a_recovery_is_none(results: Results) -> None:
     results.night(minors(8), slower(4))
 

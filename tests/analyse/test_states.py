@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime
 import pytest
 
 from pipeline.analyse.regressions import group_shifts
-from pipeline.analyse.states import TRANSITIONS, History, histories
+from pipeline.analyse.states import TRANSITIONS, Bounds, History, histories
 from pipeline.errors import UserError
 from pipeline.journal import Event, EventKind
 from pipeline.model import RegressionState
@@ -133,8 +133,9 @@ def test_a_rejection_has_its_reason() -> None:
 def test_the_latest_evidence_is_kept() -> None:
     (moved,) = group_shifts([shift(6)])
     history = after(E.CONFIRMED)
-    history.add(event(E.FOUND, regression=moved, earliest="17.5", latest="17.7"))
-    assert (history.regression, history.earliest, history.latest) == (moved, "17.5", "17.7")
+    bounds = Bounds("17.4", "17.5", "17.7")
+    history.add(event(E.FOUND, regression=moved, **bounds._asdict()))
+    assert (history.regression, history.bounds) == (moved, bounds)
     assert history.state is S.CONFIRMED
 
 
