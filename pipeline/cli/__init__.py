@@ -12,6 +12,7 @@ import typer
 
 from pipeline.cli import (
     ack,
+    backfill,
     bisect,
     build,
     compare,
@@ -55,6 +56,7 @@ VERBS = (
     explain,
     report,
     notify,
+    backfill,
     regressions,
     ack,
     wontfix,

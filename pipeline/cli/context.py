@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Any
 
 import typer
@@ -144,12 +145,19 @@ class Context:
         check_workloads(self.file)
         return offers_of(self.file)
 
-    def plan(self, found: Discovered | None = None) -> Plan:
-        """What is to be measured, from what was discovered."""
+    def plan(
+        self,
+        found: Discovered | None = None,
+        also: Mapping[str, Collection[str]] = MappingProxyType({}),
+    ) -> Plan:
+        """What is to be measured, from what was discovered.
+
+        ``also`` are labels of revisions that are measured besides the newest, by line.
+        """
         self.offers()
         known = found if found is not None else discovered(self.results)
         measured = measured_cells(self.store)
-        return make_plan(self.file, known, self.machine, self.quick, self.profile, measured)
+        return make_plan(self.file, known, self.machine, self.quick, self.profile, measured, also)
 
     def ingest(
         self, paths: Iterable[Path] | None = None, progress: Callable[[], None] = lambda: None

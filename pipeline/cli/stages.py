@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from pipeline.analyse.detection import Detected, search, searched_series
@@ -13,7 +13,7 @@ from pipeline.cli.context import Context, warn
 from pipeline.errors import UserError
 from pipeline.execute.build import identical
 from pipeline.execute.plan import Plan
-from pipeline.execute.run import build_all, build_key, run_all, save_builds
+from pipeline.execute.run import Builds, build_all, build_key, run_all, save_builds
 from pipeline.execute.watch import Watcher
 from pipeline.journal import Journal, mutes, now
 from pipeline.model import Cell
@@ -58,18 +58,29 @@ def run_stage(
             names = ", ".join(build.version for build in group)
             watcher.note(f"{group[0].target} {names} are the same binary: controls of each other")
         remaining = [run for run in remaining if build_key(run[0]) in builds.made]
-        run_all(
-            remaining,
-            builds.made,
-            context.machine,
-            context.workspace,
-            context.bundles,
-            watcher,
-            pin=context.config.machine.pin,
-            port=context.config.machine.port,
-            on_bundle=on_bundle,
-        )
+        measure(context, remaining, builds, watcher, on_bundle)
     return len(remaining)
+
+
+def measure(
+    context: Context,
+    runs: Sequence[tuple[Cell, int]],
+    builds: Builds,
+    watcher: Watcher,
+    on_bundle: Callable[[Cell, int, Path], None],
+) -> None:
+    """Execute runs whose builds are made. The workspace has to be held."""
+    run_all(
+        runs,
+        builds.made,
+        context.machine,
+        context.workspace,
+        context.bundles,
+        watcher,
+        pin=context.config.machine.pin,
+        port=context.config.machine.port,
+        on_bundle=on_bundle,
+    )
 
 
 def detect_stage(context: Context, plan: Plan) -> Detected:

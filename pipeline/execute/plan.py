@@ -87,6 +87,18 @@ class Plan(Frozen):
         """Identity: what was concluded from one plan says nothing of another."""
         return digest([[line.name, line.keys()] for line in self.lines])
 
+    def alone(self, line: str, label: str) -> Plan:
+        """Return the plan of one revision of one line only."""
+        (whole,) = (each for each in self.lines if each.name == line)
+        one = whole.model_copy(
+            update={
+                "revisions": tuple(each for each in whole.revisions if each.label == label),
+                "cells": tuple(cell for cell in whole.cells if cell.revision.label == label),
+                "kept": whole.kept & {label},
+            }
+        )
+        return self.model_copy(update={"lines": (one,)})
+
     def remaining(self, measured: Collection[tuple[str, int]]) -> list[tuple[Cell, int]]:
         """Return the runs not in ``measured`` (pairs of cell key and repetition), in order.
 
@@ -176,12 +188,14 @@ def make_plan(
     quick: bool,
     profile: bool = False,
     measured: Mapping[tuple[str, str], Collection[str]] = MappingProxyType({}),
+    also: Mapping[str, Collection[str]] = MappingProxyType({}),
 ) -> Plan:
     """Return everything a night measures, in the order of the first repetition.
 
     ``quick`` and ``profile`` change the configuration as :func:`quicken` and :func:`profiled`.
     ``measured`` are the keys of the cells that have runs, by target and revision: a revision that
-    is no more among the newest of its line stays on it if it was measured.
+    is no more among the newest of its line stays on it if it was measured. ``also`` are the labels
+    of others that are measured, by line.
     Raises UserError, with file and line, for a revision or configuration that is not there.
     """
     check_workloads(file)
@@ -192,6 +206,7 @@ def make_plan(
         offer = offer_of(file, at, line)
         chosen = revisions_of_line(file, at, line, found.get(offer, ()))
         due = {revision.label for revision in chosen[-line.newest :]}
+        due |= {revision.label for revision in chosen if revision.label in also.get(line.name, ())}
         candidates = [
             revision
             for revision in chosen

@@ -99,7 +99,7 @@ def test_a_long_run_is_thinned_and_its_dip_is_kept(whole: dict[str, Any]) -> Non
     assert line["stalls"] == [[DIP - 1, DIP + 1]]
 
 
-def test_only_fields_that_moved_are_kept_in_words_with_units(whole: dict[str, Any]) -> None:
+def test_only_fields_that_moved_are_kept_in_words_read_options(whole: dict[str, Any]) -> None:
     chart = chart_of(whole)
     fields = [whole["fields"][index] for index in chart["fields"]]
     assert fields == [
