@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 import pytest
 
-from pipeline.analyse.backfill import WITNESSES, Choice, Doubt, Gaps, choose, doubts_of, outlook
+from benchmarks.backfill import COUNT, EVERY, KEY, Branch, between, gap_of, known, locate
+from pipeline.analyse.backfill import WITNESSES, Doubt, Gaps, choose, doubts_of, outlook
 from pipeline.analyse.regressions import group_shifts
-from pipeline.model import Point, Regression, RegressionKind, RegressionState, Series, Shift
-from tests.analyse.samples import key, shift
-
-EVERY = 16
-"""Of a followed branch so many commits later the next was measured."""
+from pipeline.model import RegressionKind, RegressionState, Series
 
 
 def gaps(
@@ -48,60 +45,8 @@ def doubt(good: int, bad: int, name: str = "f", rank: tuple[int, int] = (0, 0)) 
     return Doubt(name, rank, good, bad, {})
 
 
-class Branch:
-    """A branch of commits whose figures are drawn: culprits by place, with what they change."""
-
-    def __init__(self, count: int, culprits: dict[int, float], noise: float, seed: int) -> None:
-        self.count, self.culprits, self.noise = count, culprits, noise
-        self.labels = [f"c{at}" for at in range(count)]
-        self._random = np.random.default_rng(seed)
-        self.points: list[Point] = []
-
-    def measure(self, at: int, runs: int = 3) -> None:
-        level = math.prod(1 + effect for place, effect in self.culprits.items() if place <= at)
-        for repetition in range(1, runs + 1):
-            noise = float(self._random.normal(0.0, self.noise))
-            self.points.append(
-                Point(
-                    position=at,
-                    revision=f"c{at}",
-                    repetition=repetition,
-                    value=1000.0 * level * math.exp(noise),
-                    run_id=f"c{at}-{repetition}",
-                )
-            )
-
-    @property
-    def measured(self) -> set[int]:
-        return {int(point.revision[1:]) for point in self.points}
-
-    def series(self) -> list[Series]:
-        return [Series(key=key(line="trunk"), points=tuple(self.points))]
-
-    def found(self, good: int, bad: int, state: RegressionState) -> Regression:
-        """What a detection tells of a change between two places, whatever is measured."""
-        (one,) = group_shifts([between(good, bad)])
-        return one.model_copy(update={"state": state})
-
-
-def between(good: int, bad: int, step: str = "scan") -> Shift:
-    labels = {"last_good": f"c{good}", "first_bad": f"c{bad}"}
-    return shift(bad, line="trunk", step=step).model_copy(update=labels)
-
-
-def filled(branch: Branch, regressions: Sequence[Regression], dead: Collection[int] = ()) -> int:
-    """Measure while something is to be learnt of the regressions; return the builds tried."""
-    known: set[int] = set()
-    for tried in range(branch.count):
-        doubts = doubts_of(regressions, branch.series(), "trunk", branch.labels)
-        choice = choose([gaps(branch.count, branch.measured, known, doubts=doubts)])
-        if choice is None or not choice.doubt:
-            return tried
-        if choice.place in dead:
-            known.add(choice.place)
-        else:
-            branch.measure(choice.place)
-    raise AssertionError("it never ends")
+def branch(culprits: Mapping[int, float], count: int = 41, seed: int = 1) -> Branch:
+    return Branch(culprits, np.random.default_rng(seed), count=count)
 
 
 def test_the_widest_gap_is_halved_and_any_stop_leaves_an_even_picture() -> None:
@@ -166,16 +111,15 @@ def test_doubts_come_first_in_their_order_and_the_outlook_tells_the_first_of_eac
 
 
 def test_only_what_is_suspected_or_confirmed_is_looked_for() -> None:
-    branch = Branch(41, {}, 0.01, 1)
-    states = list(RegressionState)
-    known = [branch.found(4, 8, state) for state in states]
-    doubts = doubts_of(known, [], "trunk", branch.labels)
+    states, labels = list(RegressionState), branch({}).labels
+    all_states = [known(4, 8, state) for state in states]
+    doubts = doubts_of(all_states, [], "trunk", labels)
     assert [(states[each.rank[1]], each.rank[0]) for each in doubts] == [
         (RegressionState.SUSPECTED, 1),
         (RegressionState.CONFIRMED, 0),
     ]
-    assert doubts_of(known, [], "other", branch.labels) == ()
-    assert doubts_of(known, [], "trunk", branch.labels[:8]) == (), "c8 left the line"
+    assert doubts_of(all_states, [], "other", labels) == ()
+    assert doubts_of(all_states, [], "trunk", labels[:8]) == (), "c8 left the line"
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -183,57 +127,50 @@ def test_only_what_is_suspected_or_confirmed_is_looked_for() -> None:
 def test_a_change_is_located_in_few_builds(seed: int, off: int) -> None:
     """Also where the change point is one measured revision too late."""
     culprit = 90 + seed
-    branch = Branch(201, {culprit: -0.06}, 0.01, seed)
-    for at in range(0, 201, EVERY):
-        branch.measure(at)
-    bad = EVERY * math.ceil(culprit / EVERY) + off * EVERY
-    dead = set(range(culprit - 8, culprit + 8, 5)) - branch.measured
-    tried = filled(branch, [branch.found(bad - EVERY, bad, RegressionState.SUSPECTED)], dead)
-    assert tried <= 2 * math.log2(EVERY) + len(dead)
-    good = max(at for at in branch.measured if at < culprit)
-    first = min(at for at in branch.measured if at >= culprit)
+    line = branch({culprit: -0.06}, COUNT, seed)
+    line.measure(*range(0, COUNT, EVERY))
+    dead = set(range(culprit - 8, culprit + 8, 5)) - line.measured
+    builds = locate(line, known(*gap_of(culprit, off)), dead)
+    assert builds <= 2 * math.log2(EVERY) + len(dead)
+    good = max(at for at in line.measured if at < culprit)
+    first = min(at for at in line.measured if at >= culprit)
     assert set(range(good + 1, first)) <= dead, "only what does not build is between them"
 
 
 def test_a_change_of_spread_is_halved() -> None:
-    branch = Branch(41, {}, 0.01, 1)
-    for at in (0, 16, 32):
-        branch.measure(at)
-    spread = branch.found(16, 32, RegressionState.SUSPECTED)
-    only = tuple(each.model_copy(update={"kind": RegressionKind.SPREAD}) for each in spread.shifts)
-    (one,) = doubts_of(
-        [spread.model_copy(update={"shifts": only})], branch.series(), "trunk", branch.labels
-    )
+    line = branch({})
+    line.measure(0, 16, 32)
+    level = known(16, 32)
+    shifts = tuple(each.model_copy(update={"kind": RegressionKind.SPREAD}) for each in level.shifts)
+    spread = level.model_copy(update={"shifts": shifts})
+    (one,) = doubts_of([spread], [line.series()], "trunk", line.labels)
     assert one.runs == {}
     choice = choose([gaps(41, [0, 16, 32], doubts=[one])])
     assert choice is not None
-    assert choice.place == 24
+    assert (choice.place, choice.doubt) == (24, spread.fingerprint)
 
 
 def test_the_figures_around_end_at_other_changes_and_after_a_few() -> None:
-    branch = Branch(1000, {500: -0.1, 540: -0.1}, 0.01, 1)
-    for at in range(0, 1000, 10):
-        branch.measure(at)
-    first, second = (branch.found(at - 10, at, RegressionState.CONFIRMED) for at in (500, 540))
-    one, other = doubts_of([first, second], branch.series(), "trunk", branch.labels)
+    line = branch({500: -0.1, 540: -0.1}, 1000)
+    line.measure(*range(0, 1000, 10))
+    first, second = (known(at - 10, at, RegressionState.CONFIRMED) for at in (500, 540))
+    one, other = doubts_of([first, second], [line.series()], "trunk", line.labels)
     assert list(one.runs) == [*range(500 - 10 * WITNESSES, 500, 10), 500, 510, 520, 530]
     assert list(other.runs) == [500, 510, 520, 530, *range(540, 540 + 10 * WITNESSES, 10)]
 
 
 def test_runs_without_all_figures_tell_nothing() -> None:
-    branch = Branch(41, {30: -0.1}, 0.005, 1)
-    for at in (0, 16, 24, 32, 40):
-        branch.measure(at)
-    (qps,) = branch.series()
-    half = tuple(point for point in qps.points if point.revision != "c24")
-    both = [qps, Series(key=key("other", line="trunk"), points=half)]
-    (found,) = group_shifts([between(16, 32), between(16, 32, "other")])
-    (one,) = doubts_of([found], both, "trunk", branch.labels)
+    line = branch({30: -0.1})
+    line.measure(0, 16, 24, 32, 40)
+    other = KEY.model_copy(update={"step": "scan"})
+    half = tuple(point for point in line.points if point.revision != "c24")
+    (found,) = group_shifts([between(16, 32), between(16, 32, other)])
+    both = [line.series(), Series(key=other, points=half)]
+    (one,) = doubts_of([found], both, "trunk", line.labels)
     assert list(one.runs) == [0, 16, 32, 40]
     # The revision whose step failed is measured, and is not asked for again.
-    line = gaps(41, [0, 16, 24, 32, 40], doubts=[one])
-    choice = choose([line])
-    assert isinstance(choice, Choice)
+    choice = choose([gaps(41, [0, 16, 24, 32, 40], doubts=[one])])
+    assert choice is not None
     assert 16 < choice.place < 32
     assert choice.place != 24
 
