@@ -15,8 +15,9 @@ from itertools import pairwise
 
 from changepoint import Bisection
 from pipeline.analyse.bisect import BUILD_COST, RANGE
-from pipeline.analyse.regressions import size
-from pipeline.model import Regression, RegressionKind, RegressionState, Series, SeriesKey, Shift
+from pipeline.analyse.regressions import clearest
+from pipeline.errors import UserError
+from pipeline.model import Regression, RegressionKind, RegressionState, Series, SeriesKey
 from pipeline.units import counted
 
 WITNESSES = 20
@@ -130,6 +131,7 @@ def doubts_of(
 ) -> tuple[Doubt, ...]:
     """Return the changes of a line that are suspected or confirmed, with the figures about them.
 
+    Those whose culprit an experiment has named are known better than by filling a gap.
     ``regressions`` are worst first, improvements last, as a detection returns them; ``series`` are
     those that were searched.
     """
@@ -146,6 +148,7 @@ def doubts_of(
         for number, one in enumerate(regressions)
         if one.line == line
         and one.state in _OPEN
+        and (one.culprit is None or not one.culprit.confirmed)
         and one.last_good in places
         and one.first_bad in places
     )
@@ -158,17 +161,14 @@ def _around(
     places: Mapping[str, int],
 ) -> Mapping[int, Sequence[Run]]:
     """Return the runs that tell where a change is; none if there are not some on both sides."""
-    level = [
-        shift
-        for shift in regression.shifts
-        if shift.kind is RegressionKind.LEVEL and shift.before > 0 and shift.after > 0
-    ]
-    if not level:
+    if regression.kind is not RegressionKind.LEVEL:
         return {}
-    worst = max(level, key=size)
-    beside = [shift for shift in level if _cell(shift) == _cell(worst) and shift.series in series]
-    chosen = {shift.series for shift in sorted(beside, key=size, reverse=True)[:FIGURES]}
-    found = _runs([series[key] for key in chosen], places)
+    try:
+        changed = {shift.series for shift in clearest(regression, FIGURES)}
+    except UserError:
+        return {}
+    chosen = [series[key] for key in changed if key in series]
+    found = _runs(chosen, places)
     good, bad = places[regression.last_good], places[regression.first_bad]
     # Another change of these series bounds what is at the one level or the other.
     others = [
@@ -176,7 +176,7 @@ def _around(
         for other in regressions
         if other is not regression
         for shift in other.shifts
-        if shift.series in chosen and shift.first_bad in places
+        if shift.series in changed and shift.first_bad in places
     ]
     first = max((at for at in others if at <= good), default=0)
     last = min((at for at in others if at > bad), default=len(places)) - 1
@@ -185,11 +185,6 @@ def _around(
     if not (before and after):
         return {}
     return {at: runs for at, runs in found.items() if before[0] <= at <= after[-1]}
-
-
-def _cell(shift: Shift) -> tuple[str, ...]:
-    key = shift.series
-    return key.workload_hash, key.config, key.build_options, key.machine_class
 
 
 def _runs(series: Sequence[Series], places: Mapping[str, int]) -> dict[int, list[Run]]:

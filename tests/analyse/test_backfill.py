@@ -13,7 +13,7 @@ import pytest
 from benchmarks.backfill import COUNT, EVERY, KEY, Branch, between, gap_of, known, locate
 from pipeline.analyse.backfill import WITNESSES, Doubt, Gaps, choose, doubts_of, outlook
 from pipeline.analyse.regressions import group_shifts
-from pipeline.model import RegressionKind, RegressionState, Series
+from pipeline.model import Culprit, RegressionKind, RegressionState, Series
 
 
 def gaps(
@@ -120,6 +120,10 @@ def test_only_what_is_suspected_or_confirmed_is_looked_for() -> None:
     ]
     assert doubts_of(all_states, [], "other", labels) == ()
     assert doubts_of(all_states, [], "trunk", labels[:8]) == (), "c8 left the line"
+    for sure, count in ((True, 0), (False, 1)):
+        culprit = Culprit(revision="c6", parent="c5", probability=0.99, confirmed=sure)
+        named = known(4, 8).model_copy(update={"culprit": culprit})
+        assert len(doubts_of([named], [], "trunk", labels)) == count
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -142,12 +146,19 @@ def test_a_change_of_spread_is_halved() -> None:
     line.measure(0, 16, 32)
     level = known(16, 32)
     shifts = tuple(each.model_copy(update={"kind": RegressionKind.SPREAD}) for each in level.shifts)
-    spread = level.model_copy(update={"shifts": shifts})
+    spread = level.model_copy(update={"shifts": shifts, "kind": RegressionKind.SPREAD})
     (one,) = doubts_of([spread], [line.series()], "trunk", line.labels)
     assert one.runs == {}
     choice = choose([gaps(41, [0, 16, 32], doubts=[one])])
     assert choice is not None
     assert (choice.place, choice.doubt) == (24, spread.fingerprint)
+    # So is a level without a ratio, and one that is no more among the series that are watched.
+    gone = tuple(each.model_copy(update={"before": 0.0}) for each in level.shifts)
+    for changed, series in (
+        (level.model_copy(update={"shifts": gone}), [line.series()]),
+        (level, []),
+    ):
+        assert doubts_of([changed], series, "trunk", line.labels)[0].runs == {}
 
 
 def test_the_figures_around_end_at_other_changes_and_after_a_few() -> None:
