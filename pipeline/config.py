@@ -157,6 +157,11 @@ class LineSection(Section):
         default=(),
         description="exactly these versions; a copy of one, as 17.11#2, is a control (A/A)",
     )
+    bisect: str = Field(
+        default="",
+        description="for releases: the line of commits, of the same target, on which the culprits "
+        "of what changes between them are searched",
+    )
     newest: int = Field(
         default=0,
         ge=0,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import NamedTuple
 
 from pipeline.analyse.bench import narrowed
@@ -12,8 +13,10 @@ from pipeline.analyse.identity import ends
 from pipeline.analyse.regressions import clearest
 from pipeline.analyse.stretch import ladder_of, revisions_between
 from pipeline.config import ConfigFile
+from pipeline.errors import UserError
 from pipeline.execute.discover import Discovered
 from pipeline.execute.plan import Plan, make_cell, section_of
+from pipeline.execute.tags import commit_of
 from pipeline.model import Cell, Culprit, Machine, Regression, RegressionKind, RegressionState
 
 
@@ -41,22 +44,33 @@ def search_for(
     known: Discovered,
     machine: Machine,
     quick: bool,
+    cache: Path,
 ) -> Search:
     """Return what is bisected for a regression: its clearest figures, between its ends.
 
     Of a branch these are all commits between, measured before or not, and so it is of releases
-    where the line takes only the newest. Raises UserError for what
-    the plan or the configuration no longer has, and for figures that have no ratio.
+    where the line takes only the newest. Releases whose line names one of commits to bisect on are
+    those commits. Raises UserError for what the plan or the configuration no longer has, for
+    figures that have no ratio, and for releases between which the branch has no commits.
     """
-    good, bad = ends(regression, plan)
+    good, bad = measured_good, _ = ends(regression, plan)
     ladder = ladder_of(file, regression.target, regression.line)
+    branch = "" if ladder.at is None else file.config.line[ladder.at].bisect
+    if branch:
+        ladder = ladder_of(file, regression.target, branch)
+        good, bad = (commit_of(release, ladder.offer, cache) for release in (good, bad))
+        if good == bad:
+            raise UserError(
+                f"the line {branch} has no commit between the releases; name one of the branch "
+                "that they were made on"
+            )
     (line,) = (line for line in plan.lines if line.name == regression.line)
     if line.kept or ladder.offer.supply.commits:
         revisions = revisions_between(file, ladder, known[ladder.offer], good, bad)
     else:
         revisions = line.revisions[line.position(good) : line.position(bad) + 1]
     shifts = clearest(regression, file.config.confirm.figures)
-    planned = planned_cell(plan, regression, shifts[0], good).workload
+    planned = planned_cell(plan, regression, shifts[0], measured_good).workload
     workload = narrowed(planned, list(dict.fromkeys(shift.series.step for shift in shifts)))
     section = section_of(file, planned, quick)
     return Search(

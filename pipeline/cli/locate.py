@@ -70,7 +70,9 @@ def locate(
 
 def _search(context: Context, plan: Plan, regression: Regression) -> Search:
     known = discover(context.offers(), context.cache, None)
-    return search_for(regression, plan, context.file, known, context.machine, context.quick)
+    return search_for(
+        regression, plan, context.file, known, context.machine, context.quick, context.cache
+    )
 
 
 def _locate(
@@ -135,7 +137,7 @@ def locate_all(
         try:
             search = _search(context, plan, regression)
             left = ends - time.monotonic()
-            if len(search.cells) == NEIGHBOURS:
+            if len(search.cells) == NEIGHBOURS and not _skipped(search, plan, regression):
                 _note_neighbours(context, regression, search)
             elif left > 0 and _tells_more(search, plan, regression):
                 _locate(context, regression, search, left, watcher)
@@ -148,11 +150,16 @@ def _tells_more(search: Search, plan: Plan, regression: Regression) -> bool:
 
     Of releases that were all measured it would tell what the next nights tell, too.
     """
-    (line,) = (line for line in plan.lines if line.name == regression.line)
-    known = {revision.label for revision in line.revisions}
     supply = search.cells[0].revision.supply
     commits = supply is not None and supply.commits
-    return commits or any(cell.revision.label not in known for cell in search.cells)
+    return commits or _skipped(search, plan, regression)
+
+
+def _skipped(search: Search, plan: Plan, regression: Regression) -> bool:
+    """Say whether some of what is bisected was not measured on the line of a regression."""
+    (line,) = (line for line in plan.lines if line.name == regression.line)
+    known = {revision.label for revision in line.revisions}
+    return any(cell.revision.label not in known for cell in search.cells)
 
 
 def _experiment(cells: Sequence[Cell], figures: Sequence[Figure]) -> str:

@@ -24,9 +24,25 @@ _MANY = 1000
 def offers_of(file: ConfigFile) -> list[Offer]:
     """Return what the lines ask for, each once.
 
-    Raises UserError for an unknown target or source, with its line.
+    Raises UserError for an unknown target or source, or a line to bisect on that is none, with its
+    line.
     """
-    offers = (offer_of(file, index, line) for index, line in enumerate(file.config.line))
+    offers = [offer_of(file, index, line) for index, line in enumerate(file.config.line)]
+    commits = {
+        line.name: offer.target
+        for line, offer in zip(file.config.line, offers, strict=True)
+        if offer.supply.commits
+    }
+    for index, (line, offer) in enumerate(zip(file.config.line, offers, strict=True)):
+        if line.bisect and (offer.supply.commits or commits.get(line.bisect) != line.target):
+            fitting = [name for name, target in commits.items() if target == line.target]
+            raise file.problem(
+                ("line", index, "bisect"),
+                "the line is one of commits itself; leave it out"
+                if offer.supply.commits
+                else f"{line.bisect!r} is no line of commits of {line.target}; "
+                f"{meant(line.bisect, fitting)}",
+            )
     return list(dict.fromkeys(offers))
 
 

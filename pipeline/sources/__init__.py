@@ -38,6 +38,14 @@ def subject_of(revision: Revision, cache: Path) -> str:
     return GitBranch(supply.coordinates, cache).subject(revision.locator)
 
 
+def commit_in(supply: Supply, tag: str, cache: Path) -> str:
+    """Return the hash of the newest commit of a branch that a tag of its repository holds.
+
+    Raises UserError if there is none.
+    """
+    return GitBranch(supply.coordinates, cache).newest_in(tag)
+
+
 def source_for(supply: Supply, cache: Path, max_age: float = HOUR) -> Source:
     """Return the source that serves a supply.
 

@@ -46,6 +46,26 @@ class GitBranch:
         )
         return tuple(listed.splitlines())
 
+    def newest_in(self, tag: str) -> str:
+        """Return the hash of the newest first-parent commit of the branch that a tag holds.
+
+        That is the tagged commit, or where the branch of the release left this one. Raises
+        UserError for a tag that is not there, or holds none of them.
+        """
+        if not self._mirror.knows(f"refs/tags/{tag}"):
+            self._mirror.refresh()
+            if not self._mirror.knows(f"refs/tags/{tag}"):
+                raise UserError(f"{self._address} has no tag {tag}")
+        branch = f"refs/heads/{self._branch}" if self._branch else "HEAD"
+        listed = self._mirror.ask("rev-list", "--first-parent", branch, f"^refs/tags/{tag}", "--")
+        oldest = listed.split()[-1:]
+        newest = f"{oldest[0]}^1" if oldest else branch
+        if not self._mirror.knows(newest):
+            raise UserError(
+                f"{tag} of {self._address} holds no commit of {self._branch or 'its branch'}"
+            )
+        return self._mirror.ask("rev-parse", "--verify", f"{newest}^{{commit}}")
+
     def subject(self, commit: str) -> str:
         """Return the first line of a commit's message and its author."""
         return self._mirror.ask("log", "-1", "--format=%s (%an)", commit, "--")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,12 +15,13 @@ from pipeline.analyse.locate import Search, answer, culprit_of, search_for, to_l
 from pipeline.analyse.regressions import group_shifts
 from pipeline.config import ConfigFile
 from pipeline.errors import UserError
-from pipeline.execute.discover import Discovered, commit_revision
+from pipeline.execute.discover import Discovered, commit_revision, discover
 from pipeline.execute.lines import offers_of
 from pipeline.execute.plan import Plan, make_plan
 from pipeline.model import Culprit, Regression, RegressionKind, RegressionState, Shift
 from tests.analyse.samples import shift
 from tests.execute.samples import MACHINE, config_file, known
+from tests.integration.repositories import commit, git
 
 RELEASES = '[[line]]\nname = "minors"\ntarget = "postgres"\nsince = "17"\nuntil = "17"\n'
 BRANCH = (
@@ -83,7 +86,7 @@ def told(plan: Plan, *shifts: Shift) -> Regression:
 
 def searched(text: str, *shifts: Shift, measured: tuple[int, ...] = ()) -> Search:
     file, found, plan = planned(text, measured)
-    return search_for(told(plan, *shifts), plan, file, found, MACHINE, quick=False)
+    return search_for(told(plan, *shifts), plan, file, found, MACHINE, False, Path())
 
 
 def labels(search: Search) -> list[str]:
@@ -136,9 +139,75 @@ def test_of_releases_those_that_were_skipped_are_searched_too() -> None:
     )
     skipping = plan.model_copy(update={"lines": (gap,)})
     search = search_for(
-        told(skipping, shift(1, step="scan_range=100")), skipping, file, found, MACHINE, quick=False
+        told(skipping, shift(1, step="scan_range=100")),
+        skipping,
+        file,
+        found,
+        MACHINE,
+        False,
+        Path(),
     )
     assert labels(search) == ["17.0", "17.9", "17.10", "17.11"]
+
+
+@pytest.fixture
+def trunk(tmp_path: Path) -> Path:
+    """Six commits; 17.9 was made on a branch that left after the second, 17.10 is the fifth."""
+    if shutil.which("git") is None:
+        pytest.skip("git is not installed")
+    folder = tmp_path / "trunk"
+    folder.mkdir()
+    git(folder, "init", "-q")
+    for number in range(6):
+        (folder / "file").write_text(f"{number}")
+        commit(folder, f"commit {number}")
+        if number == 1:
+            git(folder, "switch", "-qc", "stable")
+            (folder / "file").write_text("stable")
+            commit(folder, "release")
+            git(folder, "tag", "REL_17_9")
+            git(folder, "switch", "-q", "main")
+        elif number == 4:
+            git(folder, "tag", "REL_17_10")
+            git(folder, "tag", "REL_17_11")
+    return folder
+
+
+def test_releases_are_searched_on_the_branch_that_their_line_names(
+    trunk: Path, tmp_path: Path
+) -> None:
+    branch = BRANCH.replace("minors", "trunk").replace("/x", str(trunk))
+    file = config_file(RELEASES + 'bisect = "trunk"\n' + branch + WORKLOADS)
+    releases, commits = offers_of(file)
+    cache = tmp_path / "cache"
+    found = {releases: known()[releases], **discover([commits], cache, None)}
+    plan = make_plan(file, found, MACHINE, False)
+
+    def search(*shifts: Shift) -> Search:
+        minors = plan.model_copy(update={"lines": plan.lines[:1]})
+        return search_for(told(minors, *shifts), plan, file, found, MACHINE, False, cache)
+
+    hashes = git(trunk, "log", "--format=%H", "--reverse").splitlines()
+    got = search(shift(2, step="scan_range=100"))
+    assert labels(got) == [each[:12] for each in hashes[1:5]]
+    assert {cell.build_options for cell in got.cells} == {"rel_o2nofp"}
+    with pytest.raises(UserError, match=r"^the line trunk has no commit between the releases"):
+        search(shift(3, step="scan_range=100"))
+    with pytest.raises(UserError, match=r"trunk has no tag of postgres 17\.0$"):
+        search(shift(1, step="scan_range=100"))
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (RELEASES + 'bisect = "trunk"\n', "'trunk' is no line of commits of postgres"),
+        (RELEASES + 'bisect = "minors"\n', "'minors' is no line of commits of postgres"),
+        (BRANCH + 'bisect = "minors"\n', "the line is one of commits itself; leave it out"),
+    ],
+)
+def test_only_lines_of_commits_are_searched_instead(lines: str, message: str) -> None:
+    with pytest.raises(UserError, match=rf"^nightshift\.toml:\d+: line\.bisect: {message}"):
+        offers_of(config_file(lines + WORKLOADS))
 
 
 def test_only_confirmed_regressions_of_levels_are_located() -> None:

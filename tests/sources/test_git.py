@@ -89,6 +89,29 @@ def test_a_commit_is_had_as_a_tar_that_its_files_identify(
     assert fetched[0].sha256 == fetched[2].sha256 != fetched[1].sha256
 
 
+def test_where_a_tag_is_on_a_branch(repository: Repository, tmp_path: Path) -> None:
+    """One on a branch of its own is where that left this one."""
+    repository.commit("one")
+    left = repository.commit("two")
+    repository.git("switch", "-qc", "release-1")
+    repository.commit("release")
+    repository.git("tag", "-am", "1.0", "v1.0")
+    repository.git("switch", "-q", "main")
+    tagged = repository.commit("three")
+    repository.git("tag", "v2.0")
+    tip = repository.commit("four")
+    repository.git("tag", "v2.1")
+    repository.git("switch", "-q", "--orphan", "other")
+    repository.commit("another history")
+    repository.git("tag", "v0")
+    branch = GitBranch(f"{repository.folder}#main", tmp_path / "cache")
+    assert [branch.newest_in(tag) for tag in ("v1.0", "v2.0", "v2.1")] == [left, tagged, tip]
+    with pytest.raises(UserError, match=r"repository has no tag v9$"):
+        branch.newest_in("v9")
+    with pytest.raises(UserError, match=r"^v0 of .*repository holds no commit of main$"):
+        branch.newest_in("v0")
+
+
 def test_what_is_new_is_asked_for(repository: Repository, tmp_path: Path) -> None:
     repository.commit("one")
     source = GitBranch(str(repository.folder), tmp_path / "cache")
