@@ -1,8 +1,9 @@
 """How often bisecting a line ends rightly and what it costs, on simulated machines.
 
-A simulated machine measures the commits of a line, of which one in ten does not build, with the
-noise that it is told; :func:`pipeline.analyse.bisect.bisect` does the rest, from the comparison of
-the ends to that of the culprit with its parent. The shares have 95 % limits (Clopper and Pearson).
+A simulated machine measures the commits of a line, of which one in ten does not build, with noise
+as it was fitted to real runs (:mod:`benchmarks.noise`), or normal;
+:func:`pipeline.analyse.bisect.bisect` does the rest, from the comparison of the ends to that of the
+culprit with its parent. The shares have 95 % limits (Clopper and Pearson).
 
     python -m benchmarks.bisection --trials 200 --seed 6000
 """
@@ -12,11 +13,12 @@ from __future__ import annotations
 import argparse
 import math
 import sys
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from benchmarks.noise import Draws, Noise, fitted
 from changepoint.evaluate.measure import Rate
 from pipeline.analyse.bisect import Bisected, bisect
 from pipeline.analyse.experiment import Figure, Figures
@@ -28,6 +30,10 @@ DEAD = 0.1
 """Part of the commits that do not build."""
 
 SMALLEST = 0.02
+NORMAL = Noise(0.02, common=0.0)
+JUMPS = (10, 30, 50)
+"""Runs from which on a machine is slower: while the ends are compared, and in the search."""
+
 QPS, CPU = Figure("insert", "qps"), Figure("insert", "cpu_us/o")
 
 
@@ -37,21 +43,26 @@ class SimulatedLine:
 
     ``culprits`` are the relative changes of throughput, by position; CPU per operation changes
     inversely. Positions in ``dead`` do not build, those in ``failing`` yield no figures, those in
-    ``there`` are built already. ``noise`` is the deviation of the logarithm of a figure between
-    runs, ``layout`` that between builds, ``drift`` the change of the machine in one run. Attempts
-    that were made are kept in ``made``, as bundles are; the one after ``most`` is interrupted.
+    ``there`` are built already. ``noise`` is how runs differ, ``layout`` the deviation of the
+    logarithm of a figure between builds, ``jump`` the run from which on the machine is faster or
+    slower, and by how much. Attempts that were made are kept in ``made``, as bundles are; the one
+    after ``most`` is interrupted.
     """
 
     culprits: Mapping[int, float]
     random: np.random.Generator
-    noise: float = 0.01
+    noise: Noise = NORMAL
     layout: float = 0.0
-    drift: float = 0.0
+    jump: tuple[float, float] = (math.inf, 0.0)
     dead: Collection[int] = ()
     failing: Collection[int] = ()
     there: set[int] = field(default_factory=set)
     made: dict[tuple[int, int], Figures] = field(default_factory=dict)
     most: float = math.inf
+
+    def __post_init__(self) -> None:
+        """Begin the noise."""
+        self._draws = Draws(self.noise, 2, self.random)
 
     def prepare(self, cell: Cell) -> None:
         """Build a commit. Raises NotBuiltError for a dead one."""
@@ -76,11 +87,15 @@ class SimulatedLine:
 
     def _drawn(self, at: int) -> Figures:
         level = sum(math.log1p(effect) for place, effect in self.culprits.items() if place <= at)
-        level += self.drift * len(self.made)
+        at_run, change = self.jump
+        level += math.log1p(change) if len(self.made) >= at_run else 0.0
         # The offset of a build is always the same.
         level += self.layout * float(np.random.default_rng(at).normal())
-        noise = self.random.normal(0.0, self.noise, 2)
-        return {QPS: 1000.0 * math.exp(level + noise[0]), CPU: 50.0 * math.exp(-level + noise[1])}
+        slower, costlier = self._draws.next().tolist()
+        return {
+            QPS: 1000.0 * math.exp(level - slower),
+            CPU: 50.0 * math.exp(-level + costlier),
+        }
 
 
 def simulated_cells(count: int) -> list[Cell]:
@@ -108,23 +123,38 @@ class Kind:
     """What is simulated: changes of throughput and the noise of runs and of builds."""
 
     effects: tuple[float, ...]
-    noise: float = 0.02
+    shape: str = "normal"
+    noise: Noise = NORMAL
     layout: float = 0.0
-    drift: float = 0.0
+    jump: tuple[float, float] = (math.inf, 0.0)
 
     def __str__(self) -> str:
         effects = " and ".join(f"{effect:.0%}" for effect in self.effects) or "none"
-        return f"{effects} | {self.noise:.1%} | {self.layout:.1%} | {self.drift:.2%}"
+        return (
+            f"{effects} | {self.shape} | {self.noise.scale:.1%} | {self.layout:.1%} | "
+            f"{self.noise.drift:.2%}"
+        )
 
 
-KINDS: Sequence[Kind] = (
-    Kind((-0.05,)),
-    Kind((-0.03,)),
-    Kind((-0.05,), layout=0.003),
-    Kind((-0.05,), drift=-0.0005),
-    Kind((-0.05, -0.05)),
-    Kind(()),
-)
+def kinds(real: Mapping[tuple[str, str], Noise]) -> Iterator[Kind]:
+    """Yield what is simulated: normal noise, then that of real runs of each target, at 2 %."""
+    yield Kind((-0.05,))
+    yield Kind((-0.03,))
+    yield Kind((-0.05,), layout=0.003)
+    yield Kind((-0.05,), noise=replace(NORMAL, drift=0.0005))
+    yield Kind((-0.05,), "normal, spikes", noise=replace(NORMAL, spikes=0.02, spike=15.0))
+    for run in JUMPS:
+        yield Kind((-0.05,), f"normal, -3% from run {run} on", jump=(run, -0.03))
+    yield Kind((-0.05, -0.05))
+    yield Kind(())
+    for (target, metric), noise in real.items():
+        if metric == QPS.metric:
+            for effects in ((-0.05,), (-0.03,), (-0.05, -0.05), ()):
+                yield Kind(effects, target, noise.scaled(NORMAL.scale))
+    for (target, metric), noise in real.items():
+        # At the scale that was measured, where it does not hide a change of 5 %.
+        if metric == CPU.metric and noise.scale < 0.05:
+            yield Kind((-0.05,), f"{target} {metric}", noise)
 
 
 def once(kind: Kind, random: np.random.Generator) -> tuple[list[int], Bisected]:
@@ -135,7 +165,7 @@ def once(kind: Kind, random: np.random.Generator) -> tuple[list[int], Bisected]:
         random=random,
         noise=kind.noise,
         layout=kind.layout,
-        drift=kind.drift,
+        jump=kind.jump,
         dead=set(np.flatnonzero(random.random(COUNT) < DEAD).tolist()) - {0, COUNT - 1},
     )
     cells = simulated_cells(COUNT)
@@ -168,11 +198,11 @@ def row(kind: Kind, trials: int, seed: int) -> str:
 def table(trials: int, seed: int) -> Iterator[str]:
     """Yield the table as markdown."""
     yield (
-        "| effect | noise of a run | of a build | drift in a run | all culprits named | another "
+        "| effect | noise | of a run | of a build | drift in a run | all culprits named | another "
         "named | only a range | no change | builds, mean / most | runs, mean / p90 |"
     )
-    yield "| --- |" + " --- |" * 9
-    for kind in KINDS:
+    yield "| --- |" + " --- |" * 10
+    for kind in kinds(fitted()):
         yield row(kind, trials, seed)
 
 

@@ -1,12 +1,13 @@
 """What confirming costs and how often it errs, on simulated machines.
 
-A simulated machine measures base, head and control with the noise, the drift, the spikes and the
-failures that it is told. The figures: verdicts with 95 % limits (Clopper and Pearson), and the runs
-that were made, controls included. Beside their mean over an even mix (no change and 5 %, noise of
-1 % and 2 %) stands the fixed number of repetitions, of base and head alone and without any control,
-that reaches the same error rates on the same mix: as many unchanged revisions rejected and as many
-changes of 5 % confirmed, by Student's t at the same confidence. And the one that only tells no
-change from 5 % and excludes nothing.
+A simulated machine measures base, head and control with the noise and the failures that it is told:
+normal noise, and noise as it was fitted to real runs (:mod:`benchmarks.noise`). The figures:
+verdicts with 95 % limits (Clopper and Pearson), and the runs that were made, controls included.
+Beside their mean over an even mix (no change and 5 %, noise of 1 % and 2 %) stands the fixed number
+of repetitions, of base and head alone and without any control, that reaches
+the same error rates on the same mix: as many unchanged revisions rejected and as many changes of
+5 % confirmed, by Student's t at the same confidence. And the one that only tells no change from 5 %
+and excludes nothing.
 
     python -m benchmarks.confirm --trials 1000 --seed 6000
     python -m benchmarks.confirm --kinds --trials 300 --seed 6000
@@ -18,30 +19,40 @@ import argparse
 import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from scipy.stats import beta
 from scipy.stats import t as student
 
+from benchmarks.noise import Draws, Noise, fitted
+from changepoint.series import Floats
 from pipeline.analyse.confirm import Verdict, verdict_of
 from pipeline.analyse.experiment import Figure, Figures
 from pipeline.analyse.interleaved import MISSED, WRONG, Pair, Question, interleave
 from pipeline.analyse.regressions import SLA
 from pipeline.execute.build import NotBuiltError
+from pipeline.metrics import is_worse
 from pipeline.model import Cell, RegressionKind, Revision, Scale, ServerConfig, Step, Workload
 
 SMALLEST = 0.02
 LARGE = -0.05
-NOISES = (0.01, 0.02)
+EFFECTS = (0.0, -0.02, -0.03, LARGE)
+NORMAL = Noise(0.01)
+SCALES = (0.01, 0.02)
+"""Of the noise of a run, in the even mix."""
+
 RUN_SECONDS = 20.0
 """What a simulated run takes."""
 
 BASE, CONTROL, HEAD = "17.0", "17.0#2", "17.1"
 """The labels of what a simulated machine measures."""
 
-MOST_REPETITIONS = 100
+MOST_REPETITIONS = 300
+
+SPIKE = 0.288
+"""What a spike takes from the logarithm of a figure: a quarter of it is lost."""
 
 SPREAD_NOISE = 0.03
 """Noise of base where head may be louder."""
@@ -66,24 +77,23 @@ class SimulatedMachine:
 
     ``changes`` are the relative changes of a cell's figures, by the label of its revision; a step
     in ``failing`` fails for the labels that it lists, and the labels in ``dead`` have no build.
-    ``noise`` is the deviation of the logarithm of a figure between runs, ``common`` the part of
-    its variance that all figures of a run share, ``drift`` the change of the machine in one run,
-    and ``spikes`` the share of runs that lose a quarter. ``louder`` are the factors of the noise of
-    a label, and ``missed`` the shares of its runs that miss their SLA, whose figure is "sla".
+    ``noise`` is how runs differ. ``louder`` are the factors of the noise of a label, and ``missed``
+    the shares of its runs that miss their SLA, whose figure is "sla".
     """
 
     figures: Collection[Figure]
     random: np.random.Generator
-    noise: float = 0.01
-    common: float = 0.5
-    drift: float = 0.0
-    spikes: float = 0.0
+    noise: Noise = NORMAL
     changes: Mapping[str, float] = field(default_factory=dict)
     failing: Mapping[str, Collection[str]] = field(default_factory=dict)
     louder: Mapping[str, float] = field(default_factory=dict)
     missed: Mapping[str, float] = field(default_factory=dict)
     dead: Collection[str] = ()
     runs: list[tuple[str, int]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        """Begin the noise."""
+        self._draws = Draws(self.noise, len(self.figures), self.random)
 
     def prepare(self, cell: Cell) -> None:
         """Refuse a build that is dead."""
@@ -100,17 +110,12 @@ class SimulatedMachine:
         label = cell.revision.label
         self.runs.append((label, attempt))
         level = math.log(1000.0) + math.log1p(self.changes.get(label, 0.0))
-        level += self.drift * len(self.runs)
-        if self.random.random() < self.spikes:
-            level += math.log(0.75)
-        shared = math.sqrt(self.common) * self.random.normal()
-        own = math.sqrt(1.0 - self.common) * self.random.normal(size=len(self.figures))
-        noise = self.noise * self.louder.get(label, 1.0)
+        louder = self.louder.get(label, 1.0)
         return {
             figure: self._kept(label)
             if figure.metric == SLA
-            else math.exp(level + noise * (shared + one))
-            for figure, one in zip(self.figures, own.tolist(), strict=True)
+            else math.exp(level + louder * (worse if is_worse(figure.metric, 1.0) else -worse))
+            for figure, worse in zip(self.figures, self._draws.next().tolist(), strict=True)
             if label not in self.failing.get(figure.step, ())
         }
 
@@ -162,12 +167,10 @@ class Confirmed:
         return self.verdicts.get(verdict, 0) / self.trials
 
 
-def confirmed(
-    effect: float, noise: float, trials: int, seed: int, *, steps: int = 1, spikes: float = 0.0
-) -> Confirmed:
+def confirmed(effect: float, noise: Noise, trials: int, seed: int, *, steps: int = 1) -> Confirmed:
     """Confirm a change of this size in the throughput of all of some steps, many times."""
     question = asked(RegressionKind.LEVEL, simulated_figures(steps))
-    return became(question, trials, seed, noise=noise, spikes=spikes, changes={HEAD: effect})
+    return became(question, trials, seed, noise=noise, changes={HEAD: effect})
 
 
 def asked(kind: RegressionKind, figures: tuple[Figure, ...]) -> Question:
@@ -191,29 +194,49 @@ def became(question: Question, trials: int, seed: int, **told: Any) -> Confirmed
 
 
 def fixed_runs(
-    noises: Sequence[float], rejected: float, found: float, trials: int, seed: int
+    noises: Sequence[Noise], rejected: float, found: float, trials: int, seed: int
 ) -> int:
     """Return the runs of the smallest fixed number of repetitions that errs no more often.
 
-    noises: those of an even mix, for all of which one number has to serve; rejected: the share of
-    unchanged revisions of which the smallest effect is to be excluded; found: the share of those
-    that changed by ``LARGE`` that is to be confirmed.
+    noises: those of an even mix, for all of which one number has to serve, without spikes;
+    rejected: the share of unchanged revisions of which the smallest effect is to be excluded;
+    found: the share of those that changed by ``LARGE`` that is to be confirmed.
     """
     random = np.random.default_rng(seed)
-    for each in range(2, MOST_REPETITIONS):
-        excluded = shown = 0.0
-        for noise in noises:
-            base, head = noise * random.normal(size=(2, trials, each))
-            middle = head.mean(axis=1) - base.mean(axis=1)
-            error = np.sqrt((base.var(axis=1, ddof=1) + head.var(axis=1, ddof=1)) / each)
-            low = middle - error * student.isf(MISSED, 2 * each - 2)
-            changed = middle + math.log1p(LARGE)
-            high = changed + error * student.isf(WRONG, 2 * each - 2)
-            excluded += (np.expm1(low) > -SMALLEST).mean() / len(noises)
-            shown += ((high < 0.0) & (np.expm1(changed) <= -SMALLEST)).mean() / len(noises)
-        if excluded >= rejected and shown >= found:
-            return 2 * each
+    # A figure of its own for each trial. Base and head take turns, every other pair backwards.
+    draws = [Draws(replace(noise, common=0.0), trials, random) for noise in noises]
+    pairs = [
+        -np.array([(draw.next(), draw.next())[:: 1 - 2 * (n % 2)] for n in range(MOST_REPETITIONS)])
+        for draw in draws
+    ]
+    for each in range(2, MOST_REPETITIONS + 1):
+        # The better of both that one may do: whether neighbours share much is not known before.
+        for paired in (False, True):
+            shares = [_shares(made[:each, 0], made[:each, 1], paired) for made in pairs]
+            excluded, shown = np.mean(shares, axis=0)
+            if excluded >= rejected and shown >= found:
+                return 2 * each
     raise ValueError(f"more than {MOST_REPETITIONS} repetitions are needed")
+
+
+def _shares(base: Floats, head: Floats, paired: bool) -> tuple[float, float]:
+    """Return how often the smallest effect is excluded of what did not change, and LARGE shown.
+
+    base, head: logarithms, (repetitions, trials), that differ by noise alone.
+    """
+    each = len(base)
+    middle = head.mean(axis=0) - base.mean(axis=0)
+    if paired:
+        square, freedom = (head - base).var(axis=0, ddof=1), each - 1
+    else:
+        square, freedom = base.var(axis=0, ddof=1) + head.var(axis=0, ddof=1), 2 * each - 2
+    error = np.sqrt(square / each)
+    low = middle - error * student.isf(MISSED, freedom)
+    changed = middle + math.log1p(LARGE)
+    high = changed + error * student.isf(WRONG, freedom)
+    excluded = np.expm1(low) > -SMALLEST
+    shown = (high < 0.0) & (np.expm1(changed) <= -SMALLEST)
+    return float(excluded.mean()), float(shown.mean())
 
 
 def limits(hits: int, trials: int) -> str:
@@ -230,8 +253,9 @@ def other_kinds(trials: int, seed: int) -> None:
     spread = asked(RegressionKind.SPREAD, simulated_figures(1))
     for spikes, ratios in ((0.0, (1.0, 1.5, 2.0, 3.0, 5.0)), (0.02, (1.0, 3.0))):
         for ratio in ratios:
-            told = {"noise": SPREAD_NOISE, "spikes": spikes, "louder": {HEAD: ratio}}
-            print(f"| {spikes:.0%} | {ratio} | {_row(became(spread, trials, seed, **told))}")
+            noise = replace(NORMAL, scale=SPREAD_NOISE, spikes=spikes, spike=SPIKE / SPREAD_NOISE)
+            got = became(spread, trials, seed, noise=noise, louder={HEAD: ratio})
+            print(f"| {spikes:.0%} | {ratio} | {_row(got)}")
     print("| base | head | confirmed | rejected | moved | runs |")
     print("| --- |" + " --- |" * 5)
     sla = asked(RegressionKind.SLA, (Figure("qr100", SLA),))
@@ -259,32 +283,53 @@ def main() -> None:
     if options.kinds:
         other_kinds(trials, seed)
         return
-    print("| noise | steps | spikes | effect | confirmed | rejected | undecided | moved | runs |")
+    print("| noise | of a run | steps | effect | confirmed | rejected | undecided | moved | runs |")
     print("| --- |" + " --- |" * 8)
-    mix: dict[tuple[float, float], Confirmed] = {}
-    for noise, steps, spikes in (
-        *((noise, steps, 0.0) for noise in NOISES for steps in (1, 4)),
-        (NOISES[0], 1, 0.02),
-    ):
-        for effect in (0.0, -0.01, -0.02, -0.03, LARGE):
-            got = confirmed(effect, noise, trials, seed, steps=steps, spikes=spikes)
-            if steps == 1 and not spikes:
-                mix[noise, effect] = got
-            print(
-                f"| {noise:.0%} | {steps} | {spikes:.0%} | {effect:.0%} | "
-                f"{limits(got.verdicts.get('confirmed', 0), trials)} | "
-                f"{got.share('rejected'):.3f} | {got.share('undecided'):.3f} | "
-                f"{got.share('environment'):.3f} | {got.runs:.1f} |",
-                flush=True,
-            )
-    rejected = sum(mix[noise, 0.0].share("rejected") for noise in NOISES) / len(NOISES)
-    found = sum(mix[noise, LARGE].share("confirmed") for noise in NOISES) / len(NOISES)
-    runs = sum(mix[noise, effect].runs for noise in NOISES for effect in (0.0, LARGE))
-    mean = runs / (2 * len(NOISES))
-    fixed = fixed_runs(NOISES, rejected, found, 4 * trials, seed)
-    blind = fixed_runs(NOISES, 0.0, found, 4 * trials, seed)
-    print(
-        f"even mix: {mean:.1f} runs; {fixed} with fixed repetitions and the same errors, "
+    real = fitted()
+    shapes = {"normal": NORMAL} | {target: real[target, "qps"] for target, _ in real}
+    mixes = [mix(name, noise, trials, seed) for name, noise in shapes.items()]
+    spiked = replace(NORMAL, spikes=0.02, spike=SPIKE / NORMAL.scale)
+    rows("normal, spikes", spiked, 1, EFFECTS, trials, seed)
+    for (target, metric), noise in real.items():
+        # At the scale that was measured, where it does not hide a change of 5 %.
+        if metric == "cpu_us/o" and noise.scale < -LARGE:
+            rows(f"{target} {metric}", noise, 1, EFFECTS, trials, seed)
+    print()
+    for text in mixes:
+        print(text)
+
+
+def rows(
+    name: str, noise: Noise, steps: int, effects: Sequence[float], trials: int, seed: int
+) -> Mapping[float, Confirmed]:
+    """Print a row for each effect, and return them."""
+    made = {}
+    for effect in effects:
+        got = made[effect] = confirmed(effect, noise, trials, seed, steps=steps)
+        print(
+            f"| {name} | {noise.scale:.1%} | {steps} | {effect:.0%} | "
+            f"{limits(got.verdicts.get('confirmed', 0), trials)} | "
+            f"{got.share('rejected'):.3f} | {got.share('undecided'):.3f} | "
+            f"{got.share('environment'):.3f} | {got.runs:.1f} |",
+            flush=True,
+        )
+    return made
+
+
+def mix(name: str, noise: Noise, trials: int, seed: int) -> str:
+    """Print the rows of one shape of noise; return what an even mix of them takes."""
+    noises = [noise.scaled(scale) for scale in SCALES]
+    made = []
+    for each in noises:
+        made.append(rows(name, each, 1, EFFECTS, trials, seed))
+        rows(name, each, 4, (0.0, LARGE), trials, seed)
+    rejected = sum(each[0.0].share("rejected") for each in made) / len(made)
+    found = sum(each[LARGE].share("confirmed") for each in made) / len(made)
+    mean = sum(each[effect].runs for each in made for effect in (0.0, LARGE)) / (2 * len(made))
+    fixed = fixed_runs(noises, rejected, found, 4 * trials, seed)
+    blind = fixed_runs(noises, 0.0, found, 4 * trials, seed)
+    return (
+        f"{name}, even mix: {mean:.1f} runs; {fixed} with fixed repetitions and the same errors, "
         f"share {mean / fixed:.2f}; {blind} if nothing has to be excluded"
     )
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -26,6 +27,10 @@ BUILD_COST = 4.0
 
 AHEAD = (1, 2, 4, 8, 16)
 """Numbers of runs that a build is thought to be worth: its cost is shared by all of them."""
+
+REFERENCE = 5
+"""Of so many runs in a row one at least is of an end: what is known to be good or bad, and seen
+again, tells how far the machine went meanwhile."""
 
 NOTHING = 1e-9
 """Nats that a run tells by rounding alone, where the levels of the ends are equal."""
@@ -56,8 +61,8 @@ class Bisection:
 
     Position 0 is the good revision and the last one the bad: their difference should have been
     shown before (:class:`changepoint.Sequential`), since the search takes it for granted. Several
-    series that the culprit moves together are searched together. The order in which runs are
-    added does not matter.
+    series that the culprit moves together are searched together. Runs are added in the order in
+    which they were made: what the machine does meanwhile is told by it.
     """
 
     def __init__(
@@ -93,14 +98,16 @@ class Bisection:
         self._count, self._series = count, tuple(series)
         self._confidence, self._noise = float(confidence), float(noise)
         self._build_spread = float(build_spread)
-        self._runs: dict[int, list[tuple[float, ...]]] = {}
+        self._order: list[int] = []
+        self._values: list[tuple[float, ...]] = []
+        self._runs: Counter[int] = Counter()
         self._skipped: set[int] = set()
         self._known: Fit | None = None
 
     @property
     def runs(self) -> int:
         """How many runs were added."""
-        return sum(len(runs) for runs in self._runs.values())
+        return len(self._order)
 
     @property
     def measured(self) -> tuple[int, ...]:
@@ -176,8 +183,8 @@ class Bisection:
         """
         costs = self._costs(builds)
         last = self._count - 1
-        rarer = 0 if len(self._runs.get(0, ())) <= len(self._runs.get(last, ())) else last
-        if rarer not in self._runs:
+        rarer = 0 if self._runs[0] <= self._runs[last] else last
+        if not self._runs[rarer] or not {0, last} & set(self._order[1 - REFERENCE :]):
             return rarer
         places = self._places()
         below = np.clip(np.cumsum(self._mass(places))[:-1], 0.0, 1.0)
@@ -190,9 +197,8 @@ class Bisection:
             return rarer
         best = int(inner[int(np.argmax(gained))])
         # A position is held against the levels of the ends: were they less sure than it, its runs
-        # would tell little. So the ends are also seen as late as any other, if the machine drifts.
-        sure = len(self._runs[rarer]) > len(self._runs.get(best, ()))
-        return best if sure else rarer
+        # would tell little.
+        return best if self._runs[rarer] > self._runs[best] else rarer
 
     def _check(self, position: int) -> None:
         if type(position) is not int or not 0 <= position < self._count:
@@ -200,7 +206,9 @@ class Bisection:
 
     def _append(self, position: int, logarithms: tuple[float, ...]) -> None:
         self._skipped.discard(position)
-        self._runs.setdefault(position, []).append(logarithms)
+        self._order.append(position)
+        self._values.append(logarithms)
+        self._runs[position] += 1
         self._known = None
 
     def _costs(self, builds: Sequence[float] | Floats | None) -> Floats:
@@ -247,7 +255,7 @@ class Bisection:
     def _separations(self, places: np.ndarray[Any, np.dtype[np.int64]], ahead: int) -> Floats:
         """Return how many deviations apart the levels would be in so many more runs of each."""
         known = self._fit()
-        runs = np.array([len(self._runs.get(int(at), ())) for at in places])[:, None]
+        runs = np.array([self._runs[int(at)] for at in places])[:, None]
         noise, spread = known.noise[None, :] ** 2, self._build_spread**2
         now = np.where(runs > 0, 1.0 / (noise / np.maximum(runs, 1) + spread), 0.0)
         then = 1.0 / (noise / (runs + ahead) + spread)
@@ -256,9 +264,12 @@ class Bisection:
 
     def _fit(self) -> Fit:
         if self._known is None:
-            ordered = {at: sorted(self._runs[at]) for at in sorted(self._runs)}
             self._known = fit(
-                ordered, self._count, len(self._series), self._noise, self._build_spread
+                np.array(self._order, dtype=np.int64),
+                np.array(self._values).reshape(-1, len(self._series)),
+                self._count,
+                self._noise,
+                self._build_spread,
             )
         return self._known
 
@@ -270,7 +281,7 @@ class Bisection:
             "confidence": self._confidence,
             "noise": self._noise,
             "build_spread": self._build_spread,
-            "runs": [[at, *map(list, runs)] for at, runs in sorted(self._runs.items())],
+            "runs": [[at, *run] for at, run in zip(self._order, self._values, strict=True)],
             "skipped": sorted(self._skipped),
         }
 
@@ -285,15 +296,12 @@ class Bisection:
                 noise=float(tree["noise"]),
                 build_spread=float(tree["build_spread"]),
             )
-            for at, *runs in tree["runs"]:
+            for at, *run in tree["runs"]:
                 copy._check(at)
-                for run in runs:
-                    logarithms = tuple(float(value) for value in run)
-                    if len(logarithms) != len(copy._series) or not all(
-                        map(math.isfinite, logarithms)
-                    ):
-                        raise ValueError(f"a run of {at} is {run}")
-                    copy._append(at, logarithms)
+                logarithms = tuple(float(value) for value in run)
+                if len(logarithms) != len(copy._series) or not all(map(math.isfinite, logarithms)):
+                    raise ValueError(f"a run of {at} is {run}")
+                copy._append(at, logarithms)
             for at in tree["skipped"]:
                 copy.skip(at)
         except (KeyError, TypeError, ValueError) as error:

@@ -1,28 +1,40 @@
 """What runs of some positions say of the culprit's place, and what another run would say.
 
-The model: a run of position p has the logarithm level(p) + offset(p) + noise. The level is the
-good one before the culprit and the bad one from it on; the offset is that of the build, normal
-with the deviation :data:`BUILD_SPREAD`; the noise has heavy tails. Both levels are unknown and
-are integrated out, so that a split with few runs on one side gains nothing from fitting them.
+The model: run i, of position p, has the logarithm level(p) + offset(p) + machine(i) + noise. The
+level is the good one before the culprit and the bad one from it on. The offset is that of the
+build, normal with the deviation :data:`BUILD_SPREAD`. The machine wanders: a random walk over the
+runs in the order in which they were made (the local level model: Harvey, Forecasting, Structural
+Time Series Models and the Kalman Filter, 1989), so that what drifts, steps or has moods is told
+from what differs. The noise has heavy tails. Both levels are unknown and are integrated out, so
+that a split with few runs on one side gains nothing from fitting them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import math
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg import solve_triangular
 from scipy.special import logsumexp
 
-from changepoint.series import Floats
+from changepoint.series import Floats, Ints
 
 TAIL = 4.0
-"""Degrees of freedom of the t likelihood of a run: a spike must not decide the search."""
+"""Degrees of freedom of the t distribution that the noise is weighed by: a run that is z > 1
+deviations from both levels counts (TAIL + 1) / (TAIL + z^2) (Lange, Little and Taylor 1989), so
+that a spike does not decide the search."""
 
-CORE = 0.9
-"""Scale of that likelihood in standard deviations of normal noise. For TAIL degrees, with .9 its
-curvature and the variance of its slope are equal (1.004) under normal noise, so that a posterior
-of .99 is one; it loses 9 % of the information of normal runs."""
+PASSES = 2
+"""How often the weights are found again from what was fitted with them."""
+
+WANDERING = (0.0, 0.1, 0.2, 0.4)
+"""How far the machine may go in one run, in deviations of a run: kinds of machines that are all
+taken into account, each as far as the runs speak for it. .2 keeps up with 1.5 deviations in 60
+runs; one that goes farther than .4 is noise, and adds to it."""
+
+STILL = 0.5
+"""Probability, before the data, that a machine does not wander; the other kinds share the rest."""
 
 BUILD_SPREAD = 0.003
 """Relative deviation of the levels of builds that do not differ in what they measure: another
@@ -32,12 +44,15 @@ no repetition averages it away."""
 GUESS_WEIGHT = 4.0
 """Repetitions that the guess of the noise counts for, beside those that were measured."""
 
+NEAR = 12
+"""Runs of one position tell the noise if so few runs apart that the machine hardly moved."""
+
 QUARTILE = 0.6745
 """Median of the absolute value of a standard normal."""
 
-REACH, POINTS = 6.0, 97
-"""The levels are integrated over so many standard errors of an end to either side of it, at so
-many points: an eighth of an error apart, half of one once sixteen times as much is known."""
+CERTAIN = 4.0
+"""The levels are taken to be at most so many deviations of a run apart: what a single run says of
+them is never more sure than a run in three thousand that is not what it seems."""
 
 CLIP = 2.0
 """Deviations beyond which a run says no more of how the noise of two series goes together."""
@@ -62,42 +77,35 @@ class Fit:
             correlated; 1 if it is not.
     """
 
-    places: np.ndarray[tuple[int], np.dtype[np.int64]]
+    places: Ints
     loglik: Floats
     effects: Floats
     noise: Floats
     share: float
 
 
-def fit(
-    runs: Mapping[int, Sequence[Sequence[float]]],
-    count: int,
-    series: int,
-    guess: float,
-    build_spread: float,
-) -> Fit:
-    """Fit the logarithms of the runs of each position, ascending, of ``count`` positions.
+def fit(positions: Ints, values: Floats, count: int, guess: float, build_spread: float) -> Fit:
+    """Fit the logarithms of runs (n, s) of some of ``count`` positions (n,), as they were made.
 
     ``guess`` is the noise that is assumed before it is known.
     """
-    if not {0, count - 1} <= set(runs):
+    series = values.shape[1]
+    if not {0, count - 1} <= set(positions.tolist()):
         # Nothing is known before both ends are: all places are alike.
         ends = np.array([0, count - 1])
         return Fit(ends, np.zeros(1), np.zeros(series), np.full(series, guess), 1.0)
-    places = np.array(list(runs))
-    values = np.concatenate([np.array(each) for each in runs.values()])
-    sizes = np.array([len(each) for each in runs.values()])
-    noise = np.maximum(_noise(runs.values(), series, guess), build_spread)
-    share = _share(runs.values(), noise)
-    sides = [
-        _side(values[:, j], sizes, float(noise[j]), build_spread, good)
-        for j in range(series)
-        for good in (True, False)
-    ]
-    loglik = sum((side.loglik for side in sides), np.zeros(len(places) - 1)) * share
-    best = int(np.argmax(loglik))
-    levels = np.array([side.levels[best] for side in sides]).reshape(series, 2)
-    return Fit(places, loglik, levels[:, 1] - levels[:, 0], noise, share)
+    places, which = np.unique(positions, return_inverse=True)
+    noise = np.maximum(_noise(which, values, guess), build_spread)
+    share = _share(which, values, noise)
+    loglik = np.zeros(len(places) - 1)
+    effects = np.zeros((series, len(places) - 1))
+    ends = np.array([np.median(values[positions == at], axis=0) for at in (0, count - 1)])
+    seen = np.maximum(noise, np.abs(ends[1] - ends[0]) / CERTAIN)
+    for j in range(series):
+        of_series = _Series(which, values[:, j], ends[:, j], noise[j], seen[j], build_spread)
+        told, effects[j] = _of_series(of_series)
+        loglik += told * share
+    return Fit(places, loglik, effects[:, int(np.argmax(loglik))], seen, share)
 
 
 def information(below: Floats, separation: Floats) -> Floats:
@@ -120,51 +128,93 @@ def information(below: Floats, separation: Floats) -> Floats:
 
 
 @dataclass(frozen=True, slots=True)
-class _Side:
-    """One side of every split of a series: its log likelihood and its level, (k - 1,) each."""
+class _Series:
+    """The runs of one series.
+
+    which: the place of every run, counted from 0, (n,). ends: the levels of the first and the last
+    place, roughly. noise: of a run, and as much of it as is believed (:data:`CERTAIN`).
+    """
+
+    which: Ints
+    values: Floats
+    ends: Floats
+    noise: float
+    seen: float
+    build_spread: float
+
+
+def _of_series(runs: _Series) -> tuple[Floats, Floats]:
+    """Return the log likelihood and the effect of every split of one series, (k - 1,) each."""
+    which, values, levels = runs.which, runs.values, runs.ends
+    order = np.arange(len(which))
+    walk = np.minimum(order[:, None], order[None, :]).astype(np.float64)
+    kinds = [(ratio * runs.noise) ** 2 * walk for ratio in WANDERING]
+    restless = (1.0 - STILL) / (len(kinds) - 1)
+    prior = np.log([restless if ratio else STILL for ratio in WANDERING])
+    same = runs.build_spread**2 * (which[:, None] == which[None, :])
+    of_place = (which[:, None] == np.arange(which.max() + 1)[None, :]).astype(np.float64)
+    machine = np.zeros(len(which))
+    told, effects = np.empty((0, 0)), np.empty(0)
+    for _ in range(PASSES):
+        away = np.abs((values - machine)[:, None] - levels[None, :]).min(axis=1) / runs.seen
+        weights = np.minimum((TAIL + 1.0) / (TAIL + away**2), 1.0)
+        own = same + np.diag(runs.seen**2 / weights)
+        splits = [_splits(own + walked, of_place, values) for walked in kinds]
+        told = np.array([each.loglik for each in splits]) + prior[:, None]
+        kind, split = np.unravel_index(int(np.argmax(told)), told.shape)
+        levels, effects = splits[kind].levels[:, split], np.diff(splits[kind].levels, axis=0)[0]
+        rest = values - np.where(which <= split, *levels)
+        machine = kinds[kind] @ np.linalg.solve(own + kinds[kind], rest)
+    return np.asarray(logsumexp(told, axis=0)), effects
+
+
+@dataclass(frozen=True, slots=True)
+class _Splits:
+    """Every split of a series: its log likelihood, (k - 1,), and both its levels, (2, k - 1)."""
 
     loglik: Floats
     levels: Floats
 
 
-def _side(values: Floats, sizes: Floats, noise: float, build_spread: float, good: bool) -> _Side:
-    """Integrate the level of one side of every split over a grid around that of its end."""
-    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-    end = values[: sizes[0]] if good else values[starts[-1] :]
-    error = np.sqrt(noise**2 / len(end) + build_spread**2)
-    grid = np.median(end) + np.linspace(-REACH, REACH, POINTS) * error
-    z2 = ((values[:, None] - grid[None, :]) / (CORE * noise)) ** 2
-    density = -0.5 * (TAIL + 1.0) * np.log1p(z2 / TAIL)
-    # n runs of a build are worth n / (1 + n spread^2 / noise^2) of independent ones: the
-    # variance of their mean is noise^2 / n + spread^2.
-    worth = 1.0 / (1.0 + sizes * (build_spread / noise) ** 2)
-    place = np.add.reduceat(density, starts, axis=0) * worth[:, None]
-    held = np.cumsum(place, axis=0)[:-1] if good else np.cumsum(place[::-1], axis=0)[::-1][1:]
-    total = logsumexp(held, axis=1)
-    levels = np.exp(held - total[:, None]) @ grid
-    return _Side(np.asarray(total, dtype=np.float64), np.asarray(levels, dtype=np.float64))
+def _splits(covariance: Floats, of_place: Floats, values: Floats) -> _Splits:
+    """Integrate both levels of every split, of which nothing is known before (Harville 1974).
+
+    covariance: of the runs, (n, n). of_place: 1 where a run is of a place, (n, k).
+    """
+    root = np.linalg.cholesky(covariance)
+    white = solve_triangular(root, np.column_stack([of_place, values]), lower=True)
+    places, y = white[:, :-1], white[:, -1]
+    bad = np.cumsum(places[:, ::-1], axis=1)[:, ::-1][:, 1:]
+    good = np.cumsum(places, axis=1)[:, :-1]
+    gg, gb, bb = (good * good).sum(axis=0), (good * bad).sum(axis=0), (bad * bad).sum(axis=0)
+    gy, by = good.T @ y, bad.T @ y
+    determinant = gg * bb - gb**2
+    levels = np.array([bb * gy - gb * by, gg * by - gb * gy]) / determinant
+    explained = levels[0] * gy + levels[1] * by
+    loglik = 0.5 * (explained - y @ y - np.log(determinant)) - np.log(np.diag(root)).sum()
+    return _Splits(loglik, levels)
 
 
-def _noise(runs: Iterable[Sequence[Sequence[float]]], series: int, guess: float) -> Floats:
+def _noise(which: Ints, values: Floats, guess: float) -> Floats:
     """Return the noise of one run of each series, from repetitions of positions.
 
     By the median difference of two runs of a position (Bickel and Lehmann 1979), in which a spike
     counts no more than any run; positions count by their repetitions.
     """
-    differences, weights, freedom = [], [], 0
-    for each in runs:
-        values = np.array(each)
-        size = len(values)
-        first, second = np.triu_indices(size, 1)
-        differences.append(np.abs(values[first] - values[second]))
-        # size - 1 degrees of freedom, shared by size (size - 1) / 2 pairs.
-        weights.append(np.full(len(first), 2.0 / size))
-        freedom += size - 1
-    if not freedom:
+    order = np.arange(len(which))
+    first, second = np.triu_indices(len(which), 1)
+    pairs = (which[first] == which[second]) & (order[second] - order[first] <= NEAR)
+    first, second = first[pairs], second[pairs]
+    series = values.shape[1]
+    if not len(first):
         return np.full(series, guess)
-    apart, weight = np.concatenate(differences), np.concatenate(weights)
+    # A position of n runs has n - 1 degrees of freedom, shared by its pairs.
+    runs, shared = np.bincount(which), np.bincount(which[first], minlength=which.max() + 1)
+    weight = (runs - 1.0)[which[first]] / shared[which[first]]
+    freedom = weight.sum()
+    apart = np.abs(values[first] - values[second])
     medians = np.array([_weighted_median(apart[:, j], weight) for j in range(series)])
-    measured = medians / (np.sqrt(2.0) * QUARTILE)
+    measured = medians / (math.sqrt(2.0) * QUARTILE)
     squares = GUESS_WEIGHT * guess**2 + freedom * measured**2
     return np.asarray(np.sqrt(squares / (GUESS_WEIGHT + freedom)), dtype=np.float64)
 
@@ -175,14 +225,14 @@ def _weighted_median(values: Floats, weights: Floats) -> float:
     return float(values[order[np.searchsorted(below, below[-1] / 2.0)]])
 
 
-def _share(runs: Iterable[Sequence[Sequence[float]]], noise: Floats) -> float:
+def _share(which: Ints, values: Floats, noise: Floats) -> float:
     """Return the information of all series together over the sum of theirs.
 
     By the design effect 1 + (s - 1) rho (Kish 1965), with the mean square of the correlations
     between the series within positions, less what chance alone would make of it.
     """
-    series = len(noise)
-    repeated = [np.array(each) for each in runs if len(each) > 1]
+    series = values.shape[1]
+    repeated = [values[which == at] for at in np.flatnonzero(np.bincount(which) > 1)]
     freedom = sum(len(each) - 1 for each in repeated)
     if series == 1 or freedom < series:
         return 1.0
@@ -193,4 +243,4 @@ def _share(runs: Iterable[Sequence[Sequence[float]]], noise: Floats) -> float:
     scale = np.sqrt(np.maximum(np.diag(products), np.finfo(float).tiny))
     correlations = (products / scale[:, None] / scale[None, :])[np.triu_indices(series, 1)]
     square = max(float(np.mean(correlations**2)) - 1.0 / freedom, 0.0)
-    return 1.0 / (1.0 + (series - 1) * float(np.sqrt(square)))
+    return float(1.0 / (1.0 + (series - 1) * math.sqrt(square)))

@@ -48,29 +48,34 @@ class GroupSequential:
         limit: int,
         better: Better = "higher",
         confidence: float = 0.95,
+        first_look: int = FIRST_LOOK,
     ) -> None:
         """Start without a block.
 
         Args:
             smallest_effect: smallest relative change that matters, as a fraction.
-            limit: blocks after which it ends undecided, 3 to ``LARGEST_LIMIT``. The error is
-                spread over them: a limit that is never reached costs some power.
+            limit: blocks after which it ends undecided, ``first_look`` to ``LARGEST_LIMIT``. The
+                error is spread over them: a limit that is never reached costs some power.
             better: whether a higher or a lower level is good.
             confidence: that the true effect is inside every interval that is ever shown.
+            first_look: blocks before the first decision, at least 3.
 
         Raises:
             ValueError: an option is out of range. One sentence.
         """
         check(smallest_effect, better, confidence)
-        if type(limit) is not int or not FIRST_LOOK <= limit <= LARGEST_LIMIT:
+        if type(first_look) is not int or first_look < FIRST_LOOK:
+            raise ValueError(f"first_look must be at least {FIRST_LOOK} blocks, not {first_look}")
+        if type(limit) is not int or not first_look <= limit <= LARGEST_LIMIT:
             raise ValueError(
-                f"limit must be a number of blocks from {FIRST_LOOK} to {LARGEST_LIMIT}, "
+                f"limit must be a number of blocks from {first_look} to {LARGEST_LIMIT}, "
                 f"not {limit}"
             )
         self._smallest_effect, self._limit = float(smallest_effect), limit
         self._better: Better = better
         self._confidence = float(confidence)
-        self._levels = nominal_levels(limit, FIRST_LOOK, (1.0 - confidence) / 2.0)
+        self._first_look = first_look
+        self._levels = nominal_levels(limit, first_look, (1.0 - confidence) / 2.0)
         self._differences: list[float] = []
         self._decision = Decision(0, 0.0, (-1.0, math.inf), "undecided", done=False)
 
@@ -102,8 +107,9 @@ class GroupSequential:
             np.array(self._differences), FLOOR * math.log1p(self._smallest_effect)
         )
         interval = (-1.0, math.inf)
-        if blocks >= FIRST_LOOK:
-            reach = error * float(student.isf(self._levels[blocks - FIRST_LOOK], freedom))
+        if blocks >= self._first_look:
+            level = self._levels[blocks - self._first_look]
+            reach = error * float(student.isf(level, freedom))
             interval = _relative(middle - reach), _relative(middle + reach)
         effect = _relative(middle)
         verdict = judge(effect, interval, self._smallest_effect, self._better)
@@ -117,6 +123,7 @@ class GroupSequential:
             "limit": self._limit,
             "better": self._better,
             "confidence": self._confidence,
+            "first_look": self._first_look,
             "differences": list(self._differences),
         }
 
@@ -132,6 +139,7 @@ class GroupSequential:
                 limit=tree["limit"],
                 better=tree["better"],
                 confidence=float(tree["confidence"]),
+                first_look=tree["first_look"],
             )
             copy._differences = [float(x) for x in tree["differences"]]
             if len(copy._differences) > copy._limit or not np.all(np.isfinite(copy._differences)):

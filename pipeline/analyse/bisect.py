@@ -14,8 +14,9 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Literal
 
-from changepoint import Better, Bisection, Culprit, Decision, Sequential, Verdict
+from changepoint import Better, Bisection, Culprit, Decision, GroupSequential, Verdict
 from pipeline.analyse.experiment import Figure, Figures, Runner
+from pipeline.analyse.interleaved import MISSED
 from pipeline.errors import UserError, first_line
 from pipeline.execute.build import NotBuiltError
 from pipeline.metrics import METRICS, Direction
@@ -26,12 +27,18 @@ BUILD_COST = 4.0
 """Of a build that is not there, in runs: a commit that is compiled with its neighbours' objects at
 hand takes minutes, as a few runs do."""
 
-MOST_BLOCKS = 150
-"""Pairs of runs after which two revisions are not known to differ."""
+MOST_BLOCKS = 60
+"""Pairs of runs after which two revisions are not known to differ: as many runs as confirming may
+take. The error is spread over all of them, so that pairs which are never made cost power."""
 
-REMAINDER = 2
+FIRST_LOOK = 6
+"""Pairs before it is asked whether two revisions differ: the search holds all else against the
+levels of its ends, and figures that differ less than the first have time to show it."""
+
+REMAINDER, FEWEST_REMAINING = 2, 20
 """What is left beside a culprit is looked for in so many times the pairs that showed the ends to
-differ. Pairs go with the inverse square of a change, so .7 of the difference is still seen."""
+differ, and in so many at least. Pairs go with the inverse square of a change, so .7 of the
+difference is still seen."""
 
 MOST_RUNS = 600
 """Runs after which a search ends with what is known."""
@@ -153,19 +160,47 @@ def bisect(
     )
 
 
+class _Comparison:
+    """One figure of two revisions: whether it was shown to differ, or not to.
+
+    As :mod:`pipeline.analyse.interleaved` does, it lets a change of just the smallest effect be
+    excluded more easily than none be told for one; larger changes are missed far more rarely.
+    """
+
+    def __init__(self, better: Better, smallest: float, wrong: float, limit: int) -> None:
+        self._change, self._exclusion = (
+            GroupSequential(
+                smallest_effect=smallest,
+                limit=limit,
+                better=better,
+                confidence=1.0 - error,
+                first_look=FIRST_LOOK,
+            )
+            for error in (wrong, 2.0 * MISSED)
+        )
+
+    def add(self, good: float, bad: float) -> None:
+        self._change.add(good, bad)
+        self._exclusion.add(good, bad)
+
+    @property
+    def decision(self) -> Decision:
+        change, exclusion = self._change.decision, self._exclusion.decision
+        shown = change.verdict in ("better", "worse")
+        return exclusion if exclusion.verdict == "same" and not shown else change
+
+
 class _Compared:
     """Two revisions in pairs of runs: a comparison of each figure, and the runs of both."""
 
     def __init__(
         self, figures: Sequence[Figure], smallest: float, confidence: float, limit: int
     ) -> None:
-        # The error is shared by the figures (Bonferroni), however they are related.
-        each = 1.0 - (1.0 - confidence) / len(figures)
+        # The error is shared by the figures (Bonferroni), however they are related. Half of what is
+        # promised: that t tests hold is an approximation.
+        wrong = (1.0 - confidence) / 2.0 / len(figures)
         self._comparisons = {
-            figure: Sequential(
-                smallest_effect=smallest, limit=limit, better=_better(figure), confidence=each
-            )
-            for figure in figures
+            figure: _Comparison(_better(figure), smallest, wrong, limit) for figure in figures
         }
         self.pairs: list[tuple[Figures, Figures]] = []
 
@@ -284,7 +319,7 @@ class _Search:
         found, parent, culprit, again = self._culprit(good, bad, ends, figures)
         rest = again is not None and self._remains(ends, again, figures)
         # Where noise hides what is left, it would be looked for without end.
-        limit = min(REMAINDER * len(ends.pairs), MOST_BLOCKS)
+        limit = min(max(REMAINDER * len(ends.pairs), FEWEST_REMAINING), MOST_BLOCKS)
         if rest and parent > good and not self._spent:
             left = self.compare(good, parent, figures, limit=limit)
             yield from self.changes(good, parent, left)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from benchmarks.bisection import CPU, QPS, SimulatedLine, simulated_cells
+from benchmarks.noise import Noise
 from pipeline.analyse.bisect import MOST_RUNS, Bisected, bisect
 from pipeline.analyse.experiment import Figure
 from pipeline.errors import UserError
@@ -19,6 +20,7 @@ ONE = (QPS,)
 
 
 def simulated(culprits: Mapping[int, float], **options: Any) -> SimulatedLine:
+    options.setdefault("noise", Noise(0.01, common=0.0))
     return SimulatedLine(culprits, np.random.default_rng(options.pop("seed", 1)), **options)
 
 
@@ -65,8 +67,8 @@ def test_nothing_changed() -> None:
 
 def test_drift_of_the_machine_is_no_change() -> None:
     # A percent with every ten runs: pairs run in turn forwards and backwards.
-    assert searched(simulated({}, drift=-0.001)).outcome == "no change"
-    got = searched(simulated({23: -0.08}, drift=-0.0005))
+    assert searched(simulated({}, noise=Noise(0.01, drift=0.001))).outcome == "no change"
+    got = searched(simulated({23: -0.08}, noise=Noise(0.01, drift=0.0005)))
     assert [found.culprit for found in got.found] == ["c23"]
 
 
@@ -162,7 +164,7 @@ def test_progress_is_said() -> None:
     bisect(simulated_cells(40), ONE, simulated({20: -0.1}), said.append)
     assert said[0] == "c0 and c39 are compared"
     assert said[1].startswith("c0 and c39 differ after ")
-    assert said[2] == ("c20 is next: the culprit is after c0 and up to c38 with 97 %, 38 revisions")
+    assert said[2] == ("c19 is next: the culprit is after c0 and up to c38 with 97 %, 38 revisions")
     assert said[-1].startswith("c19 and c20 differ after ")
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from benchmarks.confirm import RUN_SECONDS, SimulatedMachine
+from benchmarks.noise import Noise
 from pipeline.analyse.confirm import (
     OUTCOME,
     Outcome,
@@ -121,7 +122,7 @@ def test_an_undecided_one_goes_on_and_its_minutes_add_up(
     regression: Regression, experiment: Experiment, tmp_path: Path
 ) -> None:
     folder = experiment.folder(tmp_path)
-    simulated = machine(experiment, 0.0, noise=0.05)
+    simulated = machine(experiment, 0.0, noise=Noise(0.05))
     first = confirm(experiment, regression, simulated, folder, 3 * RUN_SECONDS, simulated.clock)
     assert (first.verdict, first.blocks, first.minutes) == ("undecided", 1, 1.0)
     second = confirm(experiment, regression, simulated, folder, 6 * RUN_SECONDS, simulated.clock)
@@ -236,7 +237,7 @@ def test_a_change_of_spread_is_measured_again(
     noisier = regression.model_copy(update={"kind": RegressionKind.SPREAD, "shifts": shifts})
     experiment = experiment_of(noisier, found[0], ConfirmSection(figures=1, budget=LONG))
     assert experiment.question.kind is RegressionKind.SPREAD
-    simulated = machine(experiment, 0.0, noise=0.03, louder={"17.4": factor})
+    simulated = machine(experiment, 0.0, noise=Noise(0.03), louder={"17.4": factor})
     outcome = confirm(experiment, noisier, simulated, tmp_path, clock=simulated.clock)
     assert (outcome.verdict, outcome.kind) == (verdict, RegressionKind.SPREAD)
 

@@ -19,6 +19,7 @@ from benchmarks.confirm import (
     simulated_figures,
     simulated_pair,
 )
+from benchmarks.noise import Noise
 from pipeline.analyse.confirm import verdict_of
 from pipeline.analyse.experiment import Figure
 from pipeline.analyse.interleaved import Answer, Pair, Question, copy_of, interleave
@@ -74,7 +75,7 @@ def test_less_of_a_cost_is_better() -> None:
 
 
 def test_who_asks_only_for_the_worse_is_content_with_less() -> None:
-    told = {"changes": {HEAD: 0.012}, "noise": 0.005}
+    told = {"changes": {HEAD: 0.012}, "noise": Noise(0.005)}
     (both,) = ask(ONE, machine(ONE, **told)).rows
     (one,) = ask(ONE, machine(ONE, **told), only="worse").rows
     assert one.verdict == "not worse"
@@ -84,7 +85,7 @@ def test_who_asks_only_for_the_worse_is_content_with_less() -> None:
 
 def test_a_steady_drift_of_the_machine_is_no_change() -> None:
     for drift in (-0.004, 0.004):
-        answer = ask(ONE, machine(ONE, drift=drift))
+        answer = ask(ONE, machine(ONE, noise=Noise(0.01, drift=drift)))
         assert answer.moved == ()
         assert answer.rows[0].verdict == "same"
 
@@ -97,7 +98,7 @@ def test_a_control_that_moves_is_the_environment() -> None:
 
 
 def test_the_budget_ends_it_before_a_block_that_would_exceed_it() -> None:
-    simulated = machine(ONE, noise=0.05)
+    simulated = machine(ONE, noise=Noise(0.05))
     answer = ask(ONE, simulated, seconds=10 * RUN_SECONDS)
     assert (answer.blocks, len(simulated.runs)) == (3, 9)
     assert answer.rows[0].verdict == "undecided"
@@ -118,7 +119,7 @@ def test_a_figure_that_is_clear_keeps_its_verdict_while_others_are_measured() ->
             drawn[figures[0]] = 900.0 if cell.revision.label == HEAD else 1000.0
             return drawn
 
-    simulated = Uneven(figures, np.random.default_rng(2), noise=0.02, changes={HEAD: -0.05})
+    simulated = Uneven(figures, np.random.default_rng(2), noise=Noise(0.02), changes={HEAD: -0.05})
     clear, other = ask(figures, simulated).rows
     assert (clear.verdict, clear.blocks) == ("worse", 3)
     assert other.blocks > 3
@@ -273,15 +274,15 @@ def test_one_worse_figure_confirms_and_all_must_be_excluded_to_reject() -> None:
 @pytest.mark.parametrize("noise", [0.01, 0.02])
 def test_errors_are_rare(noise: float) -> None:
     """The figures themselves are printed by ``python -m benchmarks.confirm``."""
-    nothing = confirmed(0.0, noise, 60, 31)
-    large = confirmed(-0.05, noise, 60, 32)
+    nothing = confirmed(0.0, Noise(noise), 60, 31)
+    large = confirmed(-0.05, Noise(noise), 60, 32)
     assert nothing.verdicts.get("confirmed", 0) <= 1
     assert nothing.verdicts["rejected"] >= 55
     assert large.verdicts["confirmed"] >= 59
-    fixed = fixed_runs([noise], 0.99, 0.99, 2000, 33)
+    fixed = fixed_runs([Noise(noise)], 0.99, 0.99, 2000, 33)
     assert (nothing.runs + large.runs) / 2 < fixed
 
 
 def test_two_percent_of_spikes_are_borne() -> None:
-    spiked = confirmed(-0.05, 0.01, 40, 34, steps=3, spikes=0.02)
+    spiked = confirmed(-0.05, Noise(0.01, spikes=0.02, spike=28.8), 40, 34, steps=3)
     assert spiked.verdicts["confirmed"] >= 38
