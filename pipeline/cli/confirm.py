@@ -41,8 +41,6 @@ from pipeline.journal import now
 from pipeline.model import Regression
 from pipeline.units import counted, show_duration
 
-_STYLES = {"confirmed": "yellow", "environment": "magenta"}
-
 
 @app.command("confirm")
 def confirm_verb(
@@ -80,8 +78,10 @@ def confirm_verb(
     if form is Format.JSON:
         print_json([outcome.model_dump(mode="json") for outcome in outcomes])
         return
+    about = {regression.fingerprint: regression for regression in regressions}
     for outcome in outcomes:
-        out.print(_line(outcome), style=_STYLES.get(outcome.verdict), markup=False)
+        line = _line(outcome, about[outcome.fingerprint])
+        out.print(line, style=_style(outcome), markup=False)
     left = len(regressions) - len(outcomes)
     if left:
         out.print(f"{counted(left, 'suspicion')} left for another night")
@@ -162,17 +162,25 @@ def _measured(
         watcher.end()
 
 
-def _line(outcome: Outcome) -> str:
+def _style(outcome: Outcome) -> str | None:
+    if outcome.verdict == "confirmed":
+        return "yellow" if outcome.worse else "blue"
+    return "magenta" if outcome.verdict == "environment" else None
+
+
+def _line(outcome: Outcome, regression: Regression) -> str:
     """Say an outcome in one line."""
-    name = "" if outcome.worse else "improvement "
-    largest = max(outcome.rows, key=lambda row: abs(row.effect), default=None)
-    what = (
-        f"  {KINDS[outcome.kind].told(largest.effect)} {largest.step} {largest.metric}"
-        if largest is not None
-        else ""
-    )
+    way = "worse" if outcome.worse else "better"
+    telling = [row for row in outcome.rows if row.verdict in (way, "failed")] or outcome.rows
+    largest = max(telling, key=lambda row: abs(row.effect), default=None)
+    what = ""
+    if largest is not None:
+        failed = largest.verdict == "failed"
+        effect = "fails" if failed else KINDS[outcome.kind].told(largest.effect)
+        what = f"  {effect}  {largest.step} {largest.metric}"
     note = f"  ({outcome.note})" if outcome.note else ""
     return (
-        f"{outcome.verdict:<11}  {name}{outcome.fingerprint}{what}  "
+        f"{outcome.verdict:<11}  {outcome.fingerprint}  {way:<6}  "
+        f"{regression.line}: {regression.last_good} -> {regression.first_bad}{what}  "
         f"{counted(outcome.blocks, 'block')} in {show_duration(60.0 * outcome.minutes)}{note}"
     )
