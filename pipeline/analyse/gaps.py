@@ -56,7 +56,7 @@ def find_gaps(
     """Return what is known of each line that is asked for, in the order of the configuration.
 
     ``plan`` is of ``found``, with what was measured. Raises UserError for a revision that is not
-    on its line.
+    on its line, and for a line that was named and has no workload.
     """
     detected = kept_detection(results)
     regressions = detected.regressions if detected is not None else ()
@@ -65,6 +65,10 @@ def find_gaps(
     lines = []
     for at, line in enumerate(plan.lines):
         if not asked.takes(line.name):
+            continue
+        if not line.cells:
+            if asked.lines:
+                raise UserError(f"no workload runs on the line {line.name}, so it has no gaps")
             continue
         section = file.config.line[at]
         offer = offer_of(file, at, section)

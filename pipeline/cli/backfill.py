@@ -142,9 +142,13 @@ class Backfill:
         """Return what would be measured, as far as that can be told, in the time of its steps."""
         chosen: list[Choice] = []
         spent = 0.0
+        # All revisions of a line have the same steps.
+        steps: dict[str, float] = {}
         for choice in self._foreseen():
-            runs = self.plan(choice).remaining(measured(self.context.store))
-            spent += Expectation(cell for cell, _ in runs).left
+            if choice.line not in steps:
+                runs = self.plan(choice).remaining(())
+                steps[choice.line] = Expectation(cell for cell, _ in runs).left
+            spent += steps[choice.line]
             if len(chosen) == count or (chosen and spent > seconds):
                 break
             chosen.append(choice)

@@ -112,6 +112,21 @@ def test_revisions_are_of_one_line(nightshift: Nightshift, folder: Path, machine
     assert nightshift("backfill", "--since", "17.0", "--line", "minors", "--dry-run").code == 0
 
 
+def test_a_line_without_a_workload_has_no_gaps(
+    nightshift: Nightshift, folder: Path, machine: Machine
+) -> None:
+    """It may be there to be bisected on."""
+    other = '\n[[line]]\nname = "other"\ntarget = "postgres"\nsince = "17"\nnewest = 1\n'
+    config = FOLLOWED.replace('name = "cached"\n', 'name = "cached"\nlines = ["minors"]\n')
+    (folder / "nightshift.toml").write_text(config + other)
+    nightshift("ingest")
+    rows = nightshift("backfill", "--dry-run", "--format", "json").json
+    assert {row["line"] for row in rows} == {"minors"}
+    ran = nightshift("backfill", "--line", "other", "--since", "17.0")
+    assert (ran.code, len(ran.err.splitlines())) == (2, 1)
+    assert "no workload runs on the line other" in ran.err
+
+
 def test_gaps_are_halved_and_what_was_filled_is_detected(
     nightshift: Nightshift, machine: Machine
 ) -> None:
