@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 
 from pipeline.analyse.confirm import suspected
@@ -9,13 +10,15 @@ from pipeline.analyse.detection import Detected, load_detected
 from pipeline.analyse.locate import to_locate
 from pipeline.analyse.settle import refresh
 from pipeline.cli.confirm import confirm_all
-from pipeline.cli.context import Context
+from pipeline.cli.context import Context, warn
+from pipeline.cli.explain import try_suspects
 from pipeline.cli.locate import locate_all
 from pipeline.cli.recover import recover_all
+from pipeline.errors import UserError
 from pipeline.execute.plan import Plan
 from pipeline.execute.watch import Watcher
 from pipeline.journal import EventKind, Journal, now
-from pipeline.model import Regression
+from pipeline.model import Regression, RegressionState
 
 
 def pursue(
@@ -27,13 +30,35 @@ def pursue(
     on where its evidence has changed. ``fresh`` says that this night measured something; without,
     nothing is looked for that was looked for before.
     """
+    settings, began = context.config.confirm, time.monotonic()
     if fresh:
-        recover_all(context, plan, detected.regressions, context.config.confirm.budget, watcher)
+        recover_all(context, plan, detected.regressions, settings.budget, watcher)
         detected = refresh(context.results, context.store, now()) or detected
     confirm_all(context, plan, suspected(detected.regressions), watcher, go_on=False)
     detected = load_detected(context.results, plan)
+    if fresh:
+        left = settings.night - (time.monotonic() - began)
+        _try_settings(context, plan, detected.regressions, left, watcher)
     locate_all(context, plan, _to_locate(context, detected.regressions, fresh), watcher)
     return refresh(context.results, context.store, now()) or detected
+
+
+def _try_settings(
+    context: Context,
+    plan: Plan,
+    regressions: Sequence[Regression],
+    seconds: float,
+    watcher: Watcher,
+) -> None:
+    """Test whether changed settings are why, in what is left of the time to measure again."""
+    ends = time.monotonic() + seconds
+    for regression in regressions:
+        left = ends - time.monotonic()
+        if regression.worse and regression.state is RegressionState.CONFIRMED and left > 0:
+            try:
+                try_suspects(context, plan, regression, left, watcher)
+            except UserError as error:
+                warn(f"the settings of {regression.fingerprint} are not tested: {error}")
 
 
 def _to_locate(
