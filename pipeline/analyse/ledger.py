@@ -129,14 +129,16 @@ def _alarm(row: RegressionRow, explained: Mapping[str, float]) -> Alarm:
         kind=found.kind,
         worse=found.worse,
         state=found.state,
-        verdict=_verdict(outcomes),
+        verdict=verdict_on(row.events),
         experiments=len(last),
         blocks=sum(event.blocks for event in last.values()),
         spent=spent_on(row.events, explained.get(found.fingerprint, 0.0)),
     )
 
 
-def _verdict(outcomes: Sequence[Event]) -> str:
+def verdict_on(events: Iterable[Event]) -> str:
+    """Return what the last experiment about a regression said, of all that happened to it."""
+    outcomes = [event for event in events if event.event in OUTCOMES]
     if not outcomes:
         return NOT_MEASURED
     return outcomes[-1].reason or outcomes[-1].event.value

@@ -1,4 +1,4 @@
-"""What would have been filed, night by night, had this configuration run over what is stored."""
+"""What would have been found, night by night, had this configuration run over what is stored."""
 
 from __future__ import annotations
 
@@ -6,14 +6,23 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
 from pipeline.analyse.detection import search
+from pipeline.analyse.identity import identify
+from pipeline.analyse.ledger import NOT_MEASURED, verdict_on
 from pipeline.analyse.outages import without_outages
 from pipeline.analyse.regressions import worst
 from pipeline.analyse.rules import Rules
 from pipeline.analyse.settle import night_of
-from pipeline.analyse.states import History, histories
+from pipeline.analyse.states import Histories, History, histories
 from pipeline.execute.plan import Line, Plan
-from pipeline.journal import Event
-from pipeline.model import Frozen, Regression, RegressionState, Series, Shift
+from pipeline.journal import Event, EventKind
+from pipeline.model import (
+    Frozen,
+    Regression,
+    RegressionKind,
+    RegressionState,
+    Series,
+    Shift,
+)
 from pipeline.store.queries import RunRow
 
 _FIRST_NIGHT = datetime(2000, 1, 1, tzinfo=UTC)
@@ -23,16 +32,18 @@ FEWEST = 2
 """Positions without which there is nothing to compare."""
 
 
-class Filed(Frozen):
-    """An issue that would have been filed.
+class Raised(Frozen):
+    """A regression or an improvement that would have been found.
 
     ``night`` is the newest revision of the night in which it was, ``waited`` how many nights that
     is behind the first bad revision. ``kept`` says whether the alarm is still there in the last
-    night; ``resolved`` is the night in which it was measured to be gone, if it was.
+    night; ``resolved`` is the night in which it was measured to be gone, if it was. ``verdict`` is
+    what experiments said of it, as in the ledger: they are not made again.
     """
 
     fingerprint: str
     line: str
+    kind: RegressionKind
     night: str
     last_good: str
     first_bad: str
@@ -42,6 +53,18 @@ class Filed(Frozen):
     waited: int
     kept: bool
     resolved: str = ""
+    verdict: str = NOT_MEASURED
+
+    @property
+    def filed(self) -> bool:
+        """Whether it would have been filed: what was measured again and confirmed."""
+        return self.worse and self.verdict == EventKind.CONFIRMED
+
+    @property
+    def open(self) -> bool:
+        """Whether it would have been measured again, and nobody knows what that would have said."""
+        level = self.kind is RegressionKind.LEVEL
+        return self.worse and level and self.verdict == NOT_MEASURED
 
 
 def replay(
@@ -50,19 +73,21 @@ def replay(
     runs: Sequence[RunRow],
     rules: Rules,
     smallest: float,
+    happened: Sequence[Event] = (),
     progress: Callable[[], None] = lambda: None,
-) -> list[Filed]:
-    """Return what would have been filed on the lines of a plan, in the order of the nights.
+) -> list[Raised]:
+    """Return what would have been found on the lines of a plan, in the order of the nights.
 
     A night adds a position to a line, with all its repetitions, and searches what there is by
-    then. Nothing is measured again, so what an experiment would have rejected is among it. Calls
-    ``progress`` once a night.
+    then. Nothing is measured again; what ``happened``, as the journal has it, tells which of it
+    experiments confirmed or rejected. Calls ``progress`` once a night.
     """
-    filed = []
+    known = histories(happened)
+    raised = []
     for line in plan.lines:
         mine = [one for one in series if one.key.line == line.name]
-        filed += _line(line, mine, runs, rules, smallest, progress)
-    return filed
+        raised += _line(line, mine, runs, rules, smallest, known, progress)
+    return raised
 
 
 def nights(plan: Plan) -> int:
@@ -76,31 +101,34 @@ def _line(
     runs: Sequence[RunRow],
     rules: Rules,
     smallest: float,
+    known: Histories,
     progress: Callable[[], None],
-) -> list[Filed]:
+) -> list[Raised]:
     plan = Plan(lines=(line,), repetitions=1)
     journal: list[Event] = []
     places: dict[datetime, int] = {}
     first: dict[str, tuple[int, Regression]] = {}
     last: set[str] = set()
-    for known in range(FEWEST, len(line.revisions) + 1):
-        at = _FIRST_NIGHT + timedelta(days=known)
-        places[at] = known - 1
-        grown = without_outages([_until(one, known) for one in series], runs, smallest)
+    for count in range(FEWEST, len(line.revisions) + 1):
+        at = _FIRST_NIGHT + timedelta(days=count)
+        places[at] = count - 1
+        grown = without_outages([_until(one, count) for one in series], runs, smallest)
         present = [one for one in grown if one.points]
         detected, fresh = night_of(
             search(present, plan, rules), plan, present, journal, smallest, at
         )
         journal += fresh
         for one in detected.regressions:
-            first.setdefault(one.fingerprint, (known - 1, one))
+            first.setdefault(one.fingerprint, (count - 1, one))
         last = {one.fingerprint for one in detected.regressions}
         progress()
     stories = histories(journal)
+    verdicts = _verdicts(stories, known, plan)
     return [
-        Filed(
+        Raised(
             fingerprint=fingerprint,
             line=line.name,
+            kind=found.kind,
             night=line.revisions[place].label,
             last_good=found.last_good,
             first_bad=found.first_bad,
@@ -110,13 +138,26 @@ def _line(
             waited=place - found.position,
             kept=fingerprint in last,
             resolved=_resolved(stories[fingerprint], line, places),
+            verdict=verdicts[fingerprint],
         )
         for fingerprint, (place, found) in first.items()
     ]
 
 
-def _until(series: Series, known: int) -> Series:
-    points = tuple(point for point in series.points if point.position < known)
+def _verdicts(stories: Histories, known: Histories, plan: Plan) -> dict[str, str]:
+    """Return what the journal says of each regression, which it may know by another fingerprint."""
+    latest = [history.regression for history in stories.values()]
+    named = identify(latest, known, plan)
+    return {
+        fingerprint: verdict_on(known[one.fingerprint].events)
+        if one.fingerprint in known
+        else NOT_MEASURED
+        for fingerprint, one in zip(stories, named, strict=True)
+    }
+
+
+def _until(series: Series, count: int) -> Series:
+    points = tuple(point for point in series.points if point.position < count)
     return series.model_copy(update={"points": points})
 
 

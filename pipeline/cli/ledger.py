@@ -22,8 +22,12 @@ from pipeline.cli.context import (
 from pipeline.cli.stages import rules_of
 from pipeline.config import DEFAULT_FILE
 from pipeline.journal import now
+from pipeline.model import RegressionKind
 from pipeline.store.regressions import stored_regressions
 from pipeline.units import Money, counted, show_duration, show_money
+
+_SHOWN = 20
+"""Series that are listed: those that show least. A setup has thousands."""
 
 _VERDICTS = ("confirmed", "noise", "environment", "undecided", NOT_MEASURED)
 
@@ -67,17 +71,21 @@ def ledger_verb(
     if ledger.series:
         out.print("the smallest change that is found in about 8 of 10 cases:")
         out.print("  middle   newest 5")
-    for one in ledger.series:
+    for one in ledger.series[:_SHOWN]:
         out.print(_series(one), markup=False)
+    if len(ledger.series) > _SHOWN:
+        out.print(f"  and {len(ledger.series) - _SHOWN} that show more; --format json has them all")
 
 
 def _alarm(alarm: Alarm, price: Money | None) -> str:
     way = "worse " if alarm.worse else "better"
     minutes = alarm.spent.minutes
     spent = f", {show_duration(60 * minutes)}{_money(minutes, price)}" if minutes else ""
+    kind = "" if alarm.kind is RegressionKind.LEVEL else f" ({alarm.kind.value})"
+    verdict = "" if alarm.verdict == alarm.state.value else f", {alarm.verdict}"
     return (
         f"  {alarm.fingerprint}  {alarm.raised:%Y-%m-%d}  {way}  {alarm.line}: "
-        f"{alarm.last_good} -> {alarm.first_bad}  {alarm.state.value}, {alarm.verdict}{spent}"
+        f"{alarm.last_good} -> {alarm.first_bad}{kind}  {alarm.state.value}{verdict}{spent}"
     )
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from pipeline.analyse.detection import watched_series
 from pipeline.analyse.regressions import SLA
-from pipeline.analyse.replay import Filed, nights, replay
+from pipeline.analyse.replay import Raised, nights, replay
 from pipeline.cli.app import app
 from pipeline.cli.context import (
     ConfigOption,
@@ -19,6 +21,7 @@ from pipeline.cli.context import (
 from pipeline.cli.progress import counting
 from pipeline.cli.stages import rules_of
 from pipeline.config import DEFAULT_FILE
+from pipeline.journal import Journal
 from pipeline.metrics import change
 from pipeline.store.queries import runs
 from pipeline.units import counted
@@ -33,7 +36,7 @@ def replay_verb(
     """Tell what would have been filed, night by night.
 
     As if this configuration had run over what is stored, with a revision more in every night.
-    Nothing is measured and nothing is written.
+    Nothing is measured and nothing is written: what was confirmed is what experiments of then said.
 
     Example: nightshift replay --format json
     """
@@ -42,33 +45,43 @@ def replay_verb(
     settings = context.config.detect
     series = watched_series(context.store, plan, (*settings.metrics, SLA))
     with counting(screen(), "replay", nights(plan)) as progress:
-        filed = replay(
+        raised = replay(
             plan,
             series,
             runs(context.store, cells=plan.keys()),
             rules_of(context),
             settings.min_effect,
+            Journal(context.results).read(),
             progress,
         )
     if form is Format.JSON:
-        print_json({"nights": nights(plan), "filed": [one.model_dump() for one in filed]})
+        print_json({"nights": nights(plan), "found": [_tree(one) for one in raised]})
         return
-    worse = sum(one.worse for one in filed)
-    out.print(
-        f"{counted(nights(plan), 'night')}: {counted(worse, 'regression')} and "
-        f"{counted(len(filed) - worse, 'improvement')} would have been filed"
+    filed, left = (
+        [one for one in raised if one.filed],
+        [one for one in raised if one.open],
     )
-    for one in filed:
+    better = sum(not one.worse for one in raised)
+    out.print(
+        f"{counted(nights(plan), 'night')}: {counted(len(filed), 'regression')} would have been "
+        f"filed, {len(left)} more if confirmed; {counted(better, 'improvement')}"
+    )
+    for one in raised:
         out.print(_line(one), style="yellow" if one.worse else "blue", markup=False)
 
 
-def _line(filed: Filed) -> str:
-    largest = filed.largest
-    more = f" and {filed.series - 1} more series" if filed.series > 1 else ""
-    end = f", resolved at {filed.resolved}" if filed.resolved else ""
-    gone = "" if filed.kept else ", not found any more"
+def _tree(raised: Raised) -> dict[str, Any]:
+    return {**raised.model_dump(mode="json"), "filed": raised.filed}
+
+
+def _line(raised: Raised) -> str:
+    largest = raised.largest
+    more = f" and {raised.series - 1} more series" if raised.series > 1 else ""
+    said = f", {raised.verdict}" if raised.worse else ""
+    end = f", resolved at {raised.resolved}" if raised.resolved else ""
+    gone = "" if raised.kept else ", not found any more"
     return (
-        f"  at {filed.night}  {'worse ' if filed.worse else 'better'}  {filed.line}: "
-        f"{filed.last_good} -> {filed.first_bad}  {change(largest)}  {largest.series.step} "
-        f"{largest.series.metric}{more}{end}{gone}"
+        f"  at {raised.night}  {'worse ' if raised.worse else 'better'}  {raised.line}: "
+        f"{raised.last_good} -> {raised.first_bad}  {change(largest)}  {largest.series.step} "
+        f"{largest.series.metric}{more}{said}{end}{gone}"
     )

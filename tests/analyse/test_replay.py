@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
 from pipeline.analyse.detection import detect_all, watched_series
-from pipeline.analyse.replay import FEWEST, Filed, nights, replay
+from pipeline.analyse.ledger import NOT_MEASURED
+from pipeline.analyse.regressions import group_shifts
+from pipeline.analyse.replay import FEWEST, Raised, nights, replay
 from pipeline.analyse.rules import Rules
 from pipeline.config import DetectSection, RuleSection
+from pipeline.journal import Event, EventKind
 from pipeline.store.queries import runs
 from tests.analyse.test_settle import minors, slower
 from tests.report.page_store import Level, make_store, unchanged
@@ -16,8 +21,12 @@ SETTINGS = DetectSection(alarms_per_1000=0.5)
 
 
 def replayed(
-    folder: Path, level: Level, count: int = 16, rules: tuple[RuleSection, ...] = ()
-) -> list[Filed]:
+    folder: Path,
+    level: Level,
+    count: int = 16,
+    rules: tuple[RuleSection, ...] = (),
+    happened: Sequence[Event] = (),
+) -> list[Raised]:
     store, plan = make_store(
         folder, {"minors": minors(count), "pair": ["16.1", "16.2"]}, level=level
     )
@@ -29,6 +38,7 @@ def replayed(
         runs(store, cells=plan.keys()),
         Rules(SETTINGS, rules),
         SETTINGS.min_effect,
+        happened,
         lambda: calls.append(None),
     )
     assert len(calls) == nights(plan) == count - FEWEST + 1 + 1
@@ -56,6 +66,26 @@ def test_a_regression_is_filed_once_and_resolved_when_it_is_gone(tmp_path: Path)
     assert one.kept
     assert int(one.resolved.partition(".")[2]) in range(11, 16)
     assert [other.first_bad for other in filed if not other.worse] == ["17.11"]
+
+
+def test_what_experiments_said_then_is_told(tmp_path: Path) -> None:
+    """By whatever fingerprint and nearby revision the journal knows it."""
+    (one,) = replayed(tmp_path / "then", slower(6))
+    assert (one.verdict, one.filed, one.open) == (NOT_MEASURED, False, True)
+    (regression,) = group_shifts([one.largest.model_copy(update={"pvalue": 0.0})])
+    regression = regression.model_copy(update={"fingerprint": "of then"})
+    found, ended = (
+        Event(at=datetime(2026, 3, 9, tzinfo=UTC), event=event, fingerprint="of then")
+        for event in (EventKind.FOUND, EventKind.CONFIRMED)
+    )
+    found = found.model_copy(
+        update={"regression": regression, "earliest": "17.5", "latest": "17.7"}
+    )
+    (told,) = replayed(tmp_path / "now", slower(6), happened=[found, ended])
+    assert (told.verdict, told.filed, told.open) == ("confirmed", True, False)
+    rejected = ended.model_copy(update={"event": EventKind.REJECTED, "reason": "noise"})
+    (told,) = replayed(tmp_path / "again", slower(6), happened=[found, rejected])
+    assert (told.verdict, told.filed, told.open) == ("noise", False, False)
 
 
 def test_another_configuration_would_have_filed_something_else(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -34,7 +34,6 @@ def level(cell: Cell, step: str) -> float:
 
 def write_run(context: Context, cell: Cell, repetition: int, levels: Level = level) -> Path:
     """Write the bundle of one run."""
-    version = cell.revision.version
     values = {
         step.name: {
             "qps": levels(cell, step.name) * (1 + 0.001 * repetition),
@@ -42,6 +41,18 @@ def write_run(context: Context, cell: Cell, repetition: int, levels: Level = lev
         }
         for step in cell.workload.steps
     }
+    return write_values(context, cell, repetition, values)
+
+
+def write_values(
+    context: Context,
+    cell: Cell,
+    repetition: int,
+    values: Mapping[str, Mapping[str, float]],
+    at: datetime = _AT,
+) -> Path:
+    """Write the bundle of a run at some time that yielded these values, by step and metric."""
+    version = cell.revision.version
     manifest = Manifest(
         run_id=cell.run_id(repetition),
         origin=Origin.IMPORTED,
@@ -58,13 +69,13 @@ def write_run(context: Context, cell: Cell, repetition: int, levels: Level = lev
         workload=cell.workload,
         cell_key=cell.key,
         repetition=repetition,
-        started_at=_AT,
-        ended_at=_AT,
+        started_at=at,
+        ended_at=at,
         steps=tuple(
             StepRecord(
                 step=step,
                 status=StepStatus.OK,
-                started_at=_AT,
+                started_at=at,
                 wall_seconds=1.0,
                 command=("sysbench",),
                 folder="",

@@ -222,10 +222,13 @@ def test_a_replay_tells_and_changes_nothing(
     before = kept()
     told = nightshift("replay", "--format", "json").json
     assert told["nights"] == 8
-    (filed,) = told["filed"]
-    assert (filed["first_bad"], filed["worse"], filed["kept"]) == ("17.10", False, True)
+    (found,) = told["found"]
+    assert (found["first_bad"], found["worse"], found["kept"]) == ("17.10", False, True)
+    assert not found["filed"], "improvements are no issues"
     text = nightshift("replay").out
-    assert text.startswith("8 nights: 0 regressions and 1 improvement would have been filed\n")
+    assert text.startswith(
+        "8 nights: 0 regressions would have been filed, 0 more if confirmed; 1 improvement\n"
+    )
     assert "minors: 17.9 -> 17.10  " in text
     assert kept() == before
 
