@@ -17,6 +17,7 @@ from pipeline.analyse.explain.explanation import (
     Explanation,
     cells_of,
     explain,
+    explained_folder,
     load_trials,
     save_explained,
     save_trials,
@@ -100,11 +101,14 @@ def explain_verb(
         if form is ExplanationFormat.MARKDOWN:
             out.print(explanation_markdown(explanation), markup=False)
         else:
-            _show(explanation)
+            _show(explanation, explained_folder(explanation.fingerprint, context.results))
 
 
-def _show(explanation: Explanation) -> None:
-    """Print the class of a regression, and the reasons of its steps, worst first."""
+def _show(explanation: Explanation, folder: Path) -> None:
+    """Print the class of a regression, and the reasons of its steps, worst first.
+
+    ``folder`` holds the flame graphs.
+    """
     out.print(
         f"{explanation.line}: {explanation.last_good} -> {explanation.first_bad} "
         f"({explanation.fingerprint}): {explanation.kind.value}",
@@ -116,6 +120,8 @@ def _show(explanation: Explanation) -> None:
         for finding in step.findings:
             for sentence in finding.evidence:
                 out.print(f"    {finding.kind.value}: {sentence}", markup=False)
+        for name in step.pictures:
+            out.print(f"    flame graph: {folder / name}", markup=False)
     out.print(f"  settings: {explanation.settings.summary}", markup=False)
     for suspect in explanation.suspects:
         out.print(f"    {suspect.name}: {suspect.old} -> {suspect.new}", markup=False)
@@ -212,6 +218,7 @@ def _explained(context: Context, plan: Plan, regression: Regression) -> Explaine
         context.bundles,
         context.config.detect.min_effect,
         load_trials(_folder(context, regression)),
+        context.results,
     )
 
 

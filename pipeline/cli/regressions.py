@@ -43,14 +43,14 @@ def regressions_verb(
         key=lambda row: (not row.regression.worse, -size(worst(row.regression))),
     )
     if form is Format.JSON:
-        print_json(
-            [_tree(row, class_of(row.regression.fingerprint, context.results)) for row in rows]
-        )
+        print_json([_tree(row, class_of(row.regression, context.results)) for row in rows])
         return
     worse = sum(row.regression.worse for row in rows)
     out.print(f"{counted(worse, 'regression')} and {counted(len(rows) - worse, 'improvement')}")
     for row in rows:
-        out.print(_line(row), style="yellow" if row.regression.worse else "blue", markup=False)
+        why = class_of(row.regression, context.results)
+        style = "yellow" if row.regression.worse else "blue"
+        out.print(_line(row, why), style=style, markup=False)
 
 
 def _states(names: list[str]) -> set[RegressionState]:
@@ -62,14 +62,15 @@ def _states(names: list[str]) -> set[RegressionState]:
     return {known[name] for name in names} or set(RegressionState)
 
 
-def _line(row: RegressionRow) -> str:
+def _line(row: RegressionRow, why: str) -> str:
     found = row.regression
     way = "worse " if found.worse else "better"
     said = f" ({row.reason})" if row.reason else ""
     until = f" until {row.expires}" if row.expires else ""
     note = f": {row.note}" if row.note else ""
     culprit = f"\n      culprit {found.culprit}" if found.culprit else ""
-    state = f"{found.state.value}{said}{until}{note}{culprit}"
+    kind = f", {why}" if why else ""
+    state = f"{found.state.value}{said}{kind}{until}{note}{culprit}"
     return f"  {found.fingerprint}  {way}  {summary(found)}  {state}"
 
 

@@ -60,6 +60,9 @@ def _step(step: StepExplanation, fingerprint: str) -> list[str]:
             *(_figure(figure) for figure in shown),
             "",
         ]
+        if step.again:
+            runs = "{} runs before and {} after".format(*shown[0].runs)
+            lines += [f"Of the {runs} that were made in turns to confirm it.", ""]
     for change in step.plans:
         lines += [
             f"`{cell(change.statement)}`",

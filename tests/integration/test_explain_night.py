@@ -163,7 +163,9 @@ def test_a_function_that_became_slow_is_on_top_of_the_differential_profile(
 
 def _runs(tests: Path) -> dict[str, int]:
     """The bundles of a test, each with the time that it was made."""
-    return {path.name: path.stat().st_mtime_ns for path in tests.glob("*/bundles/*.tar.zst")}
+    return {
+        path.name: path.stat().st_mtime_ns for path in tests.glob("explain-*/bundles/*.tar.zst")
+    }
 
 
 def _names(trial: Any) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from pydantic import TypeAdapter, ValidationError
 
+from pipeline.analyse.explain.again import measured_again
 from pipeline.analyse.explain.classify import Finding, Kind, classify
 from pipeline.analyse.explain.figures import FigureChange, figure_changes
 from pipeline.analyse.explain.functions import FunctionChange, function_changes
@@ -29,6 +30,7 @@ MOST_FUNCTIONS = 20
 class StepExplanation(Frozen):
     """Why one step is slower in one setup; the first finding is its class.
 
+    With ``again`` its figures are of the runs that were made to confirm the regression.
     ``pictures`` are the files of its flame graphs, beside the explanation: before, after, and the
     difference.
     """
@@ -39,6 +41,7 @@ class StepExplanation(Frozen):
     figures: tuple[FigureChange, ...]
     plans: tuple[PlanChange, ...]
     functions: tuple[FunctionChange, ...]
+    again: bool = False
     pictures: tuple[str, ...] = ()
 
 
@@ -104,14 +107,18 @@ def explain(
     bundles: Path,
     smallest_effect: float,
     trials: Sequence[Trial] = (),
+    results: Path | None = None,
 ) -> Explained:
     """Explain a regression by the bundles of its last good and its first bad revision.
 
+    In ``results`` are the runs that were made to confirm it; they take the place of those of the
+    nights in the figures of their steps, where there are more of them.
     Of ``trials`` those count that put back what differs between these two: the revisions of a
     regression may have become others since. Raises UserError where there are none of one of them.
     """
     steps: dict[tuple[str, str], StepExplanation] = {}
     sides: dict[str, tuple[Side, Side]] = {}
+    again: dict[str, frozenset[str]] = {}
     pictures: dict[str, str] = {}
     worst_sides: tuple[Side, Side] | None = None
     for shift in regression.shifts:
@@ -123,11 +130,13 @@ def explain(
         if setup not in sides:
             one, other = (read_side(bundles, cell, plan.repetitions) for cell in cells)
             sides[setup] = (one, other)
+            found = measured_again(regression.fingerprint, results, cells) if results else None
+            again[setup] = _prefer(found, one, other) if found is not None else frozenset()
         before, after = sides[setup]
         if (setup, key.step) in steps or not {key.step} <= before.steps.keys() & after.steps.keys():
             continue
         worst_sides = worst_sides or (before, after)
-        found = explain_step(
+        one_step = explain_step(
             key.step,
             setup,
             before.steps[key.step],
@@ -137,8 +146,10 @@ def explain(
             [trial for trial in _fitting(trials, before, after) if trial.step == key.step],
             [_noise(each) for each in _worse(regression, key, RegressionKind.SPREAD)],
         )
-        drawn = _pictures(len(steps) + 1, key.step, before, after, found.figures)
-        steps[setup, key.step] = found.model_copy(update={"pictures": tuple(drawn)})
+        drawn = _pictures(len(steps) + 1, key.step, before, after, one_step.figures)
+        steps[setup, key.step] = one_step.model_copy(
+            update={"pictures": tuple(drawn), "again": key.step in again[setup]}
+        )
         pictures |= drawn
     if worst_sides is None:
         raise UserError(
@@ -177,9 +188,14 @@ def cells_of(regression: Regression, plan: Plan, key: SeriesKey) -> tuple[Cell, 
     return (before, after) if before is not None and after is not None else None
 
 
+def explained_folder(fingerprint: str, results: Path) -> Path:
+    """Return where the explanation of a regression is, or would be."""
+    return results / "explained" / fingerprint
+
+
 def save_explained(explained: Explained, results: Path) -> Path:
     """Keep an explanation and its flame graphs in results/explained/FINGERPRINT."""
-    folder = results / _EXPLAINED / explained.explanation.fingerprint
+    folder = explained_folder(explained.explanation.fingerprint, results)
     folder.mkdir(parents=True, exist_ok=True)
     for name, picture in explained.pictures.items():
         (folder / name).write_text(picture, encoding="utf-8")
@@ -188,13 +204,18 @@ def save_explained(explained: Explained, results: Path) -> Path:
     return partial.rename(folder / _EXPLANATION_FILE)
 
 
-def class_of(fingerprint: str, results: Path) -> str:
-    """Return the class of a regression; nothing where it was not explained, or is damaged."""
-    path = results / _EXPLAINED / fingerprint / _EXPLANATION_FILE
+def class_of(regression: Regression, results: Path) -> str:
+    """Return the class of a regression, as it was explained last.
+
+    Nothing where it was not explained yet, or between other revisions than it is known by now.
+    """
+    path = explained_folder(regression.fingerprint, results) / _EXPLANATION_FILE
     try:
-        return Explanation.model_validate_json(path.read_bytes()).kind.value
+        known = Explanation.model_validate_json(path.read_bytes())
     except (FileNotFoundError, ValidationError):
         return ""
+    same = (known.last_good, known.first_bad) == (regression.last_good, regression.first_bad)
+    return known.kind.value if same else ""
 
 
 def save_trials(trials: Sequence[Trial], folder: Path) -> Path:
@@ -213,9 +234,25 @@ def load_trials(folder: Path) -> tuple[Trial, ...]:
         return ()
 
 
-_EXPLAINED, _EXPLANATION_FILE = "explained", "explanation.json"
+_EXPLANATION_FILE = "explanation.json"
 _TRIALS_FILE = "trials.json"
 _TRIALS = TypeAdapter(tuple[Trial, ...])
+
+
+def _prefer(again: tuple[Side, Side], before: Side, after: Side) -> frozenset[str]:
+    """Put the figures that were measured again in place of those of the nights.
+
+    Return the steps of which that was done: those that have more runs than the nights made. All
+    profiles count.
+    """
+    steps = again[0].steps.keys() & again[1].steps.keys() & before.steps.keys() & after.steps.keys()
+    more = min(side.runs for side in again) > min(before.runs, after.runs)
+    for side, measured in zip((before, after), again, strict=True):
+        for name in steps:
+            side.steps[name].stacks.update(measured.steps[name].stacks)
+            if more:
+                side.steps[name].values = measured.steps[name].values
+    return frozenset(steps if more else ())
 
 
 def _fitting(trials: Sequence[Trial], before: Side, after: Side) -> tuple[Trial, ...]:

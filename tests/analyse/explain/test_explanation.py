@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from pipeline.analyse.confirm import OUTCOME, Outcome, Verdict
+from pipeline.analyse.experiment import Figure
 from pipeline.analyse.explain.classify import Kind
 from pipeline.analyse.explain.explanation import (
     Explained,
@@ -21,6 +23,8 @@ from pipeline.analyse.explain.explanation import (
     save_trials,
 )
 from pipeline.analyse.explain.sides import read_side
+from pipeline.analyse.interleaved import Question
+from pipeline.analyse.record import Experiment
 from pipeline.analyse.regressions import group_shifts
 from pipeline.bundle import bundle_path, read_bundle, write_bundle
 from pipeline.errors import UserError
@@ -281,10 +285,69 @@ def test_a_change_of_spread_is_variance_and_says_nothing_of_the_level(
 def test_what_was_explained_is_kept_with_its_class(plan: Plan, tmp_path: Path) -> None:
     found = explained(plan, tmp_path)
     results = tmp_path / "results"
-    fingerprint = found.explanation.fingerprint
-    assert class_of(fingerprint, results) == ""
+    known = regression(plan)
+    assert class_of(known, results) == ""
     path = save_explained(found, results)
-    assert class_of(fingerprint, results) == "plan change"
+    assert class_of(known, results) == "plan change"
+    # What was said of other revisions is not known of these.
+    assert class_of(known.model_copy(update={"first_bad": "17.3"}), results) == ""
     assert len(list(path.parent.glob("*.svg"))) == 3
     path.write_text("{")
-    assert class_of(fingerprint, results) == ""
+    assert class_of(known, results) == ""
+
+
+def confirmed(plan: Plan, results: Path, verdict: Verdict = "confirmed") -> None:
+    """Measure one step of both sides again, six times, in which it is slower by a half."""
+    good, bad = plan.cells
+    workload = good.workload.model_copy(
+        update={"steps": tuple(step for step in good.workload.steps if step.name == POINT)}
+    )
+    base, head = (cell.model_copy(update={"workload": workload}) for cell in (good, bad))
+    fingerprint = regression(plan).fingerprint
+    experiment = Experiment(
+        kind=f"confirm-{fingerprint}",
+        base=base,
+        head=head,
+        question=Question(figures=(Figure(POINT, "qps"),)),
+    )
+    folder = experiment.folder(results)
+    for attempt in range(1, 7):
+        for cell in (base, head, experiment.pair.control):
+            manifest, files = make_run(
+                BAD if cell == head else GOOD,
+                attempt,
+                faster=(1 + attempt / 500) / (2.0 if cell == head else 1.0),
+            )
+            named = {
+                "steps": tuple(each for each in manifest.steps if each.step.name == POINT),
+                "run_id": cell.run_id(attempt),
+                "revision": cell.revision,
+                "workload": workload,
+            }
+            write_bundle(folder / "bundles", manifest.model_copy(update=named), files)
+    outcome = Outcome(fingerprint=fingerprint, verdict=verdict, blocks=6, minutes=1.0, rows=())
+    (folder / OUTCOME).write_text(outcome.model_dump_json())
+
+
+def test_the_runs_that_confirmed_it_are_the_better_evidence(plan: Plan, tmp_path: Path) -> None:
+    results = tmp_path / "results"
+    confirmed(plan, results)
+    explanation, _ = explained(plan, tmp_path, POINT, WRITE, results=results)
+    again, night = explanation.steps
+    (qps,) = (each for each in again.figures if each.metric == "qps")
+    assert qps.runs == (12, 6)
+    assert qps.ratio == pytest.approx(0.5, rel=0.02)
+    assert (again.again, night.again) == (True, False)
+    assert night.figures[0].runs == (REPETITIONS, REPETITIONS)
+    # What only the nights recorded is still there.
+    assert again.plans
+    text = explanation_markdown(explanation)
+    assert "Of the 12 runs before and 6 after that were made in turns to confirm it." in text
+
+
+def test_runs_between_which_the_machine_moved_are_no_evidence(plan: Plan, tmp_path: Path) -> None:
+    results = tmp_path / "results"
+    confirmed(plan, results, "environment")
+    explanation, _ = explained(plan, tmp_path, results=results)
+    assert not explanation.steps[0].again
+    assert explanation.steps[0].figures[0].runs == (REPETITIONS, REPETITIONS)
