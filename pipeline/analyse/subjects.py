@@ -12,14 +12,13 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from pipeline.analyse.trees import revision_of_tree
 from pipeline.config import WorkloadSection
 from pipeline.errors import UserError, meant
 from pipeline.execute.build import OFFICIAL, SHIPPED_OPTIONS
-from pipeline.execute.discover import SHORT, Offer, commit_revision, discover
+from pipeline.execute.discover import Offer, discover
 from pipeline.execute.lines import find_revision
 from pipeline.model import Cell, Frozen, Machine, Revision, Supply, Workload
-from pipeline.sources.base.git import knows_commit
-from pipeline.sources.tree import SourceTree, commit_named, is_changed, is_repository
 from pipeline.targets import find_target
 
 _SUBJECT = re.compile(
@@ -27,8 +26,6 @@ _SUBJECT = re.compile(
     r"(@(?P<options>[\w.-]+))?(\+(?P<config>[\w.-]+))?"
 )
 _COMMIT = re.compile(r"[0-9a-f]{7,64}")
-_SHORT_STATE = 8
-"""Digits of what a folder holds that tell its states apart in tables."""
 
 
 class Subject(Frozen):
@@ -98,8 +95,15 @@ def find_subject(subject: Subject, cache: Path, results: Path) -> tuple[Revision
     UserError where nobody has the revision.
     """
     if subject.folder:
-        standing = _of_folder(subject, Path(subject.folder), cache, results)
-        return standing, subject.options or next(iter(SHIPPED_OPTIONS))
+        options = subject.options or next(iter(SHIPPED_OPTIONS))
+        if options == OFFICIAL:
+            raise UserError(f"{subject.text}: a source tree is compiled, and {OFFICIAL} is not")
+        try:
+            folder = Path(subject.folder)
+            standing = revision_of_tree(subject.target, folder, subject.version, cache, results)
+        except UserError as error:
+            raise UserError(f"{subject.text}: {error}") from error
+        return standing, options
     unreachable = []
     known: list[Revision] = []
     for supply in _supplies(subject):
@@ -121,55 +125,6 @@ def find_subject(subject: Subject, cache: Path, results: Path) -> tuple[Revision
     why = f"; {unreachable[0]}" if unreachable else ""
     near = f"; {meant(subject.version, [each.version for each in known])}" if known else ""
     raise UserError(f"{subject.text}: no source has it{near or why}")
-
-
-def _of_folder(subject: Subject, folder: Path, cache: Path, results: Path) -> Revision:
-    """Return a commit of a source tree, or the tree as it stands, if that is no commit."""
-    if all(supply.prebuilt for supply in find_target(subject.target).supplies):
-        raise UserError(f"{subject.text}: {subject.target} is not built from a source tree")
-    if subject.options == OFFICIAL:
-        raise UserError(f"{subject.text}: a source tree is compiled, and {OFFICIAL} is not")
-    repository = is_repository(folder)
-    if subject.version and not repository:
-        raise UserError(
-            f"{subject.text}: {folder} is no git repository, so that it has no commit "
-            f"{subject.version}"
-        )
-    named = subject.version
-    if repository and not named and not is_changed(folder):
-        named = "HEAD"
-    if named:
-        supply = Supply(
-            name="git", kind="git", coordinates=str(folder), prebuilt=False, commits=True
-        )
-        revision = commit_revision(subject.target, 0, commit_named(folder, named))
-        return revision.model_copy(update={"supply": supply})
-    written = results.resolve()
-    inside = written.is_relative_to(folder) and written != folder
-    left_out = f"#{written.relative_to(folder)}" if inside else ""
-    supply = Supply(
-        name="tree",
-        kind="tree",
-        coordinates=f"{folder}{left_out}",
-        prebuilt=False,
-        commits=True,
-    )
-    (state,) = SourceTree(supply.coordinates, cache).versions()
-    return Revision(
-        target=subject.target,
-        version=f"{_name_of(folder)}-{state[:_SHORT_STATE]}",
-        order=(0,),
-        major="",
-        locator=state,
-        supply=supply,
-    )
-
-
-def _name_of(folder: Path) -> str:
-    """Return what a source tree is called in tables: its commit, if it has one, or the folder."""
-    if is_repository(folder) and knows_commit(folder, "HEAD"):
-        return f"{commit_named(folder, 'HEAD')[:SHORT]}-dirty"
-    return re.sub(r"[^\w.]+", "-", folder.name) or "tree"
 
 
 def _usual(supply: Supply) -> str:
