@@ -32,7 +32,7 @@ def ends(regression: Regression, plan: Plan) -> tuple[str, str]:
     """
     labels = [revision.label for revision in _line(regression, plan).revisions]
     shift = surest(regression)
-    return labels[shift.earliest - 1], labels[shift.latest]
+    return labels[max(shift.earliest - 1, 0)], labels[shift.latest]
 
 
 def identify(

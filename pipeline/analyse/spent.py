@@ -48,17 +48,16 @@ class Spent(Frozen):
 def spent_on(events: Iterable[Event], explained: float = 0.0) -> Spent:
     """Return what a regression took that all this happened to; ``explained`` minutes on settings.
 
-    An outcome tells what its experiment took until then, and of one that went on the last one all
-    of it; a bisection tells what it took each time.
+    Each tells what its experiment took until then, and of one that went on the last one all of it.
     """
     confirm: dict[str, float] = {}
-    bisect = 0.0
+    bisect: dict[str, float] = {}
     for event in events:
-        if event.event in OUTCOMES:
+        if event.event is EventKind.BISECTED:
+            bisect[event.experiment] = event.minutes
+        elif event.experiment:
             confirm[event.experiment] = event.minutes
-        elif event.event is EventKind.BISECTED:
-            bisect += event.minutes
-    return Spent(confirm=sum(confirm.values()), bisect=bisect, explain=explained)
+    return Spent(confirm=sum(confirm.values()), bisect=sum(bisect.values()), explain=explained)
 
 
 def spent_explaining(results: Path) -> dict[str, float]:

@@ -31,17 +31,20 @@ def event(kind: EventKind, experiment: str = "", minutes: float = 0.0) -> Event:
     return Event(at=at, event=kind, fingerprint="f", experiment=experiment, minutes=minutes)
 
 
-def test_an_experiment_that_went_on_counts_once_and_every_bisection_counts() -> None:
+def test_an_experiment_that_went_on_counts_once() -> None:
     events = [
         event(E.FOUND),
         event(E.UNDECIDED, "confirm-a", 3),
         event(E.CONFIRMED, "confirm-a", 5),
         event(E.CONFIRMED, "confirm-b", 2),
         event(E.BISECTED, "bisect-a", 7),
-        event(E.BISECTED, "bisect-a", 4),
+        event(E.BISECTED, "bisect-a", 11),
+        event(E.BISECTED, "bisect-b", 2),
+        event(E.BISECTED, "", 0),
+        event(E.RESOLVED, "recover-a", 3),
     ]
-    assert spent_on(events, 1.5) == Spent(confirm=7, bisect=11, explain=1.5)
-    assert spent_on(events).minutes == 18
+    assert spent_on(events, 1.5) == Spent(confirm=10, bisect=13, explain=1.5)
+    assert spent_on(events).minutes == 23
 
 
 def test_nights_and_experiments_are_told_by_their_bundles(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -325,7 +326,17 @@ def confirmed(plan: Plan, results: Path, verdict: Verdict = "confirmed") -> None
                 "workload": workload,
             }
             write_bundle(folder / "bundles", manifest.model_copy(update=named), files)
-    outcome = Outcome(fingerprint=fingerprint, verdict=verdict, blocks=6, minutes=1.0, rows=())
+    outcome = Outcome(
+        fingerprint=fingerprint,
+        at=datetime(2026, 3, 1, tzinfo=UTC),
+        kind=RegressionKind.LEVEL,
+        worse=True,
+        evidence="",
+        verdict=verdict,
+        blocks=6,
+        minutes=1.0,
+        rows=(),
+    )
     (folder / OUTCOME).write_text(outcome.model_dump_json())
 
 
