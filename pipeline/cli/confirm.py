@@ -53,10 +53,10 @@ def confirm_verb(
     quick: QuickOption = False,
     form: FormatOption = Format.TEXT,
 ) -> None:
-    """Measure what is suspected again: regressions, then improvements, worst first.
+    """Measure again what is suspected, worst first.
 
-    What was confirmed or rejected is measured anew if it was reopened, and what is undecided goes
-    on where it was.
+    Regressions come first, then improvements. What was confirmed or rejected is measured anew if it
+    was reopened, and what is undecided goes on where it was.
 
     Example: nightshift confirm --format json
     """
