@@ -48,6 +48,7 @@ def test_a_changed_default_is_named_and_tested_by_running_with_the_old_value(
         revisions=[version, *(f"{version}#{number}" for number in (2, 3, 4))],
         steps=["point-query"],
         repetitions=3,
+        more="[notify]\nsuspected = true",
     )
     monkeypatch.chdir(night.folder)
 
@@ -56,7 +57,9 @@ def test_a_changed_default_is_named_and_tested_by_running_with_the_old_value(
         app(list(words), standalone_mode=False)
         return capsys.readouterr().out
 
-    verb("nightly")
+    # A night would go on to measure again what it suspects, and to test its settings.
+    for stage in ("discover", "run", "ingest", "detect"):
+        verb(stage)
     (untested,) = json.loads(verb("explain", "--format", "json"))
     assert untested["first_bad"] == f"{version}#3"
     assert {suspect["name"] for suspect in untested["suspects"]} == {COSTLY, HARMLESS}
