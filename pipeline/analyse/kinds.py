@@ -156,6 +156,8 @@ class OfSla(Kind):
     @staticmethod
     def told(effect: float) -> str:
         """Write an effect as the share of runs."""
+        if effect == 0.0:
+            return "kept as often"
         return f"kept in {abs(effect):.0%} {'more' if effect > 0 else 'fewer'} of the runs"
 
     def has(self, levels: Sequence[float]) -> bool:

@@ -23,6 +23,7 @@ from benchmarks.noise import Noise
 from pipeline.analyse.confirm import verdict_of
 from pipeline.analyse.experiment import Figure
 from pipeline.analyse.interleaved import Answer, Pair, Question, copy_of, interleave
+from pipeline.analyse.kinds import KINDS
 from pipeline.execute.build import NotBuiltError
 from pipeline.model import RegressionKind
 
@@ -205,6 +206,19 @@ def test_an_sla_of_no_work_at_all_is_missed() -> None:
 
     answer = ask(KEPT, Idle(KEPT, np.random.default_rng(2)), kind=RegressionKind.SLA)
     assert (answer.rows[0].verdict, answer.blocks) == ("worse", 4)
+
+
+def test_effects_are_told_in_the_words_of_their_kind() -> None:
+    def told(kind: RegressionKind, effect: float) -> str:
+        return KINDS[kind].told(effect)
+
+    assert told(RegressionKind.LEVEL, -0.123) == "-12.3%"
+    assert told(RegressionKind.SPREAD, 2.0) == "+200% spread"
+    assert [told(RegressionKind.SLA, effect) for effect in (-0.5, 0.0, 1.0)] == [
+        "kept in 50% fewer of the runs",
+        "kept as often",
+        "kept in 100% more of the runs",
+    ]
 
 
 def test_a_step_that_fails_once_is_tried_again() -> None:

@@ -176,7 +176,15 @@ def test_money_is_told_where_a_price_is_known(
     experiment = folder / "results/experiments/confirm-1"
     experiment.mkdir(parents=True)
     (experiment / "outcome.json").write_text(
-        json.dumps({"fingerprint": fingerprint, "verdict": "rejected", "blocks": 7, "minutes": 90})
+        json.dumps(
+            {
+                "fingerprint": fingerprint,
+                "at": "2026-03-01T00:00:00Z",
+                "verdict": "rejected",
+                "blocks": 7,
+                "minutes": 90,
+            }
+        )
     )
     asked = ("ledger", "--format", "json")
     without = nightshift(*asked).json
