@@ -158,7 +158,7 @@ KEPT = (Figure("qr100", "sla"),)
         (
             RegressionKind.SPREAD,
             ONE,
-            {"noise": 0.03, "louder": {HEAD: 20.0, CONTROL: 20.0}},
+            {"noise": Noise(0.03), "louder": {HEAD: 20.0, CONTROL: 20.0}},
             "% spread betw",
         ),
     ],
@@ -180,13 +180,13 @@ def test_a_spread_or_an_sla_that_has_not_shown_after_all_blocks_is_rejected() ->
         simulated = machine(figures, missed=both)
         short = ask(figures, simulated, kind=kind, only="worse", seconds=3 * RUN_SECONDS)
         assert (short.rows[0].verdict, verdict_of(short)) == ("undecided", "undecided")
-    level = ask(ONE, machine(ONE, noise=0.3), only="worse", blocks=3)
+    level = ask(ONE, machine(ONE, noise=Noise(0.3)), only="worse", blocks=3)
     assert level.rows[0].verdict == "undecided"
 
 
 def test_less_spread_and_a_kept_sla_are_better_whatever_the_metric() -> None:
     cost = (Figure("scan", "cpu_us/o"),)
-    quieter = machine(cost, noise=0.1, louder={HEAD: 0.1})
+    quieter = machine(cost, noise=Noise(0.1), louder={HEAD: 0.1})
     (row,) = ask(cost, quieter, kind=RegressionKind.SPREAD, only="better").rows
     assert row.verdict == "better"
     assert -1.0 < row.effect < -0.5
