@@ -62,7 +62,7 @@ class Bisection:
     Position 0 is the good revision and the last one the bad: their difference should have been
     shown before (:class:`changepoint.Sequential`), since the search takes it for granted. Several
     series that the culprit moves together are searched together. Runs are added in the order in
-    which they were made: what the machine does meanwhile is told by it.
+    which they were made: what the machine does meanwhile is told by it (``in_order``).
     """
 
     def __init__(
@@ -73,6 +73,7 @@ class Bisection:
         confidence: float = 0.99,
         noise: float = 0.02,
         build_spread: float = BUILD_SPREAD,
+        in_order: bool = True,
     ) -> None:
         """Start without a measurement.
 
@@ -82,6 +83,8 @@ class Bisection:
             confidence: probability at which the search is done.
             noise: guess of the relative noise of one run; what is measured replaces it.
             build_spread: see :data:`changepoint.bisection_fit.BUILD_SPREAD`.
+            in_order: whether runs are added as they were made, one after the other on one machine.
+                If not, as with the runs of many nights, the machine is taken to stand still.
 
         Raises:
             ValueError: an option is out of range. One sentence.
@@ -97,7 +100,7 @@ class Bisection:
                 raise ValueError(f"{name} must be above 0 and below 1, not {value}")
         self._count, self._series = count, tuple(series)
         self._confidence, self._noise = float(confidence), float(noise)
-        self._build_spread = float(build_spread)
+        self._build_spread, self._in_order = float(build_spread), bool(in_order)
         self._order: list[int] = []
         self._values: list[tuple[float, ...]] = []
         self._runs: Counter[int] = Counter()
@@ -184,7 +187,8 @@ class Bisection:
         costs = self._costs(builds)
         last = self._count - 1
         rarer = 0 if self._runs[0] <= self._runs[last] else last
-        if not self._runs[rarer] or not {0, last} & set(self._order[1 - REFERENCE :]):
+        unseen = self._in_order and not {0, last} & set(self._order[1 - REFERENCE :])
+        if unseen or not self._runs[rarer]:
             return rarer
         places = self._places()
         below = np.clip(np.cumsum(self._mass(places))[:-1], 0.0, 1.0)
@@ -270,6 +274,7 @@ class Bisection:
                 self._count,
                 self._noise,
                 self._build_spread,
+                self._in_order,
             )
         return self._known
 
@@ -281,6 +286,7 @@ class Bisection:
             "confidence": self._confidence,
             "noise": self._noise,
             "build_spread": self._build_spread,
+            "in_order": self._in_order,
             "runs": [[at, *run] for at, run in zip(self._order, self._values, strict=True)],
             "skipped": sorted(self._skipped),
         }
@@ -295,6 +301,7 @@ class Bisection:
                 confidence=float(tree["confidence"]),
                 noise=float(tree["noise"]),
                 build_spread=float(tree["build_spread"]),
+                in_order=bool(tree["in_order"]),
             )
             for at, *run in tree["runs"]:
                 copy._check(at)

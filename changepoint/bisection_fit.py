@@ -84,10 +84,18 @@ class Fit:
     share: float
 
 
-def fit(positions: Ints, values: Floats, count: int, guess: float, build_spread: float) -> Fit:
-    """Fit the logarithms of runs (n, s) of some of ``count`` positions (n,), as they were made.
+def fit(
+    positions: Ints,
+    values: Floats,
+    count: int,
+    guess: float,
+    build_spread: float,
+    in_order: bool,
+) -> Fit:
+    """Fit the logarithms of runs (n, s) of some of ``count`` positions (n,).
 
-    ``guess`` is the noise that is assumed before it is known.
+    ``guess`` is the noise that is assumed before it is known; ``in_order`` says whether the runs
+    were made one after the other on one machine.
     """
     series = values.shape[1]
     if not {0, count - 1} <= set(positions.tolist()):
@@ -102,7 +110,9 @@ def fit(positions: Ints, values: Floats, count: int, guess: float, build_spread:
     ends = np.array([np.median(values[positions == at], axis=0) for at in (0, count - 1)])
     seen = np.maximum(noise, np.abs(ends[1] - ends[0]) / CERTAIN)
     for j in range(series):
-        of_series = _Series(which, values[:, j], ends[:, j], noise[j], seen[j], build_spread)
+        of_series = _Series(
+            which, values[:, j], ends[:, j], noise[j], seen[j], build_spread, in_order
+        )
         told, effects[j] = _of_series(of_series)
         loglik += told * share
     return Fit(places, loglik, effects[:, int(np.argmax(loglik))], seen, share)
@@ -141,6 +151,7 @@ class _Series:
     noise: float
     seen: float
     build_spread: float
+    in_order: bool
 
 
 def _of_series(runs: _Series) -> tuple[Floats, Floats]:
@@ -148,9 +159,10 @@ def _of_series(runs: _Series) -> tuple[Floats, Floats]:
     which, values, levels = runs.which, runs.values, runs.ends
     order = np.arange(len(which))
     walk = np.minimum(order[:, None], order[None, :]).astype(np.float64)
-    kinds = [(ratio * runs.noise) ** 2 * walk for ratio in WANDERING]
-    restless = (1.0 - STILL) / (len(kinds) - 1)
-    prior = np.log([restless if ratio else STILL for ratio in WANDERING])
+    ratios = WANDERING if runs.in_order else (0.0,)
+    kinds = [(ratio * runs.noise) ** 2 * walk for ratio in ratios]
+    restless = (1.0 - STILL) / (len(WANDERING) - 1)
+    prior = np.log([restless if ratio else STILL for ratio in ratios])
     same = runs.build_spread**2 * (which[:, None] == which[None, :])
     of_place = (which[:, None] == np.arange(which.max() + 1)[None, :]).astype(np.float64)
     machine = np.zeros(len(which))

@@ -213,7 +213,8 @@ def _narrowing(gaps: Gaps, doubt: Doubt) -> Choice | None:
         return _told(gaps, doubt, _middle(gaps, within), doubt.good, doubt.bad) if within else None
     first, last = min(doubt.runs), max(doubt.runs)
     names = tuple(doubt.runs[first][0])
-    bisection = Bisection(last - first + 1, names)
+    # The runs are of many nights.
+    bisection = Bisection(last - first + 1, names, in_order=False)
     for at, runs in doubt.runs.items():
         for run in runs:
             bisection.add(at - first, run)

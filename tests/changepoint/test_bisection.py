@@ -149,9 +149,9 @@ def test_series_with_one_noise_count_as_one() -> None:
     positions = np.array([0, 8] * 12 + [4, 4])
     levels = np.where(positions < 8, 0.0, -0.03)[:, None]
 
-    independent = fit(positions, levels + noise, 9, 0.03, 0.003)
-    same = fit(positions, levels + noise[:, [0, 0, 0]], 9, 0.03, 0.003)
-    one = fit(positions, levels + noise[:, :1], 9, 0.03, 0.003)
+    independent = fit(positions, levels + noise, 9, 0.03, 0.003, True)
+    same = fit(positions, levels + noise[:, [0, 0, 0]], 9, 0.03, 0.003, True)
+    one = fit(positions, levels + noise[:, :1], 9, 0.03, 0.003, True)
     assert same.share == pytest.approx(1 / 3, abs=0.02)
     assert np.diff(same.loglik) == pytest.approx(np.diff(one.loglik), rel=0.05)
     assert independent.share > 0.7
@@ -294,6 +294,21 @@ def test_a_machine_that_moves_is_no_culprit(machine: str) -> None:
     found = bisection.culprit
     assert found.done
     assert (found.last_good, found.first_bad) == (699, 700)
+
+
+def test_without_an_order_the_machine_stands_still() -> None:
+    order = list(range(10))
+    random = np.random.default_rng(94)
+    probabilities = []
+    for in_order in (True, False):
+        for places in (order, random.permutation(order).tolist()):
+            bisection = Bisection(10, in_order=in_order)
+            for at in np.repeat(places, 3).tolist():
+                bisection.add(at, {"value": 100.0 if at < 6 else 96.0})
+            assert bisection.culprit.first_bad == 6
+            probabilities.append(bisection.culprit.probability)
+    assert probabilities[2] == pytest.approx(probabilities[3])
+    assert probabilities[0] < probabilities[2], "a machine that went down would do as well"
 
 
 def test_ends_are_seen_again_and_again() -> None:
