@@ -63,8 +63,7 @@ class Raised(Frozen):
     @property
     def open(self) -> bool:
         """Whether it would have been measured again, and nobody knows what that would have said."""
-        level = self.kind is RegressionKind.LEVEL
-        return self.worse and level and self.verdict == NOT_MEASURED
+        return self.worse and self.verdict == NOT_MEASURED
 
 
 def replay(
