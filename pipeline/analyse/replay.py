@@ -17,6 +17,7 @@ from pipeline.execute.plan import Line, Plan
 from pipeline.journal import Event, EventKind
 from pipeline.model import (
     Frozen,
+    Point,
     Regression,
     RegressionKind,
     RegressionState,
@@ -84,8 +85,7 @@ def replay(
     known = histories(happened)
     raised = []
     for line in plan.lines:
-        mine = [one for one in series if one.key.line == line.name]
-        raised += _line(line, mine, runs, rules, smallest, known, progress)
+        raised += _line(line, series, runs, rules, smallest, known, progress)
     return raised
 
 
@@ -104,6 +104,7 @@ def _line(
     progress: Callable[[], None],
 ) -> list[Raised]:
     plan = Plan(lines=(line,), repetitions=1)
+    started = {run.run_id: run.started_at for run in runs}
     journal: list[Event] = []
     places: dict[datetime, int] = {}
     first: dict[str, tuple[int, Regression]] = {}
@@ -111,8 +112,12 @@ def _line(
     for count in range(FEWEST, len(line.revisions) + 1):
         at = _FIRST_NIGHT + timedelta(days=count)
         places[at] = count - 1
-        grown = without_outages([_until(one, count) for one in series], runs, smallest)
-        present = [one for one in grown if one.points]
+        then = _known_then(series, line, count, started)
+        present = [
+            one
+            for one in without_outages(then, runs, smallest)
+            if one.points and one.key.line == line.name
+        ]
         detected, fresh = night_of(
             search(present, plan, rules), plan, present, journal, smallest, at
         )
@@ -155,9 +160,26 @@ def _verdicts(stories: Histories, known: Histories, plan: Plan) -> dict[str, str
     }
 
 
-def _until(series: Series, count: int) -> Series:
-    points = tuple(point for point in series.points if point.position < count)
-    return series.model_copy(update={"points": points})
+def _known_then(
+    series: Sequence[Series], line: Line, count: int, started: Mapping[str, datetime]
+) -> list[Series]:
+    """Return what was known in the night that the line had so many positions.
+
+    Of other lines, whose controls tell of outages, that is what was measured until then.
+    """
+    mine = [one for one in series if one.key.line == line.name]
+    others = [one for one in series if one.key.line != line.name]
+    grown = [_only(one, lambda point: point.position < count) for one in mine]
+    times = [started[point.run_id] for one in grown for point in one.points]
+    if not times:
+        return grown
+    latest = max(times)
+    return grown + [_only(one, lambda point: started[point.run_id] <= latest) for one in others]
+
+
+def _only(series: Series, keep: Callable[[Point], bool]) -> Series:
+    """Return a series with some of its points."""
+    return series.model_copy(update={"points": tuple(filter(keep, series.points))})
 
 
 def _resolved(history: History, line: Line, places: Mapping[datetime, int]) -> str:
