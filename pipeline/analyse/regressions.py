@@ -92,6 +92,10 @@ FROM_ZERO = 1.0
 had been lost, so that it hides no change of throughput that is as large."""
 
 
+MOST_LOST = -1.0
+"""No figure is below zero, so that none can lose more than all, whatever a normal would allow."""
+
+
 def size(shift: Shift) -> float:
     """Return how large a change is relative to the level before, without its sign."""
     return abs(shift.effect) if math.isfinite(shift.effect) else FROM_ZERO
@@ -184,7 +188,7 @@ def _shift(
         before=before,
         after=after,
         effect=change.effect,
-        effect_low=change.effect_interval[0],
+        effect_low=max(change.effect_interval[0], MOST_LOST),
         effect_high=change.effect_interval[1],
         pvalue=change.pvalue,
         worse=worse,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from changepoint import Member, SharedChange, pooled
+from pipeline.analyse.regressions import MOST_LOST
 from pipeline.analyse.rules import Rules
 from pipeline.metrics import LEAST_CHANGE, is_worse
 from pipeline.model import RegressionKind, Series, SeriesKey, Shift
@@ -104,7 +105,7 @@ def _shift(series: Series, change: SharedChange, member: Member) -> Shift:
         before=member.before.level,
         after=member.after.level,
         effect=member.effect,
-        effect_low=member.effect_interval[0],
+        effect_low=max(member.effect_interval[0], MOST_LOST),
         effect_high=member.effect_interval[1],
         pvalue=change.pvalue,
         worse=is_worse(series.key.metric, member.effect),

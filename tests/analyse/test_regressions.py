@@ -47,6 +47,17 @@ def test_a_change_is_told_in_the_words_of_its_series() -> None:
     assert 0 < found.pvalue < 0.05
 
 
+def test_no_more_than_all_is_lost() -> None:
+    """Where the new level is almost nothing and the noise large, half of an interval is below."""
+    noise = random.Random(4)
+    levels = [100.0 + noise.gauss(0, 60) for _ in range(12)] + [
+        abs(noise.gauss(0, 8)) for _ in range(12)
+    ]
+    found = find_shifts(series(levels), SETTINGS)
+    assert found
+    assert all(-1.0 <= one.effect_low <= one.effect for one in found)
+
+
 def test_the_last_good_revision_is_the_last_that_was_measured() -> None:
     """Positions that nothing was measured at are no revisions of the series."""
     positions = [0, 1, 2, 3, 4, 8, 9, 10, 11, 12]
