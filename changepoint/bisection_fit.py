@@ -15,9 +15,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import solve_triangular
 from scipy.special import logsumexp
 
+from changepoint.jit import compiled
 from changepoint.series import Floats, Ints
 
 TAIL = 4.0
@@ -176,7 +176,12 @@ def _of_series(runs: _Series) -> tuple[Floats, Floats]:
         kind, split = np.unravel_index(int(np.argmax(told)), told.shape)
         levels, effects = splits[kind].levels[:, split], np.diff(splits[kind].levels, axis=0)[0]
         rest = values - np.where(which <= split, *levels)
-        machine = kinds[kind] @ np.linalg.solve(own + kinds[kind], rest)
+        # K V^-1 rest: the machine as the runs show it, once the levels are known.
+        root = _root(own + kinds[kind])
+        half = _solved(root, rest[:, None])
+        # Upper triangular, backwards, is lower triangular.
+        whole = _solved(np.ascontiguousarray(root.T[::-1, ::-1]), half[::-1].copy())[::-1, 0]
+        machine = kinds[kind] @ whole
     return np.asarray(logsumexp(told, axis=0)), effects
 
 
@@ -193,8 +198,8 @@ def _splits(covariance: Floats, of_place: Floats, values: Floats) -> _Splits:
 
     covariance: of the runs, (n, n). of_place: 1 where a run is of a place, (n, k).
     """
-    root = np.linalg.cholesky(covariance)
-    white = solve_triangular(root, np.column_stack([of_place, values]), lower=True)
+    root = _root(covariance)
+    white = _solved(root, np.column_stack([of_place, values]))
     places, y = white[:, :-1], white[:, -1]
     bad = np.cumsum(places[:, ::-1], axis=1)[:, ::-1][:, 1:]
     good = np.cumsum(places, axis=1)[:, :-1]
@@ -205,6 +210,38 @@ def _splits(covariance: Floats, of_place: Floats, values: Floats) -> _Splits:
     explained = levels[0] * gy + levels[1] * by
     loglik = 0.5 * (explained - y @ y - np.log(determinant)) - np.log(np.diag(root)).sum()
     return _Splits(loglik, levels)
+
+
+@compiled
+def _root(covariance: Floats) -> Floats:
+    """The lower Cholesky factor. Compiled, for threads are no help to matrices this small."""
+    n = len(covariance)
+    root = np.zeros((n, n))
+    for i in range(n):
+        for j in range(i):
+            rest = covariance[i, j]
+            for k in range(j):
+                rest -= root[i, k] * root[j, k]
+            root[i, j] = rest / root[j, j]
+        rest = covariance[i, i]
+        for k in range(i):
+            rest -= root[i, k] * root[i, k]
+        root[i, i] = math.sqrt(rest)
+    return root
+
+
+@compiled
+def _solved(root: Floats, columns: Floats) -> Floats:
+    """Solve root x = columns, (n, m), for a lower triangular root."""
+    n, m = columns.shape
+    solved = np.empty((n, m))
+    for i in range(n):
+        for c in range(m):
+            rest = columns[i, c]
+            for k in range(i):
+                rest -= root[i, k] * solved[k, c]
+            solved[i, c] = rest / root[i, i]
+    return solved
 
 
 def _noise(which: Ints, values: Floats, guess: float) -> Floats:
