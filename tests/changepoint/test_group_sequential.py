@@ -203,3 +203,13 @@ def test_wrong_changes_are_as_rare_and_large_ones_found_as_surely_as_promised() 
             verdicts.append(compared.decision.verdict)
         assert verdicts.count(right) >= least * 200
         assert verdicts.count(wrong) <= 6
+
+
+def test_the_first_look_may_be_later() -> None:
+    comparison = GroupSequential(smallest_effect=0.02, limit=20, first_look=6)
+    verdicts = [comparison.add(100.0, 90.0).verdict for _ in range(6)]
+    assert verdicts == ["undecided"] * 5 + ["worse"]
+    copy = GroupSequential.from_json(comparison.to_json())
+    assert copy.to_json() == comparison.to_json()
+    with pytest.raises(ValueError, match="first_look must be at least 3"):
+        GroupSequential(smallest_effect=0.02, limit=20, first_look=2)
