@@ -290,16 +290,85 @@ def search(
     from the strongest split, as a binary segmentation, then every change is moved to its best place
     between its neighbours and has to pass there once more, the weakest leaving first.
     """
-    edges = _greedy(y, sums, sizes, limit, least, memo, inner)
+    found = _greedy(y, sums, sizes, limit, least, memo, inner)
+    edges, strengths = _settled(y, sums, found, sizes, limit, least, memo)
+    stairs = _stairs(y, sums, edges, sizes, limit, least, memo)
+    if len(stairs) > len(edges):
+        needed = inner_limit(limit, len(y))
+        steps, theirs = _settled(y, sums, stairs, sizes, needed, least, memo)
+        if len(steps) > len(edges) and _beyond_lines(y, sums, edges, steps, least, memo) >= limit:
+            edges, strengths = steps, theirs
+    moved = _relocated(values, edges, CLIP * scale, least)
+    return moved[1 : len(moved) - 1].copy(), strengths
+
+
+@compiled
+def _settled(
+    y: Floats, sums: Sums, found: Ints, sizes: Sizes, limit: float, least: int, memo: Memo
+) -> tuple[Ints, Floats]:
+    """Edges of which all pass between their neighbours, at their best places, and the strengths."""
+    edges = found.copy()
     while True:
         changes = len(edges) - 2
         for i in range(1, changes + 1):
             edges[i] = stretch(y, sums, edges[i - 1], edges[i + 1], least, memo)[1]
         strengths = strengths_of(y, sums, edges, sizes, least, memo, 0.0)
         if changes == 0 or np.min(strengths) >= limit:
-            return _relocated(values, edges, CLIP * scale, least)[1 : changes + 1].copy(), strengths
+            return edges, strengths
         weakest = np.argmin(strengths) + 1
         edges = np.concatenate((edges[:weakest], edges[weakest + 1 :]))
+
+
+@compiled
+def _beyond_lines(y: Floats, sums: Sums, edges: Ints, steps: Ints, least: int, memo: Memo) -> float:
+    """The evidence for levels between ``steps`` against a line in each segment of ``edges``."""
+    lines = 0.0
+    for s in range(len(edges) - 1):
+        around = stretch(y, sums, edges[s], edges[s + 1], least, memo)[2]
+        lines += around - line_gain(sums[0], sums[1], edges[s], edges[s + 1])
+    rest = np.sum(parts_of(y, sums, steps, least, memo)[:, 2])
+    if lines <= rest:
+        return 0.0
+    return evidence(lines - rest, max(rest, SMALLEST_GAIN), float(len(y) - len(steps)), 1.0)
+
+
+@compiled
+def _stairs(
+    y: Floats, sums: Sums, found: Ints, sizes: Sizes, limit: float, least: int, memo: Memo
+) -> Ints:
+    """Edges with those added that might be steps of stairs; the same where nothing looks like some.
+
+    Steps in one direction look like a ramp until all of them are known, and each adds to the noise
+    that hides the others. So a segment whose best split is evident, and refused as a ramp, is split
+    whatever the guards say, as long as splits are evident. Between its neighbours a true step then
+    is one, and of a ramp none is.
+    """
+    edges, known = found, False
+    smallest = sizes[1]
+    while True:
+        parts = parts_of(y, sums, edges, least, memo)
+        degrees = float(len(y) - len(edges))
+        if degrees < 1.0:
+            return found
+        rest = np.sum(parts[:, 2])
+        if not known:
+            for s in range(len(parts)):
+                gain = parts[s, 0]
+                left_over = max(rest - gain, degrees * smallest)
+                if gain <= 0.0 or evidence(gain, left_over, degrees, 1.0) < limit:
+                    continue
+                line = line_gain(sums[0], sums[1], edges[s], edges[s + 1])
+                if line >= gain or evidence(gain - line, left_over, degrees, 1.0) < RAMP_MARGIN:
+                    known = True
+            if not known:
+                return found
+        s = int(np.argmax(parts[:, 0]))
+        gain = parts[s, 0]
+        left_over = max(rest - gain, degrees * smallest)
+        if gain <= 0.0 or evidence(gain, left_over, degrees, 1.0) < limit:
+            return edges
+        at = np.array([int(parts[s, 1])])
+        edges = np.concatenate((edges[: s + 1], at, edges[s + 1 :]))
 
 
 @compiled

@@ -41,6 +41,30 @@ def test_a_ramp_is_not_a_staircase() -> None:
         assert len(places(values)) <= 1
 
 
+@pytest.mark.parametrize(
+    ("length", "levels"),
+    [
+        *((length, (100.0, 88.0, 77.0)) for length in (23, 30, 60, 200)),
+        *((length, (100.0, 95.0, 90.0, 85.0)) for length in (40, 60, 200)),
+    ],
+)
+def test_stairs_are_no_ramp(length: int, levels: tuple[float, ...]) -> None:
+    """Until all steps are known they look like one, and each is noise to the others."""
+    for seed in range(10):
+        parts = np.array_split(series(seed, length, sigma=0.4) - 100.0, len(levels))
+        values = np.concatenate([part + level for part, level in zip(parts, levels, strict=True)])
+        steps = np.cumsum([len(part) for part in parts])[:-1]
+        assert places(values) == pytest.approx(list(steps), abs=1)
+
+
+def test_a_long_ramp_in_noise_is_no_stairs() -> None:
+    found = 0
+    for seed in range(40):
+        values = series(seed, 500) + np.linspace(0.0, 5.0, 500)
+        found += len(places(values))
+    assert found <= 1
+
+
 def test_steps_that_come_and_go() -> None:
     values = series(4, 400)
     values[100:130] += 8.0
