@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from pipeline.analyse.bench import BenchRunner
 from pipeline.analyse.compare import (
     Comparison,
     choose_workload,
@@ -109,16 +108,8 @@ def compare_verb(
 
 
 def _measured(context: Context, experiment: Experiment) -> Answer:
-    machine, watcher = context.config.machine, make_watcher(screen())
-    runner = BenchRunner(
-        experiment.folder(context.results),
-        context.builder,
-        context.workspace,
-        context.machine,
-        watcher,
-        pin=machine.pin,
-        port=machine.port,
-    )
+    watcher = make_watcher(screen())
+    runner = context.runner(experiment.folder(context.results), watcher)
     watcher.begin("compare", experiment.question.seconds)
     try:
         with runner:

@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-from pipeline.analyse.bench import BenchRunner
 from pipeline.analyse.confirm import (
     Outcome,
     confirm,
@@ -143,17 +142,8 @@ def _measured(
     seconds: float,
     watcher: Watcher,
 ) -> Outcome:
-    machine = context.config.machine
     folder = experiment.folder(context.results)
-    runner = BenchRunner(
-        folder,
-        context.builder,
-        context.workspace,
-        context.machine,
-        watcher,
-        pin=machine.pin,
-        port=machine.port,
-    )
+    runner = context.runner(folder, watcher)
     watcher.begin("confirm", min(experiment.question.seconds, seconds))
     try:
         with runner:

@@ -14,6 +14,7 @@ from pydantic_core import to_json
 from rich.console import Console
 from sqlalchemy import Engine
 
+from pipeline.analyse.bench import BenchRunner
 from pipeline.bundle import list_bundles
 from pipeline.config import DEFAULT_FILE, Config, ConfigFile, StoreSection, load_config
 from pipeline.errors import UserError
@@ -22,6 +23,7 @@ from pipeline.execute.discover import Discovered, Offer, discovered
 from pipeline.execute.lines import offers_of
 from pipeline.execute.options import known_options, read_patches
 from pipeline.execute.plan import Plan, check_workloads, make_plan
+from pipeline.execute.watch import Watcher
 from pipeline.execute.workspace import Workspace
 from pipeline.machine.account import find_account
 from pipeline.machine.fingerprint import fingerprint
@@ -133,6 +135,19 @@ class Context:
             at_once=machine.builds,
             jobs=machine.jobs,
             limit=self.config.paths.builds_limit,
+        )
+
+    def runner(self, folder: Path, watcher: Watcher) -> BenchRunner:
+        """Return this machine as what an experiment measures on, into the folder of that."""
+        settings = self.config.machine
+        return BenchRunner(
+            folder,
+            self.builder,
+            self.workspace,
+            self.machine,
+            watcher,
+            pin=settings.pin,
+            port=settings.port,
         )
 
     def offers(self) -> list[Offer]:

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from pipeline.analyse.bench import EXPERIMENTS, BenchRunner, narrowed
+from pipeline.analyse.bench import EXPERIMENTS, narrowed
 from pipeline.analyse.detection import load_detected
 from pipeline.analyse.experiment import Figure
 from pipeline.analyse.explain.explanation import (
@@ -169,16 +169,8 @@ def try_suspects(
         cell.model_copy(update={"workload": narrowed(cell.workload, [shift.series.step])})
         for cell in cells
     )
-    folder, machine = _folder(context, regression), context.config.machine
-    runner = BenchRunner(
-        folder,
-        context.builder,
-        context.workspace,
-        context.machine,
-        watcher,
-        pin=machine.pin,
-        port=machine.port,
-    )
+    folder = _folder(context, regression)
+    runner = context.runner(folder, watcher)
     watcher.begin("explain", seconds)
     try:
         with runner:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from pipeline.analyse.bench import EXPERIMENTS, BenchRunner
+from pipeline.analyse.bench import EXPERIMENTS
 from pipeline.analyse.bisect import Bisected, bisect
 from pipeline.analyse.confirm import OUTCOME
 from pipeline.analyse.experiment import Figure
@@ -38,15 +38,7 @@ def bisected(
     Raises UserError for an end that cannot be measured.
     """
     folder = context.results / EXPERIMENTS / _experiment(cells, figures)
-    runner = BenchRunner(
-        folder,
-        context.builder,
-        context.workspace,
-        context.machine,
-        watcher,
-        pin=context.config.machine.pin,
-        port=context.config.machine.port,
-    )
+    runner = context.runner(folder, watcher)
     watcher.begin("bisect", seconds)
     try:
         with runner:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from pipeline.analyse.bench import BenchRunner
 from pipeline.analyse.interleaved import interleave
 from pipeline.analyse.record import Experiment
 from pipeline.analyse.recovery import experiment_for, fix_of, is_back
@@ -57,18 +56,9 @@ def _asked(
     watcher: Watcher,
 ) -> Event | None:
     """Measure a regression beside its last good revision; return its end, if it is gone."""
-    machine = context.config.machine
     question = experiment.question
     question = question.model_copy(update={"seconds": min(question.seconds, seconds)})
-    runner = BenchRunner(
-        experiment.folder(context.results),
-        context.builder,
-        context.workspace,
-        context.machine,
-        watcher,
-        pin=machine.pin,
-        port=machine.port,
-    )
+    runner = context.runner(experiment.folder(context.results), watcher)
     watcher.begin("recover", question.seconds)
     try:
         with runner:

@@ -155,7 +155,7 @@ def months(nightshift: Nightshift, monkeypatch: pytest.MonkeyPatch) -> Months:
     """
 
     def spent(machine: Machine, nights: range, looked: int = 0, controls: bool = True) -> list[str]:
-        monkeypatch.setattr("pipeline.cli.confirm.BenchRunner", lambda *_, **__: Bench(machine))
+        monkeypatch.setattr("pipeline.cli.context.BenchRunner", lambda *_, **__: Bench(machine))
         for night in nights:
             spend(machine, night, controls)
             if night >= looked:
