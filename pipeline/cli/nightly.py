@@ -107,7 +107,8 @@ def _show_line(context: Context, line: Line) -> None:
 class _FirstLook:
     """Shows a line's table as soon as each of its revisions was measured once.
 
-    A line of one revision has nothing to compare, so there is nothing to look at early.
+    Those that it keeps were so before. A line of one revision has nothing to compare, so there is
+    nothing to look at early.
     """
 
     def __init__(self, context: Context, plan: Plan) -> None:
@@ -122,7 +123,8 @@ class _FirstLook:
             return
         for line in self._plan.lines:
             labels = {revision.label for revision in line.revisions}
-            if line.name not in self._shown and len(labels) > 1 and labels <= self._seen:
+            due = labels - line.kept
+            if line.name not in self._shown and len(labels) > 1 and due <= self._seen:
                 self._shown.add(line.name)
                 out.print("first repetition, two decimals are not to be trusted yet:")
                 _show_line(self._context, line)

@@ -44,12 +44,13 @@ def run_stage(
     check_tools(context)
     with context.workspace.held():
         take_bundles(context)
-        remaining = plan.remaining(measured(context.store))
+        done = measured(context.store)
+        remaining = plan.remaining(done)
         if not remaining:
             return 0
         builds = build_all((cell for cell, _ in remaining), context.builder, watcher)
         save_builds(builds, context.results)
-        if not builds.made and len(remaining) == len(plan.due) * plan.repetitions:
+        if not builds.made and not {key for key, _ in done} & set(plan.keys()):
             # Not one was ever measured: there is nothing to go on with.
             raise UserError(next(iter(builds.failures.values())))
         for why in builds.failures.values():

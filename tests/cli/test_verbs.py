@@ -496,3 +496,36 @@ def test_a_night_that_can_have_no_build_at_all_ends(
     ran = nightshift("nightly")
     assert (ran.code, ran.err) == (2, f"nightshift: {why}\n")
     assert night == []
+
+
+FOLLOWED = LONGER.replace('until = "18"', 'until = "17"\nnewest = 1')
+"""A line that follows its newest revision, 17.11, night by night."""
+
+
+def test_a_newest_revision_without_a_build_ends_no_night_of_a_line_that_was_measured(
+    nightshift: Nightshift,
+    folder: Path,
+    night: list[tuple[str, int]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    why = "postgres 17.11 has no build: x.c:1: error"
+    none = Builds({}, {("postgres", "maven", "17.11", "official"): why})
+    (folder / "nightshift.toml").write_text(FOLLOWED.replace('"17"\nnewest', '"17.10"\nnewest'))
+    assert nightshift("nightly").code == 0
+    assert set(night) == {("17.10", 1), ("17.10", 2), ("17.10", 3)}
+    (folder / "nightshift.toml").write_text(FOLLOWED)
+    monkeypatch.setattr(stages, "build_all", lambda *_: none)
+    ran = nightshift("nightly")
+    assert ran.code == 0, ran.err
+    assert f"nightshift: {why}; the night goes on without it" in ran.err
+    assert len(night) == 3
+
+
+def test_a_line_that_follows_its_newest_revision_has_an_early_table(
+    nightshift: Nightshift, folder: Path, night: list[tuple[str, int]]
+) -> None:
+    (folder / "nightshift.toml").write_text(FOLLOWED.replace('"17"\nnewest', '"17.10"\nnewest'))
+    assert FIRST_LOOK not in nightshift("nightly").out, "there was one revision"
+    (folder / "nightshift.toml").write_text(FOLLOWED)
+    assert nightshift("nightly").out.count(FIRST_LOOK) == 1
+    assert len(night) == 6
