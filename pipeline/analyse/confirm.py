@@ -147,18 +147,25 @@ def experiment_of(regression: Regression, plan: Plan, settings: ConfirmSection) 
     )
 
 
+def planned_cells(plan: Plan, regression: Regression, shift: Shift) -> list[Cell]:
+    """Return the cells of a plan that a shift was seen in, of all revisions in their order."""
+    return [
+        cell
+        for line in plan.lines
+        if line.name == regression.line
+        for cell in line.cells
+        if (cell.workload.hash, cell.config.family, cell.build_options) == cell_of(shift)
+    ]
+
+
 def planned_cell(plan: Plan, regression: Regression, shift: Shift, label: str) -> Cell:
     """Return the cell of a plan that a shift was seen in, of another revision.
 
     Raises UserError if the plan has no such cell.
     """
-    for line in plan.lines:
-        for cell in line.cells:
-            place = cell.workload.hash, cell.config.family, cell.build_options
-            if (line.name, cell.revision.label) == (regression.line, label) and (
-                place == cell_of(shift)
-            ):
-                return cell
+    for cell in planned_cells(plan, regression, shift):
+        if cell.revision.label == label:
+            return cell
     raise UserError(
         f"{regression.fingerprint}: the plan has no {regression.target} {label} on line "
         f"{regression.line} any more; run `nightshift detect`"

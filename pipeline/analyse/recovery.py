@@ -6,11 +6,11 @@ once: the newest revision is measured beside the last good one, in blocks, as to
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from changepoint import compare
 from changepoint.verdict import Better, Verdict
-from pipeline.analyse.confirm import experiment_of, planned_cell
+from pipeline.analyse.confirm import experiment_of, planned_cells
 from pipeline.analyse.interleaved import Answer
 from pipeline.analyse.record import Experiment
 from pipeline.analyse.regressions import clearest, size
@@ -68,15 +68,17 @@ def fix_of(regression: Regression, found: Sequence[Regression]) -> Regression | 
     return max(behind, key=lambda one: one.position, default=None)
 
 
-def experiment_for(regression: Regression, plan: Plan, settings: ConfirmSection) -> Experiment:
+def experiment_for(
+    regression: Regression, plan: Plan, settings: ConfirmSection, measured: Collection[str]
+) -> Experiment:
     """Return what is measured to see whether a regression is gone from the newest revision.
 
-    Raises as :func:`pipeline.analyse.confirm.experiment_of`.
+    That is the newest that has runs, ``measured`` being the keys of the cells that do: of one
+    behind it there may be no build. Raises as :func:`pipeline.analyse.confirm.experiment_of`.
     """
     asked = experiment_of(regression, plan, settings)
-    (line,) = (line for line in plan.lines if line.name == regression.line)
     shift, *_ = clearest(regression, 1)
-    newest = planned_cell(plan, regression, shift, line.revisions[-1].label)
+    *_, newest = (cell for cell in planned_cells(plan, regression, shift) if cell.key in measured)
     head = newest.model_copy(update={"workload": asked.head.workload})
     return asked.model_copy(update={"kind": f"recover-{regression.fingerprint}", "head": head})
 

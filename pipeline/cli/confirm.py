@@ -95,9 +95,11 @@ def confirm_all(
     watcher: Watcher,
     again: bool = False,
     go_on: bool = True,
+    seconds: float | None = None,
 ) -> list[Outcome]:
-    """Confirm what is suspected in its order, in the time of a night that they share.
+    """Confirm what is suspected in its order, in ``seconds`` that they share.
 
+    Without that is the whole time of a night.
     With ``go_on`` those that are undecided go on, without it only those of which more was measured
     since. One that is suspected though it was decided was reopened, and is measured anew. One that
     cannot be measured is told and does not hold up the others. What came of them is taken into the
@@ -130,7 +132,8 @@ def confirm_all(
         outcomes[regression.fingerprint] = outcome
         return 60.0 * (outcome.minutes - (known.minutes if known is not None else 0.0))
 
-    share_night(waiting, context.config.confirm.night, measure)
+    night = context.config.confirm.night if seconds is None else seconds
+    share_night(waiting, night, measure)
     refresh(context.results, context.store, now())
     return [outcomes[each.fingerprint] for each in regressions if each.fingerprint in outcomes]
 

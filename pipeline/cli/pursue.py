@@ -27,18 +27,21 @@ def pursue(
     """Confirm what is suspected and locate what is confirmed; return the detection as it is then.
 
     What seems to be mended is looked at first. What was measured again before and is undecided goes
-    on where its evidence has changed. ``fresh`` says that this night measured something; without,
-    nothing is looked for that was looked for before.
+    on where its evidence has changed. All of that shares the time of ``[confirm] night``. ``fresh``
+    says that this night measured something; without, nothing is looked for that was looked for
+    before.
     """
-    settings, began = context.config.confirm, time.monotonic()
+    settings = context.config.confirm
+    ends = time.monotonic() + settings.night
     if fresh:
-        recover_all(context, plan, detected.regressions, settings.budget, watcher)
+        seconds = min(settings.budget, settings.night)
+        recover_all(context, plan, detected.regressions, seconds, watcher)
         detected = refresh(context.results, context.store, now()) or detected
-    confirm_all(context, plan, suspected(detected.regressions), watcher, go_on=False)
+    left = ends - time.monotonic()
+    confirm_all(context, plan, suspected(detected.regressions), watcher, seconds=left, go_on=False)
     detected = load_detected(context.results, plan)
     if fresh:
-        left = settings.night - (time.monotonic() - began)
-        _try_settings(context, plan, detected.regressions, left, watcher)
+        _try_settings(context, plan, detected.regressions, ends, watcher)
     locate_all(context, plan, _to_locate(context, detected.regressions, fresh), watcher)
     return refresh(context.results, context.store, now()) or detected
 
@@ -47,11 +50,10 @@ def _try_settings(
     context: Context,
     plan: Plan,
     regressions: Sequence[Regression],
-    seconds: float,
+    ends: float,
     watcher: Watcher,
 ) -> None:
     """Test whether changed settings are why, in what is left of the time to measure again."""
-    ends = time.monotonic() + seconds
     for regression in regressions:
         left = ends - time.monotonic()
         if regression.worse and regression.state is RegressionState.CONFIRMED and left > 0:

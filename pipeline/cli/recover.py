@@ -8,12 +8,15 @@ from collections.abc import Sequence
 from pipeline.analyse.interleaved import interleave
 from pipeline.analyse.record import Experiment
 from pipeline.analyse.recovery import experiment_for, fix_of, is_back
+from pipeline.analyse.states import histories
 from pipeline.cli.context import Context, warn
 from pipeline.errors import UserError
+from pipeline.execute.build import NotBuiltError
 from pipeline.execute.plan import Plan
 from pipeline.execute.watch import Watcher
 from pipeline.journal import Event, EventKind, Journal, now
 from pipeline.model import Regression, RegressionKind, RegressionState
+from pipeline.store.queries import measured
 
 _STANDING = {RegressionState.CONFIRMED, RegressionState.ACKNOWLEDGED}
 
@@ -31,6 +34,7 @@ def recover_all(
     others.
     """
     ends = time.monotonic() + seconds
+    there = {key for key, _ in measured(context.store)}
     for regression in regressions:
         fix = fix_of(regression, regressions)
         standing = regression.worse and regression.state in _STANDING
@@ -38,13 +42,19 @@ def recover_all(
         if fix is None or not standing or regression.kind is not RegressionKind.LEVEL or left <= 0:
             continue
         try:
-            experiment = experiment_for(regression, plan, context.config.confirm)
+            experiment = experiment_for(regression, plan, context.config.confirm, there)
             event = _asked(context, experiment, regression, fix, left, watcher)
-        except UserError as error:
+        except (UserError, NotBuiltError) as error:
             warn(f"{regression.fingerprint} is not measured again: {error}")
             continue
-        if event is not None:
+        if event is not None and _stands(context, regression):
             Journal(context.results).append([event])
+
+
+def _stands(context: Context, regression: Regression) -> bool:
+    """Say whether it can still be resolved: another process may have done so meanwhile."""
+    known = histories(Journal(context.results).read())
+    return known[regression.fingerprint].allows(EventKind.RESOLVED)
 
 
 def _asked(

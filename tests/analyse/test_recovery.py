@@ -45,12 +45,20 @@ def test_the_newest_revision_is_measured_beside_the_last_good_one(
     worse, better = both(detected)
     assert fix_of(worse, detected.regressions) == better
     assert fix_of(better, detected.regressions) is None
-    experiment = experiment_for(worse, plan, ConfirmSection())
+    experiment = experiment_for(worse, plan, ConfirmSection(), plan.keys())
     assert experiment.name.startswith(f"recover-{worse.fingerprint}-")
     assert experiment.base.revision.label == "17.3"
     assert experiment.head.revision.label == "17.11"
     assert experiment.base.workload == experiment.head.workload
     assert [step.name for step in experiment.head.workload.steps] == ["scan_range=100"]
+
+
+def test_a_newest_revision_that_has_no_runs_is_passed_over(found: tuple[Plan, Detected]) -> None:
+    plan, detected = found
+    worse, _ = both(detected)
+    measured = {cell.key for cell in plan.cells if cell.revision.label != "17.11"}
+    experiment = experiment_for(worse, plan, ConfirmSection(), measured)
+    assert experiment.head.revision.label == "17.10"
 
 
 @pytest.mark.parametrize(
@@ -61,7 +69,7 @@ def test_it_is_gone_when_a_change_for_the_worse_is_excluded(
     found: tuple[Plan, Detected], now: float, control: float, back: bool
 ) -> None:
     plan, detected = found
-    asked = experiment_for(both(detected)[0], plan, ConfirmSection())
+    asked = experiment_for(both(detected)[0], plan, ConfirmSection(), plan.keys())
     # All figures move by the same factor, so those of which less is better go the other way.
     qps = tuple(figure for figure in asked.question.figures if figure.metric == "qps")
     question = asked.question.model_copy(update={"figures": qps, "seconds": 1e6})
@@ -90,5 +98,5 @@ def test_what_became_better_before_or_in_other_series_mends_nothing() -> None:
 
 def test_the_folder_of_a_question_is_its_own(found: tuple[Plan, Detected], tmp_path: Path) -> None:
     plan, detected = found
-    asked = experiment_for(both(detected)[0], plan, ConfirmSection())
+    asked = experiment_for(both(detected)[0], plan, ConfirmSection(), plan.keys())
     assert asked.folder(tmp_path).parent == tmp_path / "experiments"
