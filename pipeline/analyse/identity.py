@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from pipeline.analyse.regressions import sureness
+from pipeline.analyse.regressions import sureness, worst
 from pipeline.analyse.states import Bounds, Histories, History
 from pipeline.errors import UserError
 from pipeline.execute.plan import Line, Plan
@@ -63,28 +63,47 @@ def identify(
     return tuple(named)
 
 
-def placed(regression: Regression, plan: Plan) -> Regression:
+def placed(regression: Regression, plan: Plan) -> Regression | None:
     """Return a regression of the journal with the positions that its revisions have now.
 
-    They move when a revision before them is measured later. One that is not on its line any more
-    is returned as it was.
+    They move when a revision before them is measured later. Shifts that are not on the line any
+    more are left out; None if the largest is one of them.
     """
-    revisions = next((line.revisions for line in plan.lines if line.name == regression.line), ())
-    places = {revision.label: place for place, revision in enumerate(revisions)}
+    places = _places(regression, plan)
     shifts = []
     for shift in regression.shifts:
-        moved = places.get(shift.first_bad, shift.position) - shift.position
-        shifts.append(
-            shift.model_copy(
-                update={
-                    "position": shift.position + moved,
-                    "earliest": shift.earliest + moved,
-                    "latest": shift.latest + moved,
-                }
+        position = _place(shift, places)
+        if position is not None:
+            moved = position - shift.position
+            shifts.append(
+                shift.model_copy(
+                    update={
+                        "position": position,
+                        "earliest": shift.earliest + moved,
+                        "latest": shift.latest + moved,
+                    }
+                )
             )
-        )
-    position = places.get(regression.first_bad, regression.position)
+    position = _place(regression, places)
+    if position is None or _place(worst(regression), places) is None:
+        return None
     return regression.model_copy(update={"position": position, "shifts": tuple(shifts)})
+
+
+def _places(regression: Regression, plan: Plan) -> dict[str, int]:
+    """Return the place of each revision of the line of a regression, none if there is no line."""
+    revisions = next((line.revisions for line in plan.lines if line.name == regression.line), ())
+    return {revision.label: place for place, revision in enumerate(revisions)}
+
+
+def _place(change: Shift | Regression, places: Mapping[str, int]) -> int | None:
+    """Return where the first bad revision is; None if that cannot be told any more.
+
+    Where it left the line, as after a forced push, what stands behind its last good one now is in
+    its place.
+    """
+    behind = places.get(change.last_good, len(places)) + 1
+    return places.get(change.first_bad, behind if behind < len(places) else None)
 
 
 def _distance(found: Regression, history: History, plan: Plan) -> int | None:
@@ -97,8 +116,8 @@ def _distance(found: Regression, history: History, plan: Plan) -> int | None:
         old.worse,
     ):
         return None
-    places = {revision.label: place for place, revision in enumerate(_line(found, plan).revisions)}
-    position = places.get(old.first_bad)
+    places = _places(found, plan)
+    position = _place(old, places)
     if position is None:
         return None
     # A bound that left the line is taken as the position itself.

@@ -122,7 +122,8 @@ def _resolutions(
     for fingerprint, history in known.items():
         regression = placed(history.regression, plan)
         if (
-            regression.worse
+            regression is not None
+            and regression.worse
             and history.allows(EventKind.RESOLVED)
             and recovered(regression, by_key, shifts, smallest)
         ):

@@ -130,9 +130,17 @@ def test_what_is_measured_later_in_the_gap_before_an_interval_belongs_to_it() ->
         for place in (4, 13):
             assert names(group_shifts([shift(place)]), known, dense) != [one.fingerprint]
     now = placed(one, dense)
+    assert now is not None
     (moved,) = now.shifts
     assert (now.position, moved.position, moved.earliest, moved.latest) == (8, 8, 8, 9)
-    assert placed(now, plan(first=10)).position == 8, "one that left the line stays as it was"
+    # What stands behind its last good revision is in the place of one that was replaced.
+    replaced = now.model_copy(
+        update={"shifts": (moved.model_copy(update={"first_bad": "17.99"}),), "last_good": "17.4"}
+    )
+    elsewhere = placed(replaced, dense)
+    assert elsewhere is not None
+    assert elsewhere.shifts[0].position == 5
+    assert placed(now, plan(first=10)) is None, "it left the line"
 
 
 def test_positions_are_compared_by_revision() -> None:

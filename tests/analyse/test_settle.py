@@ -285,6 +285,27 @@ def test_a_recovery_is_seen_though_places_have_moved(results: Results) -> None:
     assert results.events[-1].recovery == next(one for one in later if not one.worse).fingerprint
 
 
+def pushed(kept: int, count: int) -> list[str]:
+    """The revisions of a branch of which all but the first ones were replaced by others."""
+    return [*minors(kept), *(f"17.{100 + minor}" for minor in range(kept, count))]
+
+
+def test_a_first_bad_revision_that_was_replaced_is_still_the_same_cause(results: Results) -> None:
+    (found,) = results.night(minors(12), slower(6)).regressions
+    (again,) = results.night(pushed(6, 13), slower(6)).regressions
+    assert (again.last_good, again.first_bad) == ("17.5", "17.106")
+    assert again.fingerprint == found.fingerprint
+
+
+def test_what_left_its_line_is_not_resolved(results: Results) -> None:
+    """Where it was there are others now, and those that were as bad before are no recovery."""
+    (found,) = results.night(minors(20), slower(10)).regressions
+    (again,) = results.night(pushed(5, 19), slower(5)).regressions
+    assert again.fingerprint != found.fingerprint
+    states = {name: history.state for name, history in histories(results.events).items()}
+    assert states == {found.fingerprint: S.SUSPECTED, again.fingerprint: S.SUSPECTED}
+
+
 def test_half_a_recovery_is_none(results: Results) -> None:
     results.night(minors(8), slower(4))
 
