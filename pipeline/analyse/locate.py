@@ -66,6 +66,8 @@ def search_for(
             )
     (line,) = (line for line in plan.lines if line.name == regression.line)
     if line.kept or ladder.offer.supply.commits:
+        # A control is of the commit that it is a copy of.
+        good, bad = (label.partition("#")[0] for label in (good, bad))
         revisions = revisions_between(file, ladder, known[ladder.offer], good, bad)
     else:
         revisions = line.revisions[line.position(good) : line.position(bad) + 1]

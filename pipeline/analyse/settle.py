@@ -15,7 +15,7 @@ from pipeline.analyse.recovery import fix_of, recovered
 from pipeline.analyse.states import Histories, History, histories
 from pipeline.execute.plan import Plan
 from pipeline.journal import Event, EventKind, Journal
-from pipeline.model import Regression, Series, SeriesKey
+from pipeline.model import Regression, RegressionState, Series, SeriesKey
 from pipeline.store.regressions import RegressionRow, write_regressions
 
 
@@ -174,10 +174,9 @@ def _taken(history: History, name: str, outcome: Outcome) -> bool:
 def _stated(regressions: Sequence[Regression], known: Histories) -> tuple[Regression, ...]:
     """Return regressions with what the journal says of those that it knows."""
     made_good = {
-        event.recovery: fingerprint
+        history.decided.recovery: fingerprint
         for fingerprint, history in known.items()
-        for event in history.events
-        if event.recovery
+        if history.state is RegressionState.RESOLVED and history.decided is not None
     }
     return tuple(
         one.model_copy(

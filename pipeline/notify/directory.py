@@ -19,7 +19,12 @@ _HEADER = "<!-- nightshift regression {fingerprint} -->"
 """The marker by which the file of a regression is known again."""
 
 
-_NO_NEWS = {RegressionState.REJECTED, RegressionState.RESOLVED, RegressionState.WONT_FIX}
+_NO_NEWS = {
+    RegressionState.REJECTED,
+    RegressionState.ACKNOWLEDGED,
+    RegressionState.RESOLVED,
+    RegressionState.WONT_FIX,
+}
 """States in which a regression that nothing was written of needs no file any more."""
 
 _ONCE = "This was measured in one night\nand not yet again."
@@ -96,9 +101,9 @@ def write_issues(
 
     A regression that was written before keeps its file, brought up to date. One that is no
     longer found keeps its file as it was: closing it takes a measured recovery. What was not
-    confirmed by measuring it again is filed only with ``suspected``, what was settled before
-    anything was written of it not at all, and improvements are no issues. ``why`` gives the
-    explanation of each in markdown, nothing where there is none.
+    confirmed by measuring it again is filed only with ``suspected``, what was settled or
+    acknowledged before anything was written of it not at all, and improvements are no issues.
+    ``why`` gives the explanation of each in markdown, nothing where there is none.
     """
     folder.mkdir(parents=True, exist_ok=True)
     needless = _NO_NEWS if suspected else {*_NO_NEWS, RegressionState.SUSPECTED}

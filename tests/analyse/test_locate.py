@@ -125,6 +125,13 @@ def test_of_a_branch_all_commits_between_are_searched() -> None:
     assert {cell.build_options for cell in search.cells} == {"rel_o2nofp"}
 
 
+def test_a_control_of_a_commit_is_an_end_as_that_commit() -> None:
+    first, third, last = (COMMITS[place].label for place in (0, 3, 8))
+    chosen = f'revisions = ["{first}", "{third}", "{third}#2", "{last}"]\n'
+    search = searched(BRANCH.replace("newest = 1\n", chosen), shift(3, step="scan_range=100"))
+    assert labels(search) == [commit.label for commit in COMMITS[3:9]]
+
+
 def test_of_releases_those_that_were_skipped_are_searched_too() -> None:
     text = RELEASES + "newest = 1\n"
     search = searched(text, shift(3, step="scan_range=100"), measured=(17,))

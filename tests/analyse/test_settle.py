@@ -231,6 +231,14 @@ def test_a_measured_recovery_resolves(results: Results) -> None:
     resolved = results.events[-1]
     assert (resolved.event, resolved.note) == (E.RESOLVED, "back since 17.9")
     assert resolved.recovery == by_way[False].fingerprint
+    # As long as somebody has reopened it, the improvement is no recovery of it.
+    journal = Journal(results.folder)
+    journal.append([Event(at=AT, event=E.REOPENED, fingerprint=found.fingerprint, by="ada")])
+    assert results.store is not None
+    refreshed = refresh(results.folder, results.store, AT)
+    assert refreshed is not None
+    assert [one.recovers for one in refreshed.regressions] == ["", ""]
+    journal.append([resolved])
     # It stays so, and a later slowdown is another one.
     store, plan = make_store(
         results.folder / "later",

@@ -142,6 +142,8 @@ def test_every_regression_is_a_file_and_new_once(tmp_path: Path) -> None:
 
 def test_nothing_is_filed_before_it_was_measured_again(tmp_path: Path) -> None:
     assert write_issues([WORSE], tmp_path, REPRODUCE) == ([], [])
+    known = WORSE.model_copy(update={"state": RegressionState.ACKNOWLEDGED})
+    assert write_issues([known], tmp_path, REPRODUCE, suspected=True) == ([], [])
     (path,), _ = write_issues([WORSE], tmp_path, REPRODUCE, suspected=True)
     assert path.name == issue_name(WORSE)
     # What is written of is kept up to date, whatever becomes of it.
