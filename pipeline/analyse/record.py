@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from pydantic import ValidationError
+
 from pipeline.analyse.bench import EXPERIMENTS
 from pipeline.analyse.interleaved import Pair, Question
 from pipeline.model import Cell, Frozen, digest
+
+SPEC = "spec.json"
+"""What was asked, in the folder of an experiment."""
 
 
 class Experiment(Frozen):
@@ -35,8 +40,16 @@ class Experiment(Frozen):
         """Return its folder with ``spec.json`` in it, made if it is not there yet."""
         folder = self.place(results)
         folder.mkdir(parents=True, exist_ok=True)
-        write_whole(folder / "spec.json", self.model_dump_json(indent=1))
+        write_whole(folder / SPEC, self.model_dump_json(indent=1))
         return folder
+
+
+def load_experiment(folder: Path) -> Experiment | None:
+    """Return the experiment of a folder; None if that is gone or cannot be read."""
+    try:
+        return Experiment.model_validate_json((folder / SPEC).read_text())
+    except (FileNotFoundError, ValidationError):
+        return None
 
 
 def write_whole(path: Path, text: str) -> None:

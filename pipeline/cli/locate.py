@@ -11,7 +11,7 @@ from pipeline.analyse.confirm import OUTCOME
 from pipeline.analyse.experiment import Figure
 from pipeline.analyse.interleaved import WRONG
 from pipeline.analyse.locate import Search, answer, culprit_of, search_for
-from pipeline.analyse.record import write_whole
+from pipeline.analyse.record import load_experiment, write_whole
 from pipeline.cli.context import Context, warn
 from pipeline.errors import UserError
 from pipeline.execute.discover import discover
@@ -129,12 +129,27 @@ def locate_all(
         try:
             search = _search(context, plan, regression)
             left = ends - time.monotonic()
-            if len(search.cells) == NEIGHBOURS and not _skipped(search, plan, regression):
+            neighbours = len(search.cells) == NEIGHBOURS
+            if neighbours and _compared(context, regression, search):
                 _note_neighbours(context, regression, search)
-            elif left > 0 and _tells_more(search, plan, regression):
+            elif left > 0 and (neighbours or _tells_more(search, plan, regression)):
                 _locate(context, regression, search, left, watcher)
         except UserError as error:
             warn(f"{regression.fingerprint} is not bisected: {error}")
+
+
+def _compared(context: Context, regression: Regression, search: Search) -> bool:
+    """Say whether what confirmed a regression measured the ends of a search, and not wider ones."""
+    ends = tuple(cell.revision.label for cell in search.cells)
+    confirming = (
+        load_experiment(context.results / EXPERIMENTS / event.experiment)
+        for event in Journal(context.results).read()
+        if event.event is EventKind.CONFIRMED and event.fingerprint == regression.fingerprint
+    )
+    return any(
+        asked is not None and (asked.base.revision.label, asked.head.revision.label) == ends
+        for asked in confirming
+    )
 
 
 def _tells_more(search: Search, plan: Plan, regression: Regression) -> bool:
