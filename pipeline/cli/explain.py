@@ -18,6 +18,7 @@ from pipeline.analyse.explain.explanation import (
     cells_of,
     explain,
     explained_folder,
+    last_explanation,
     load_trials,
     save_explained,
     save_trials,
@@ -193,14 +194,18 @@ def try_suspects(
 
 
 def why(context: Context, plan: Plan, regression: Regression) -> str:
-    """Return the explanation of a regression for its issue; nothing where there is none."""
+    """Return the explanation of a regression for its issue; nothing where there is none.
+
+    Where its line or its bundles are gone, that is the one that was made before.
+    """
     if not regression.worse:
         return ""
     try:
         return explanation_markdown(explain_one(context, plan, regression))
     except UserError:
         # Imported series have no bundles, and an issue is worth filing without.
-        return ""
+        known = last_explanation(regression, context.results)
+        return explanation_markdown(known) if known is not None else ""
 
 
 def _explained(context: Context, plan: Plan, regression: Regression) -> Explained:

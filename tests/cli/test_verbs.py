@@ -272,6 +272,24 @@ def test_detect_report_and_notify(nightshift: Nightshift, folder: Path) -> None:
     )
 
 
+def test_an_issue_keeps_its_explanation_when_its_line_is_no_more(
+    nightshift: Nightshift, folder: Path
+) -> None:
+    config = f"{LONGER}[notify]\nsuspected = true\n"
+    (folder / "nightshift.toml").write_text(config)
+    write_runs(levels=slower)
+    for verb in ("ingest", "detect"):
+        assert nightshift(verb).code == 0
+    (issue,) = nightshift("notify", "--format", "json").json["new"]
+    text = (folder / issue).read_text()
+    assert "## Why" in text
+    (folder / "nightshift.toml").write_text(config.replace('"minors"', '"releases"'))
+    assert nightshift("detect").code == 0
+    told = nightshift("notify", "--format", "json").json
+    assert issue in told["all"]
+    assert (folder / issue).read_text() == text
+
+
 @pytest.fixture
 def night(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
     """Let the stages that need a network or a server be done by the test; lists the runs."""

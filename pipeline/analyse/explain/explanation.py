@@ -205,17 +205,23 @@ def save_explained(explained: Explained, results: Path) -> Path:
 
 
 def class_of(regression: Regression, results: Path) -> str:
-    """Return the class of a regression, as it was explained last.
+    """Return the class of a regression, as it was explained last; nothing where it was not."""
+    known = last_explanation(regression, results)
+    return known.kind.value if known is not None else ""
 
-    Nothing where it was not explained yet, or between other revisions than it is known by now.
+
+def last_explanation(regression: Regression, results: Path) -> Explanation | None:
+    """Return the last explanation of a regression.
+
+    None where it was not explained yet, or between other revisions than it is known by now.
     """
     path = explained_folder(regression.fingerprint, results) / _EXPLANATION_FILE
     try:
         known = Explanation.model_validate_json(path.read_bytes())
     except (FileNotFoundError, ValidationError):
-        return ""
+        return None
     same = (known.last_good, known.first_bad) == (regression.last_good, regression.first_bad)
-    return known.kind.value if same else ""
+    return known if same else None
 
 
 def save_trials(trials: Sequence[Trial], folder: Path) -> Path:
