@@ -9,12 +9,10 @@ from collections.abc import Iterator
 from itertools import chain, count
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from pipeline.analyse.bench import EXPERIMENTS
 from pipeline.analyse.confirm import outcome_in
 from pipeline.analyse.explain.sides import Side, side_of
-from pipeline.analyse.record import Experiment
+from pipeline.analyse.record import load_experiment
 from pipeline.bundle import Bundle, BundleError, bundle_path, read_bundle
 from pipeline.model import Cell
 
@@ -27,17 +25,15 @@ def measured_again(
     ``cells`` are those of the nights. None where these were not measured again, or the machine
     moved while they were.
     """
-    for spec in sorted((results / EXPERIMENTS).glob(f"confirm-{fingerprint}-*/spec.json")):
-        try:
-            experiment = Experiment.model_validate_json(spec.read_bytes())
-        except ValidationError:
+    for folder in sorted((results / EXPERIMENTS).glob(f"confirm-{fingerprint}-*")):
+        experiment, outcome = load_experiment(folder), outcome_in(folder)
+        if experiment is None:
             continue
-        outcome = outcome_in(spec.parent)
         measured = (experiment.base, experiment.head)
         same = all(_alike(one, other) for one, other in zip(measured, cells, strict=True))
         if not same or outcome is None or outcome.verdict == "environment":
             continue
-        bundles, pair = spec.parent / "bundles", experiment.pair
+        bundles, pair = folder / "bundles", experiment.pair
         before = side_of(
             pair.base.revision.label, chain(_runs(bundles, pair.base), _runs(bundles, pair.control))
         )
