@@ -17,7 +17,7 @@ export NIGHTSHIFT_PYTHON := $(PYTHON)
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
 
-nightly: ## set up, then measure, detect and report (the main job; ARGS=--quick for a short one)
+nightly: ## set up, then measure, detect, confirm and report (the main job; ARGS=--quick for a short one)
 	@bash tools/setup run
 	@"$(VENV)/bin/nightshift" nightly $(ARGS)
 

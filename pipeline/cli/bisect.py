@@ -37,7 +37,7 @@ from pipeline.units import counted, parse_duration, parse_percent
 @app.command("bisect")
 def bisect_verb(
     fingerprint: Annotated[
-        str, typer.Argument(help="A regression, whose culprit is searched.", show_default="")
+        str, typer.Argument(help="A regression, whose culprit is searched.", show_default=False)
     ] = "",
     line: Annotated[str, typer.Option(help="A line of the configuration, or a major.")] = "",
     good: Annotated[str, typer.Option(help="The revision before the change.")] = "",

@@ -32,10 +32,11 @@ from pipeline.targets import find_target
 @app.command("build")
 def build_verb(
     target: Annotated[
-        str, typer.Argument(help="The DBMS; without one, every build of the plan.", show_default="")
+        str,
+        typer.Argument(help="The DBMS; without one, every build of the plan.", show_default=False),
     ] = "",
     revision: Annotated[
-        str, typer.Argument(help="A release, or a commit by its hash.", show_default="")
+        str, typer.Argument(help="A release, or a commit by its hash.", show_default=False)
     ] = "",
     source: Annotated[
         str, typer.Option(help="Where it is had; `nightshift targets` lists them.")

@@ -45,7 +45,9 @@ from pipeline.units import counted, show_duration
 def confirm_verb(
     fingerprint: Annotated[
         list[str] | None,
-        typer.Argument(help="Only these regressions; all suspected ones if none.", show_default=""),
+        typer.Argument(
+            help="Only these regressions; all suspected ones if none.", show_default=False
+        ),
     ] = None,
     again: Annotated[bool, typer.Option("--again", help="Measure everything anew.")] = False,
     config: ConfigOption = DEFAULT_FILE,

@@ -31,7 +31,7 @@ NEWEST = 10
 def discover_verb(
     target: Annotated[
         str,
-        typer.Argument(help="A DBMS, to ask all its sources.", show_default=""),
+        typer.Argument(help="A DBMS, to ask all its sources.", show_default=False),
     ] = "",
     config: ConfigOption = DEFAULT_FILE,
     refresh: Annotated[

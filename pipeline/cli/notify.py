@@ -38,6 +38,8 @@ def notify_verb(
     if form is Format.JSON:
         print_json({"new": [str(path) for path in new], "all": [str(path) for path in written]})
         return
+    if not written:
+        out.print("no regression has to be filed")
     for path in written:
         out.print(f"{path}{' (new)' if path in new else ''}", markup=False)
 

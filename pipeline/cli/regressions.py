@@ -70,7 +70,8 @@ def _line(row: RegressionRow, why: str) -> str:
     note = f": {row.note}" if row.note else ""
     culprit = f"\n      culprit {found.culprit}" if found.culprit else ""
     kind = f", {why}" if why else ""
-    state = f"{found.state.value}{said}{kind}{until}{note}{culprit}"
+    recovery = f", recovery of {found.recovers}" if found.recovers else ""
+    state = f"{found.state.value}{recovery}{said}{kind}{until}{note}{culprit}"
     return f"  {found.fingerprint}  {way}  {summary(found)}  {state}"
 
 

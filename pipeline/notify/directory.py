@@ -64,6 +64,7 @@ def issue_text(regression: Regression, reproduce: str, why: str = "") -> str:
         f"- first bad: {regression.first_bad}",
         *([f"- culprit: {cell(str(regression.culprit))}"] if regression.culprit else []),
         f"- state: {regression.state.value}",
+        f"- fingerprint: {regression.fingerprint}",
         f"- series that changed: {len(regression.shifts)}, in {steps} "
         f"step{'s' if steps > 1 else ''}",
         "",

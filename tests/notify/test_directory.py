@@ -55,6 +55,7 @@ def test_a_regression_says_what_since_when_and_how_to_see_it_again() -> None:
         "- last good: 17.10\n"
         "- first bad: 17.11\n"
         "- state: suspected\n"
+        f"- fingerprint: {WORSE.fingerprint}\n"
         "- series that changed: 2, in 2 steps\n"
         "\n"
         "| step | metric | before | after | change | 95 % interval | p |\n"

@@ -322,6 +322,15 @@ def test_the_sentence_counts_by_state(night: tuple[Engine, Plan, Detected]) -> N
     assert sentence(Detected(plan="", series=42, regressions=(confirmed, worse))) == (
         "1 suspected regression, 1 confirmed regression in 42 series."
     )
+    resolved = worse.model_copy(update={"state": RegressionState.RESOLVED})
+    recovery = better.model_copy(update={"recovers": resolved.fingerprint})
+    assert sentence(Detected(plan="", series=42, regressions=(resolved, recovery))) == (
+        "1 resolved regression, 1 improvement in 42 series."
+    )
+    rejected = worse.model_copy(update={"state": RegressionState.REJECTED})
+    assert sentence(Detected(plan="", series=42, regressions=(rejected,))) == (
+        "1 rejected regression in 42 series."
+    )
     assert sentence(Detected(plan="", series=42, regressions=(better,))) == (
         "No regression, 1 improvement in 42 series; nothing confirmed by a second measurement yet."
     )

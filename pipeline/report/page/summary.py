@@ -139,7 +139,8 @@ def sentence(detected: Detected) -> str:
     if better:
         parts.append(counted(better, "improvement"))
     text = f"{', '.join(parts)} {within}"
-    if not any(r.state is RegressionState.CONFIRMED for r in detected.regressions):
+    states = {found.state for found in detected.regressions if not found.recovers}
+    if RegressionState.SUSPECTED in states and RegressionState.CONFIRMED not in states:
         text += "; nothing confirmed by a second measurement yet"
     return f"{text[0].upper()}{text[1:]}."
 
@@ -225,6 +226,11 @@ def _failed(lines: Sequence[LineData], places: Places) -> tuple[FailedStep, ...]
     return tuple(found.values())
 
 
+def _state(regression: Regression) -> str:
+    # A recovery was measured with what it made good, and is not measured again as itself.
+    return "recovery" if regression.recovers else regression.state.value
+
+
 def _finding(number: int, regression: Regression, places: Places) -> Finding:
     # One scale for all series of a finding, so that their intervals can be compared by eye.
     bounds = [
@@ -243,7 +249,7 @@ def _finding(number: int, regression: Regression, places: Places) -> Finding:
         line=regression.line,
         last_good=regression.last_good,
         first_bad=regression.first_bad,
-        state=regression.state.value,
+        state=_state(regression),
         culprit=str(regression.culprit or ""),
         worse=regression.worse,
         worst=f"{change(largest)} {largest.series.metric} in {largest.series.step}",
