@@ -37,7 +37,10 @@ from pipeline.units import counted, parse_duration, parse_percent
 @app.command("bisect")
 def bisect_verb(
     fingerprint: Annotated[
-        str, typer.Argument(help="A regression, whose culprit is searched.", show_default=False)
+        str,
+        typer.Argument(
+            help="A regression, by the beginning of its fingerprint.", show_default=False
+        ),
     ] = "",
     line: Annotated[str, typer.Option(help="A line of the configuration, or a major.")] = "",
     good: Annotated[str, typer.Option(help="The revision before the change.")] = "",
@@ -107,11 +110,12 @@ def bisect_verb(
 
 def _named(context: Context, plan: Plan, fingerprint: str) -> Regression:
     found = load_detected(context.results, plan).regressions
-    for regression in found:
-        if regression.fingerprint == fingerprint:
-            return regression
+    matching = [one for one in found if one.fingerprint.startswith(fingerprint)]
+    if len(matching) == 1:
+        return matching[0]
     raise UserError(
-        f"no regression is called {fingerprint}; "
+        f"{'several regressions begin with' if matching else 'no regression is called'} "
+        f"{fingerprint}; "
         f"{meant(fingerprint, [each.fingerprint for each in found])}"
     )
 

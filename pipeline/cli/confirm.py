@@ -46,7 +46,7 @@ def confirm_verb(
     fingerprint: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Only these regressions; all suspected ones if none.", show_default=False
+            help="Only these, by the beginning; all suspected ones if none.", show_default=False
         ),
     ] = None,
     again: Annotated[bool, typer.Option("--again", help="Measure everything anew.")] = False,
@@ -67,14 +67,7 @@ def confirm_verb(
     refresh(context.results, context.store, now())
     regressions = suspected(load_detected(context.results, plan).regressions)
     if fingerprint:
-        known = {regression.fingerprint: regression for regression in regressions}
-        for each in fingerprint:
-            if each not in known:
-                raise UserError(
-                    f"nothing suspected is called {each}; `nightshift regressions` lists "
-                    "what is, `nightshift reopen` makes one that was rejected suspected again"
-                )
-        regressions = [known[each] for each in fingerprint]
+        regressions = [_named(regressions, each) for each in fingerprint]
     outcomes = confirm_all(context, plan, regressions, make_watcher(screen()), again)
     if form is Format.JSON:
         print_json([outcome.model_dump(mode="json") for outcome in outcomes])
@@ -88,6 +81,17 @@ def confirm_verb(
         out.print(f"{counted(left, 'suspicion')} left for another night")
     if not regressions:
         out.print("nothing is suspected")
+
+
+def _named(regressions: list[Regression], fingerprint: str) -> Regression:
+    matching = [one for one in regressions if one.fingerprint.startswith(fingerprint)]
+    if len(matching) != 1:
+        raise UserError(
+            f"{'several suspected begin with' if matching else 'nothing suspected is called'} "
+            f"{fingerprint}; `nightshift regressions` lists what is, `nightshift reopen` makes one "
+            "that was rejected suspected again"
+        )
+    return matching[0]
 
 
 def confirm_all(
