@@ -18,7 +18,7 @@ from pipeline.errors import UserError, meant
 from pipeline.execute.build import OFFICIAL, SHIPPED_OPTIONS
 from pipeline.execute.discover import Offer, discover
 from pipeline.execute.lines import find_revision
-from pipeline.model import Cell, Frozen, Machine, Revision, Supply, Workload
+from pipeline.model import Cell, Frozen, Machine, Revision, SeriesKey, Supply, Workload
 from pipeline.targets import find_target
 
 _SUBJECT = re.compile(
@@ -82,6 +82,17 @@ def parse_subject(text: str) -> Subject:
         options=options,
         config=config,
     )
+
+
+def subject_text(series: SeriesKey, label: str, supply: Supply | None) -> str:
+    """Write the revision of this label as it was measured in a series.
+
+    A commit of a repository on this machine is one of that folder; others, and those of which the
+    ``supply`` is not known any more, are looked for by their hashes.
+    """
+    folder = supply.coordinates.partition("#")[0] if supply and supply.commits else ""
+    place = f"{folder}#{label}" if folder and Path(folder).is_dir() else label
+    return f"{series.target}:{place}@{series.build_options}+{series.config}"
 
 
 def _is_folder(place: str) -> bool:

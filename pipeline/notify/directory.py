@@ -93,7 +93,7 @@ def _place(regression: Regression) -> str:
 def write_issues(
     regressions: Sequence[Regression],
     folder: Path,
-    reproduce: str,
+    reproduce: Callable[[Regression], str],
     why: Callable[[Regression], str] = lambda _: "",
     *,
     suspected: bool = False,
@@ -104,7 +104,8 @@ def write_issues(
     longer found keeps its file as it was: closing it takes a measured recovery. What was not
     confirmed by measuring it again is filed only with ``suspected``, what was settled or
     acknowledged before anything was written of it not at all, and improvements are no issues.
-    ``why`` gives the explanation of each in markdown, nothing where there is none.
+    ``reproduce`` gives the command that measures one again, ``why`` its explanation in markdown,
+    nothing where there is none.
     """
     folder.mkdir(parents=True, exist_ok=True)
     needless = _NO_NEWS if suspected else {*_NO_NEWS, RegressionState.SUSPECTED}
@@ -120,7 +121,9 @@ def write_issues(
         if there is None:
             new.append(path)
         partial = path.with_suffix(".partial")
-        partial.write_text(issue_text(regression, reproduce, why(regression)), encoding="utf-8")
+        partial.write_text(
+            issue_text(regression, reproduce(regression), why(regression)), encoding="utf-8"
+        )
         partial.rename(path)
         written.append(path)
     return new, written

@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.analyse.subjects import find_subject, parse_subject
+from pipeline.analyse.subjects import find_subject, parse_subject, subject_text
 from pipeline.errors import UserError
 from pipeline.model import Revision
+from pipeline.targets.postgres import Postgres
+from tests.analyse.samples import key
 
 
 def git(folder: Path, *arguments: str) -> str:
@@ -41,6 +43,18 @@ def test_a_folder_is_a_source_tree(tmp_path: Path) -> None:
     read = parse_subject(f"sqlite:{tmp_path}#0123abc@rel_o2nofp")
     assert (read.folder, read.version, read.options) == (str(tmp_path), "0123abc", "rel_o2nofp")
     assert parse_subject("sqlite:.").folder == str(Path.cwd())
+
+
+def test_a_revision_is_written_as_it_is_read(tmp_path: Path) -> None:
+    text = subject_text(key(), "17.10#2", None)
+    assert text == "postgres:17.10#2@official+x10a"
+    assert parse_subject(text).copy_number == 2
+    supply = next(each for each in Postgres().supplies if each.commits)
+    for coordinates, place in ((f"{tmp_path}#main", f"{tmp_path}#0123abc"), ("git://x", "0123abc")):
+        source = supply.model_copy(update={"coordinates": coordinates})
+        text = subject_text(key(), "0123abc", source)
+        assert text == f"postgres:{place}@official+x10a"
+        assert parse_subject(text).version == "0123abc"
 
 
 @pytest.mark.parametrize(
