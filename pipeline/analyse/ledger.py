@@ -93,13 +93,14 @@ def make_ledger(
 ) -> Ledger:
     """Return the ledger of what is known, and of the series that are searched.
 
-    What it cost is read from the store and from the experiments in ``results``.
+    An improvement that made a regression good is the end of that one, and no alarm. What it cost is
+    read from the store and from the experiments in ``results``.
     """
     heard = rules.heard(series)
     sensitivities = [_sensitivity(one, rules, len(heard)) for one in heard]
     explained = spent_explaining(results)
     rows = sorted(known, key=lambda row: row.events[0].at)
-    alarms = tuple(_alarm(row, explained) for row in rows)
+    alarms = tuple(_alarm(row, explained) for row in rows if not row.regression.recovers)
     told = {event.experiment for row in rows for event in row.events}
     return Ledger(
         alarms=alarms,

@@ -10,6 +10,7 @@ import typer
 from pipeline.analyse.bisect import Bisected, Found, Row
 from pipeline.analyse.detection import load_detected
 from pipeline.analyse.experiment import Figure
+from pipeline.analyse.locate import answer
 from pipeline.analyse.stretch import Ladder, ladder_of, revisions_between, workload_for
 from pipeline.cli.app import app
 from pipeline.cli.context import (
@@ -23,7 +24,7 @@ from pipeline.cli.context import (
     read_option,
     screen,
 )
-from pipeline.cli.locate import bisected, locate
+from pipeline.cli.locate import NOT_SEEN, bisected, locate
 from pipeline.cli.progress import make_watcher
 from pipeline.config import DEFAULT_FILE
 from pipeline.errors import UserError, meant
@@ -106,6 +107,8 @@ def bisect_verb(
         print_json(as_json(found))
     else:
         show(found)
+        if fingerprint and found.found and answer(found) is None:
+            out.print(f"{NOT_SEEN} was found: the regression was not seen again")
 
 
 def _named(context: Context, plan: Plan, fingerprint: str) -> Regression:

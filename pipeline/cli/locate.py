@@ -24,6 +24,9 @@ from pipeline.sources import subject_of
 NEIGHBOURS = 2
 """Revisions of a stretch that has nothing between its ends."""
 
+NOT_SEEN = "no change for the worse"
+"""What a bisection says of a regression that only found what became better."""
+
 
 def bisected(
     context: Context,
@@ -82,7 +85,7 @@ def _locate(
         at=now(),
         event=EventKind.BISECTED,
         fingerprint=regression.fingerprint,
-        note=found.outcome,
+        note=NOT_SEEN if found.found and named is None else found.outcome,
         experiment=name,
         minutes=_spent(context, name) + (time.monotonic() - began) / 60.0,
         culprit=culprit,

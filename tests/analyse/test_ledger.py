@@ -71,6 +71,13 @@ def test_every_alarm_has_its_verdict_and_its_cost() -> None:
     assert ledger.spent == Spent(confirm=14)
 
 
+def test_the_end_of_a_regression_is_no_alarm() -> None:
+    fix = row(3)
+    mended = fix.regression.model_copy(update={"worse": False, "recovers": "f"})
+    ledger = ledger_of([row(1), fix._replace(regression=mended)], [], RULES)
+    assert [alarm.first_bad for alarm in ledger.alarms] == ["17.6"]
+
+
 def test_noisier_and_shorter_series_can_show_less() -> None:
     def one(noise: float, positions: int) -> Series:
         (found,) = measured(lambda number, at: 1.0, count=1, positions=positions, noise=noise)

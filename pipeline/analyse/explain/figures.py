@@ -74,7 +74,8 @@ def figure_change(
         before=found.base.level,
         after=found.head.level,
         ratio=found.ratio,
-        low=low,
+        # No figure is below zero, whatever a normal would allow.
+        low=max(low, 0.0),
         high=high,
         runs=(found.base.runs, found.head.runs),
         verdict="same" if small and found.verdict in {"better", "worse"} else found.verdict,

@@ -47,6 +47,11 @@ def test_one_run_a_side_decides_nothing_however_large_the_ratio() -> None:
     assert math.isinf(found.high)
 
 
+def test_no_figure_is_less_than_nothing() -> None:
+    found = figure_change("w/o", [0.1, 2.0, 0.2], [0.0, 0.0, 0.1], SMALLEST)
+    assert found.low == 0.0
+
+
 def test_a_change_from_zero_that_is_small_in_its_unit_is_none() -> None:
     assert figure_change("errors", [0.0] * 5, [0.5] * 5, SMALLEST).verdict == "same"
     assert figure_change("errors", [0.0] * 5, [50.0] * 5, SMALLEST).verdict == "worse"
