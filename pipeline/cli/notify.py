@@ -6,6 +6,7 @@ import shlex
 from contextlib import suppress
 from pathlib import Path
 
+from pipeline.analyse.causes import by_cause
 from pipeline.analyse.detection import load_detected
 from pipeline.analyse.regressions import clearest, size, worst
 from pipeline.analyse.subjects import subject_text
@@ -61,7 +62,7 @@ def notify(context: Context) -> tuple[list[Path], list[Path]]:
     plan = context.plan()
     known = [row.regression for row in stored_regressions(context.store)]
     return write_issues(
-        sorted(known, key=lambda regression: -size(worst(regression))),
+        by_cause(sorted(known, key=lambda regression: -size(worst(regression)))),
         context.config.issues_folder,
         lambda regression: reproduce(context, plan, regression),
         lambda regression: why(context, plan, regression),

@@ -46,10 +46,13 @@ def issue_name(regression: Regression) -> str:
     return f"{place}-regression-{regression.fingerprint}.md"
 
 
-def issue_text(regression: Regression, reproduce: str, why: str = "") -> str:
+def issue_text(
+    regression: Regression, reproduce: str, why: str = "", beside: Sequence[Regression] = ()
+) -> str:
     """Write a regression for the people who have to act on it.
 
     ``reproduce`` is the command that measures it again, ``why`` its explanation in markdown.
+    ``beside`` are other regressions that have the same cause.
     """
     worst = regression.shifts[0]
     state = regression.state.value.capitalize()
@@ -76,12 +79,24 @@ def issue_text(regression: Regression, reproduce: str, why: str = "") -> str:
         f"the change point, corrected for having searched for it. {_MEASURED[regression.state]}",
         "",
         *([why.rstrip(), ""] if why else []),
+        *(["## By the same culprit", "", *map(_item, beside), ""] if beside else []),
         "## Reproduce",
         "",
         f"    {reproduce}",
         "",
     ]
     return "\n".join(lines)
+
+
+def _item(regression: Regression) -> str:
+    """Tell another regression in a line."""
+    worst = regression.shifts[0]
+    steps = "" if len(regression.shifts) == 1 else f" and {len(regression.shifts) - 1} more series"
+    return (
+        f"- {regression.line}, {regression.last_good} to {regression.first_bad}: "
+        f"{cell(worst.series.step)} {change(worst)} {worst.series.metric}{steps} "
+        f"({regression.state.value}, {regression.fingerprint})"
+    )
 
 
 def _place(regression: Regression) -> str:
@@ -91,16 +106,17 @@ def _place(regression: Regression) -> str:
 
 
 def write_issues(
-    regressions: Sequence[Regression],
+    causes: Sequence[Sequence[Regression]],
     folder: Path,
     reproduce: Callable[[Regression], str],
     why: Callable[[Regression], str] = lambda _: "",
     *,
     suspected: bool = False,
 ) -> tuple[list[Path], list[Path]]:
-    """Write one file for each regression and return (those that are new, all of them).
+    """Write one file for each cause and return (those that are new, all of them).
 
-    A regression that was written before keeps its file, brought up to date. One that is no
+    A cause is regressions that are told together, mostly one; its file is that of the first. A
+    regression that was written before keeps its file, brought up to date. One that is no
     longer found keeps its file as it was: closing it takes a measured recovery. What was not
     confirmed by measuring it again is filed only with ``suspected``, what was settled or
     acknowledged before anything was written of it not at all, and improvements are no issues.
@@ -110,23 +126,27 @@ def write_issues(
     folder.mkdir(parents=True, exist_ok=True)
     needless = _NO_NEWS if suspected else {*_NO_NEWS, RegressionState.SUSPECTED}
     new, written = [], []
-    for regression in regressions:
-        if not regression.worse:
-            continue
-        # Its place on the line, and so its name, may have moved since.
-        there = next(folder.glob(f"*-regression-{regression.fingerprint}.md"), None)
-        if there is None and regression.state in needless:
-            continue
-        path = there or folder / issue_name(regression)
-        if there is None:
-            new.append(path)
-        partial = path.with_suffix(".partial")
-        partial.write_text(
-            issue_text(regression, reproduce(regression), why(regression)), encoding="utf-8"
-        )
-        partial.rename(path)
-        written.append(path)
+    for cause in causes:
+        worse = [one for one in cause if one.worse]
+        # What was filed before it was known to have the same cause keeps its file.
+        told = [one for one in worse if _filed(one, folder)]
+        for regression in told or [one for one in worse if one.state not in needless][:1]:
+            path = _filed(regression, folder)
+            if path is None:
+                path = folder / issue_name(regression)
+                new.append(path)
+            beside = [one for one in worse if one is not regression]
+            text = issue_text(regression, reproduce(regression), why(regression), beside)
+            partial = path.with_suffix(".partial")
+            partial.write_text(text, encoding="utf-8")
+            partial.rename(path)
+            written.append(path)
     return new, written
+
+
+def _filed(regression: Regression, folder: Path) -> Path | None:
+    """Return its file; its place on the line, and so the name it would have, may have moved."""
+    return next(folder.glob(f"*-regression-{regression.fingerprint}.md"), None)
 
 
 def _row(shift: Shift) -> str:

@@ -128,34 +128,54 @@ def test_cells_are_one_line() -> None:
 def test_every_regression_is_a_file_and_new_once(tmp_path: Path) -> None:
     folder = tmp_path / "results" / "issues"
     first = confirmed(WORSE)
-    new, written = write_issues([first, confirmed(BETTER)], folder, told)
+    new, written = write_issues([[first], [confirmed(BETTER)]], folder, told)
     assert new == written == [folder / issue_name(WORSE)]
     assert written[0].read_text() == issue_text(first, REPRODUCE)
 
     # More is known of it now, and it lies elsewhere.
     again = first.model_copy(update={"first_bad": "17.10", "shifts": WORSE.shifts[:1]})
     other = confirmed(OTHER)
-    new, written = write_issues([again, other], folder, told)
+    new, written = write_issues([[again], [other]], folder, told)
     assert new == [folder / issue_name(other)]
     assert written == [folder / issue_name(WORSE), folder / issue_name(other)]
     assert written[0].read_text() == issue_text(again, REPRODUCE), "brought up to date"
 
-    write_issues([other], folder, told)
+    write_issues([[other]], folder, told)
     # What is no longer found is not closed by silence, and nothing half written is left.
     assert {path.name for path in folder.iterdir()} == {issue_name(one) for one in (WORSE, other)}
 
 
 def test_nothing_is_filed_before_it_was_measured_again(tmp_path: Path) -> None:
-    assert write_issues([WORSE], tmp_path, told) == ([], [])
+    assert write_issues([[WORSE]], tmp_path, told) == ([], [])
     known = WORSE.model_copy(update={"state": RegressionState.ACKNOWLEDGED})
-    assert write_issues([known], tmp_path, told, suspected=True) == ([], [])
-    (path,), _ = write_issues([WORSE], tmp_path, told, suspected=True)
+    assert write_issues([[known]], tmp_path, told, suspected=True) == ([], [])
+    (path,), _ = write_issues([[WORSE]], tmp_path, told, suspected=True)
     assert path.name == issue_name(WORSE)
     # What is written of is kept up to date, whatever becomes of it.
     for state in RegressionState:
         now = WORSE.model_copy(update={"state": state})
-        assert write_issues([now], tmp_path, told) == ([], [path])
+        assert write_issues([[now]], tmp_path, told) == ([], [path])
         assert f"- state: {state.value}\n" in path.read_text()
+
+
+def test_one_culprit_is_one_file(tmp_path: Path) -> None:
+    named = Culprit(revision="c0ffee", parent="b0ffee", probability=0.999, confirmed=True)
+    one, two = (confirmed(found).model_copy(update={"culprit": named}) for found in (WORSE, OTHER))
+    (path,), written = write_issues([[one, two]], tmp_path, told)
+    assert written == [path]
+    text = path.read_text()
+    assert path.name == issue_name(one)
+    assert (
+        "## By the same culprit\n\n"
+        f"- minors, 17.11 to 17.12: scan -50.0% qps (confirmed, {two.fingerprint})\n\n"
+        "## Reproduce\n"
+    ) in text
+    # What is filed keeps its file, whichever comes first, and a settled one hides no other.
+    assert write_issues([[two, one]], tmp_path, told) == ([], [path])
+    assert path.read_text() == text
+    settled = one.model_copy(update={"state": RegressionState.REJECTED})
+    (other,), _ = write_issues([[settled, two]], tmp_path / "elsewhere", told)
+    assert other.name == issue_name(two)
 
 
 def test_nothing_found_is_an_empty_folder(tmp_path: Path) -> None:
