@@ -108,7 +108,11 @@ def test_from_a_slow_commit_to_its_issue_and_to_its_end(
         """Let a night pass after each small commit until the one issue is in this state."""
         for _ in range(PATIENCE):
             night.run("nightly")
-            known = [one for one in night.json("regressions") if one["state"] == state]
+            known = [
+                one
+                for one in night.json("regressions")
+                if (one["direction"], one["state"]) == ("regression", state)
+            ]
             if known:
                 (regression,) = known
                 return dict(regression)
