@@ -66,7 +66,7 @@ def test_a_changed_default_is_named_and_tested_by_running_with_the_old_value(
     assert untested["kind"] == "CPU"
 
     tests = night.folder / "results/experiments"
-    asked = ("explain", "--test", "--blocks", "2", "--format", "json")
+    asked = ("explain", "--test", "--format", "json")
     # No time at all is time for one block, which the next test has no need to measure again.
     (begun,) = json.loads(verb(*asked, "--budget", "1ms"))
     first = _runs(tests)
