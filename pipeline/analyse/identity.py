@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from pipeline.analyse.regressions import sureness, worst
 from pipeline.analyse.states import Bounds, Histories, History
 from pipeline.errors import UserError
 from pipeline.execute.plan import Line, Plan
 from pipeline.model import Regression, Shift
+
+
+def meant_by(beginning: str, fingerprints: Iterable[str]) -> list[str]:
+    """Return the fingerprint that this is, or else all that begin so.
+
+    One that is taken already is given a number behind it (:func:`identify`), so that a whole
+    fingerprint can be the beginning of another.
+    """
+    known = list(fingerprints)
+    if beginning in known:
+        return [beginning]
+    return [each for each in known if each.startswith(beginning)]
 
 
 def surest(regression: Regression) -> Shift:

@@ -10,6 +10,7 @@ import typer
 from pipeline.analyse.bisect import Bisected, Found, Row
 from pipeline.analyse.detection import load_detected
 from pipeline.analyse.experiment import Figure
+from pipeline.analyse.identity import meant_by
 from pipeline.analyse.locate import answer
 from pipeline.analyse.stretch import Ladder, ladder_of, revisions_between, workload_for
 from pipeline.cli.app import app
@@ -112,14 +113,14 @@ def bisect_verb(
 
 
 def _named(context: Context, plan: Plan, fingerprint: str) -> Regression:
-    found = load_detected(context.results, plan).regressions
-    matching = [one for one in found if one.fingerprint.startswith(fingerprint)]
+    found = {one.fingerprint: one for one in load_detected(context.results, plan).regressions}
+    matching = meant_by(fingerprint, found)
     if len(matching) == 1:
-        return matching[0]
+        return found[matching[0]]
     raise UserError(
         f"{'several regressions begin with' if matching else 'no regression is called'} "
         f"{fingerprint}; "
-        f"{meant(fingerprint, [each.fingerprint for each in found])}"
+        f"{meant(fingerprint, found)}"
     )
 
 

@@ -16,6 +16,7 @@ from pipeline.analyse.confirm import (
     suspected,
 )
 from pipeline.analyse.detection import load_detected
+from pipeline.analyse.identity import meant_by
 from pipeline.analyse.kinds import KINDS
 from pipeline.analyse.record import Experiment, aside
 from pipeline.analyse.settle import refresh
@@ -84,14 +85,15 @@ def confirm_verb(
 
 
 def _named(regressions: list[Regression], fingerprint: str) -> Regression:
-    matching = [one for one in regressions if one.fingerprint.startswith(fingerprint)]
+    known = {one.fingerprint: one for one in regressions}
+    matching = meant_by(fingerprint, known)
     if len(matching) != 1:
         raise UserError(
             f"{'several suspected begin with' if matching else 'nothing suspected is called'} "
             f"{fingerprint}; `nightshift regressions` lists what is, `nightshift reopen` makes one "
             "that was rejected suspected again"
         )
-    return matching[0]
+    return known[matching[0]]
 
 
 def confirm_all(

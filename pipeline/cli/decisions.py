@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from pipeline.analyse.identity import meant_by
 from pipeline.analyse.settle import refresh
 from pipeline.analyse.states import histories
 from pipeline.cli.context import Context, Format, out, print_json
@@ -44,13 +45,13 @@ def decide(
     """
     journal = Journal(context.results)
     known = histories(journal.read())
-    matching = [name for name in known if name.startswith(fingerprint)]
-    name = fingerprint if fingerprint in known else matching[0] if len(matching) == 1 else ""
-    if not name:
+    matching = meant_by(fingerprint, known)
+    if len(matching) != 1:
         raise UserError(
             f"{'several regressions begin with' if matching else 'no regression is known as'} "
             f"{fingerprint!r}; `nightshift regressions` lists them"
         )
+    (name,) = matching
     event = Event(
         at=now(),
         event=kind,

@@ -24,6 +24,7 @@ from pipeline.analyse.explain.explanation import (
     save_trials,
 )
 from pipeline.analyse.explain.trial import Trial, try_settings
+from pipeline.analyse.identity import meant_by
 from pipeline.analyse.regressions import size
 from pipeline.cli.app import app
 from pipeline.cli.context import (
@@ -225,9 +226,9 @@ def _folder(context: Context, regression: Regression) -> Path:
 
 def _chosen(regressions: tuple[Regression, ...], fingerprint: str) -> list[Regression]:
     """Return the regressions that a beginning of a fingerprint names, all for none."""
-    worse = [regression for regression in regressions if regression.worse]
-    found = [each for each in worse if each.fingerprint.startswith(fingerprint)]
+    worse = {each.fingerprint: each for each in regressions if each.worse}
+    found = meant_by(fingerprint, worse)
     if fingerprint and not found:
-        known = ", ".join(each.fingerprint for each in worse) or "none at all"
+        known = ", ".join(worse) or "none at all"
         raise UserError(f"there is no regression {fingerprint}; there is {known}")
-    return found
+    return [worse[each] for each in found]

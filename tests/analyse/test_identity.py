@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from pipeline.analyse.identity import bounds, identify, placed
+from pipeline.analyse.identity import bounds, identify, meant_by, placed
 from pipeline.analyse.regressions import group_shifts
 from pipeline.analyse.states import Histories, histories
 from pipeline.execute.plan import Line, Plan
@@ -49,6 +49,14 @@ def found(*shifts: Shift, of: Plan = PLAN) -> Histories:
 
 def names(regressions: list[Regression], known: Histories, of: Plan = PLAN) -> list[str]:
     return [one.fingerprint for one in identify(regressions, known, of)]
+
+
+def test_a_whole_fingerprint_is_itself_though_another_begins_so() -> None:
+    known = ("abc", "abc-2", "abf")
+    assert meant_by("abc", known) == ["abc"]
+    assert meant_by("ab", known) == list(known)
+    assert meant_by("abf", known) == ["abf"]
+    assert meant_by("x", known) == []
 
 
 def test_the_bounds_are_those_of_the_surest_series() -> None:
