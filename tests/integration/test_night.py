@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import shutil
@@ -188,9 +189,11 @@ def test_a_server_that_dies_is_a_result_and_the_night_goes_on(
     victim = None
     while victim is None:
         assert process.poll() is None, "the night ended before it measured"
-        found = {each.name(): each for each in psutil.Process(process.pid).children()}
-        if "sysbench" in found and "--step=update-index" in found["sysbench"].cmdline():
-            victim = found["postgres"]
+        # What is looked at may end meanwhile.
+        with contextlib.suppress(psutil.NoSuchProcess):
+            found = {each.name(): each for each in psutil.Process(process.pid).children()}
+            if "sysbench" in found and "--step=update-index" in found["sysbench"].cmdline():
+                victim = found["postgres"]
         time.sleep(0.02)
     victim.kill()
     assert process.wait(timeout=120) == 0
