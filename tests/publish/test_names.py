@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+import re
+
+from pipeline.metrics import METRICS
+from pipeline.publish.names import COMPARED, FIGURES, OTHERS, SERIES_LABELS
+
+UNITS = ("_seconds", "_bytes", "_ratio", "_per_second", "_per_operation", "_per_insert")
+COUNTS = ("errors", "write_stalls")
+
+
+def test_every_metric_of_the_store_has_a_name() -> None:
+    assert set(FIGURES) == set(METRICS)
+    assert set(COMPARED) <= set(FIGURES)
+
+
+def test_names_are_of_base_units() -> None:
+    for figure in FIGURES.values():
+        assert re.fullmatch(r"[a-z][a-z0-9_]*", figure.name)
+        assert figure.name.endswith(UNITS) or figure.name in COUNTS
+        assert not re.search(r"_(us|ms|kb|mb|gb|percent|minutes?)(_|$)", figure.name)
+
+
+def test_no_two_metrics_share_a_series() -> None:
+    series = [(figure.name, tuple(sorted(figure.labels.items()))) for figure in FIGURES.values()]
+    assert len(set(series)) == len(series)
+    for name in {figure.name for figure in FIGURES.values()}:
+        labels = {tuple(sorted(each.labels)) for each in FIGURES.values() if each.name == name}
+        assert len(labels) == 1, name
+    assert not {label for each in FIGURES.values() for label in each.labels} & set(SERIES_LABELS)
+
+
+def test_other_metrics_do_not_end_as_figures_do() -> None:
+    figures = {f"{view}_{each.name}" for view in ("run", "revision") for each in FIGURES.values()}
+    assert not figures & set(OTHERS)
