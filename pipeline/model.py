@@ -104,7 +104,8 @@ class Provenance(Frozen):
     ``sha256`` identifies what was had from the source. The rest is known of builds that were
     compiled here: the commit, the compiler with its version, the flags, the patches that were
     applied, by the SHA-256 of each. ``libraries`` are those of the machine that the program
-    is linked with.
+    is linked with. ``made`` is when a release was made, as it or its archive says; None where
+    neither does, and of a commit, whose time is its revision's.
     """
 
     source: str
@@ -118,6 +119,8 @@ class Provenance(Frozen):
     flags: str = ""
     patches: tuple[str, ...] = ()
     libraries: tuple[str, ...] = ()
+    # Not written where it is unknown: what was measured before it was asked keeps its digest.
+    made: datetime | None = Field(default=None, exclude_if=lambda made: made is None)
 
 
 class Build(Frozen):

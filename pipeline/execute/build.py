@@ -10,6 +10,7 @@ import shutil
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from datetime import datetime
 from pathlib import Path
 
 from pipeline.errors import UserError, first_line, meant
@@ -31,9 +32,14 @@ from pipeline.targets.base.compile import (
     toolchain,
 )
 from pipeline.targets.base.programs import program_hash
+from pipeline.targets.base.times import newest_time, time_of
 
 OFFICIAL = "official"
 """The build options of a binary that its makers or packagers built."""
+
+_INSTALL = 2
+"""Version of how prebuilt releases are installed; 2: with the times that their archive gives them.
+Those of an older one are installed again."""
 
 SHIPPED_OPTIONS = {
     options.name: options
@@ -199,6 +205,7 @@ class Builder:
             tree, made = slot / "tree", slot / "home"
             with unpacked(fetched.path, tree, source_members):
                 pass
+            written = newest_time(tree)
             made.mkdir(mode=0o755)
             work = Compilation(
                 revision=revision,
@@ -230,6 +237,7 @@ class Builder:
                 revision,
                 made,
                 identity,
+                written,
                 provenance.model_copy(
                     update={
                         "compiler": toolchain(options),
@@ -284,7 +292,7 @@ class Builder:
     def _making(self, revision: Revision, options: str) -> list[object]:
         """Return what else than the source's content makes a build what it is."""
         if options == OFFICIAL:
-            return [OFFICIAL]
+            return [OFFICIAL, _INSTALL]
         if options not in self._options:
             raise UserError(
                 f"there are no build options {options!r}; {meant(options, self.known_options())}"
@@ -333,12 +341,24 @@ def install(revision: Revision, fetched: Fetched, home: Path, provenance: Proven
     """
     target, supply = find_target(revision.target), supply_of(revision)
     with unpacked(fetched.path, home, lambda path: target.members(supply, path)) as folder:
-        build = _described(revision, folder, target.identify(folder), provenance)
+        identity = target.identify(folder)
+        build = _described(revision, folder, identity, time_of(identity.program), provenance)
     return build.model_copy(update={"home": home})
 
 
-def _described(revision: Revision, home: Path, identity: Identity, provenance: Provenance) -> Build:
-    """Return what is known of a build whose files are in ``home``."""
+def _described(
+    revision: Revision,
+    home: Path,
+    identity: Identity,
+    written: datetime | None,
+    provenance: Provenance,
+) -> Build:
+    """Return what is known of a build whose files are in ``home``.
+
+    ``written`` is when its program or source code was, as the archive says; the program knows it
+    better.
+    """
+    made = None if supply_of(revision).commits else identity.made or written
     return Build(
         target=revision.target,
         version=revision.version,
@@ -348,6 +368,7 @@ def _described(revision: Revision, home: Path, identity: Identity, provenance: P
             update={
                 "reported_version": identity.version,
                 "libraries": linked_libraries(identity.program),
+                "made": made,
             }
         ),
         home=home,

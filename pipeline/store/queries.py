@@ -89,7 +89,11 @@ class Remark(NamedTuple):
 
 
 class RunRow(NamedTuple):
-    """One run: what was measured, on what, by what."""
+    """One run: what was measured, on what, by what.
+
+    ``revision_at`` is when its revision was made, None where nobody says. ``digest`` changes with
+    any of its values. Both are None of runs from before these columns.
+    """
 
     run_id: str
     origin: str
@@ -110,6 +114,8 @@ class RunRow(NamedTuple):
     settings_id: int | None
     started_at: datetime
     ended_at: datetime
+    revision_at: datetime | None
+    digest: str | None
 
     @property
     def name(self) -> str:
@@ -267,6 +273,8 @@ def runs(
             run.c.settings_id,
             run.c.started_at,
             run.c.ended_at,
+            run.c.revision_at,
+            run.c.digest,
         )
         .select_from(run)
         .join(build, build.c.id == run.c.build_id)

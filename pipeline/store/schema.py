@@ -122,6 +122,8 @@ run = Table(
     Column("settings_id", ForeignKey("settings.id")),
     Column("started_at", UtcDateTime(), nullable=False),
     Column("ended_at", UtcDateTime(), nullable=False),
+    Column("revision_at", UtcDateTime()),
+    Column("digest", String(64)),
     Index("ix_run_cell_key_repetition", "cell_key", "repetition"),
 )
 

@@ -56,7 +56,7 @@ class Writer:
 
     def write(self, bundle: Bundle, settings: Settings | None, steps: Sequence[StepValues]) -> int:
         """Write one bundle and return how many measurements that was."""
-        run = self._write_run(bundle, settings)
+        run = self._write_run(bundle, settings, steps)
         if not steps:
             return 0
         # One statement for all steps; their ids come back in the order of the rows.
@@ -97,7 +97,9 @@ class Writer:
             named = [dict(zip(("step_run", "metric", "value"), row, strict=True)) for row in rows]
             self._connection.execute(insert(schema.measurement), named)
 
-    def _write_run(self, bundle: Bundle, settings: Settings | None) -> int:
+    def _write_run(
+        self, bundle: Bundle, settings: Settings | None, steps: Sequence[StepValues]
+    ) -> int:
         head = bundle.manifest
         return self._insert(
             schema.run,
@@ -117,6 +119,8 @@ class Writer:
                 "ended_at": head.ended_at,
                 **self._shared_ids(head),
                 "settings_id": self._settings_id(settings),
+                "revision_at": head.revision.at or head.build.provenance.made,
+                "digest": _digest(steps),
             },
         )
 
@@ -189,3 +193,17 @@ class Writer:
     def _insert(self, table: Table, row: Mapping[str, Any]) -> int:
         added = insert(table).values(**row).returning(table.c.id)
         return int(self._connection.execute(added).scalar_one())
+
+
+def _digest(steps: Sequence[StepValues]) -> str:
+    """Return the SHA-256 of what was measured: how each step ended, and its values to the bit."""
+    return digest(
+        [
+            [step.step.name, place, step.status.value, sorted(map(_exact, step.values.items()))]
+            for place, step in enumerate(steps)
+        ]
+    )
+
+
+def _exact(value: tuple[str, float]) -> tuple[str, str]:
+    return value[0], repr(float(value[1]))

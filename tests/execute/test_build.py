@@ -9,6 +9,7 @@ import subprocess
 import tarfile
 from collections.abc import Generator
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -70,6 +71,7 @@ class Shelf:
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.broken = folder, ""
+        self.at = datetime.fromtimestamp(0, UTC)
 
     def fetch(self, version: str, cache: Path) -> Fetched:
         if self.broken:
@@ -79,6 +81,7 @@ class Shelf:
             script = f"#!/bin/sh\necho small {version}\n".encode()
             info = tarfile.TarInfo("bin/small")
             info.size, info.mode = len(script), 0o755
+            info.mtime = int(self.at.timestamp())
             tar.addfile(info, io.BytesIO(script))
             other = tarfile.TarInfo("share/x")
             tar.addfile(other, io.BytesIO(b""))
@@ -208,6 +211,14 @@ def test_options_and_source_have_to_fit(builder: Builder) -> None:
         builder.obtain(revision, "rel_o2")
 
 
+def test_a_release_was_made_when_its_archive_says(builder: Builder, shelf: Shelf) -> None:
+    assert builder.obtain(released("1.0"), "official").provenance.made is None, "0 is no time"
+    shelf.at = datetime(2024, 2, 8, 12, 30, 5, tzinfo=UTC)
+    first = builder.obtain(released("1.1"), "official")
+    assert first.provenance.made == shelf.at
+    assert builder.find(released("1.1"), "official") == first, "it is kept in the record"
+
+
 # --- compiled ---------------------------------------------------------------------------
 
 
@@ -230,6 +241,21 @@ def test_a_commit_is_compiled_once_and_its_provenance_is_exact(
     assert "-O2 -fno-omit-frame-pointer" in builder.log(revision, O2).read_text()
     assert not list(cache.glob("downloads/*")), "what is cheap to make again is not kept"
     assert [path.name for path in (cache / "compile").iterdir()] == ["0.lock"]
+
+
+def test_a_tag_was_made_with_its_commit_and_of_a_commit_the_revision_knows(
+    builder: Builder, repository: Repository, cache: Path
+) -> None:
+    commit = repository.commit(small_c=PROGRAM.replace("VERSION", "1"))
+    repository.git("tag", "REL_1_0")
+    revision = repository.revision(commit, cache)
+    assert builder.obtain(revision, O2).provenance.made is None
+    repository.commit(small_c=PROGRAM.replace("VERSION", "2"))
+    repository.git("tag", "REL_2_0")
+    supply = Supply(name="tags", kind="tags", coordinates=str(repository.folder), prebuilt=False)
+    tag = released("2.0").model_copy(update={"supply": supply, "locator": "REL_2_0"})
+    seconds = int(repository.git("log", "-1", "--format=%ct"))
+    assert builder.obtain(tag, O2).provenance.made == datetime.fromtimestamp(seconds, UTC)
 
 
 def test_commits_of_equal_code_are_the_same_binary(

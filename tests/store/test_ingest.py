@@ -6,7 +6,7 @@ import json
 import signal
 import subprocess
 import sys
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from pipeline.bundle import (
     write_bundle,
 )
 from pipeline.errors import UserError
-from pipeline.model import BUNDLE_SCHEMA, Origin, StepStatus
+from pipeline.model import BUNDLE_SCHEMA, Build, Manifest, Origin, StepStatus
 from pipeline.store import ingest as ingest_module
 from pipeline.store.database import empty_store, open_store
 from pipeline.store.ingest import ingest
@@ -67,6 +67,56 @@ def test_a_bundle_becomes_rows(store: Engine, tmp_path: Path) -> None:
     assert run.settings_id is not None
     assert settings_of(store, run.settings_id) == {"jit": "off", "server_version": "17.1"}
     assert measured(store) == {(manifest.cell_key, 1)}
+
+
+MADE = datetime(2024, 2, 8, 12, 30, 5, tzinfo=UTC)
+
+
+def made(manifest: Manifest, at: datetime | None) -> Build:
+    provenance = manifest.build.provenance.model_copy(update={"made": at})
+    return manifest.build.model_copy(update={"provenance": provenance})
+
+
+def test_a_revision_was_made_when_it_or_its_build_says(store: Engine, tmp_path: Path) -> None:
+    manifest, _ = make_run()
+    commit = manifest.revision.model_copy(update={"at": MADE + timedelta(days=1)})
+    put_run(tmp_path, repetition=1)
+    put_run(tmp_path, repetition=2, build=made(manifest, MADE))
+    put_run(tmp_path, repetition=3, build=made(manifest, MADE), revision=commit)
+    ingest(store, list_bundles(tmp_path))
+    assert [run.revision_at for run in runs(store)] == [None, MADE, MADE + timedelta(days=1)]
+
+
+def test_what_was_measured_before_the_field_keeps_its_identity(
+    store: Engine, tmp_path: Path
+) -> None:
+    manifest, _ = make_run()
+    assert "made" not in manifest.model_dump_json()
+    put_run(tmp_path, repetition=1)
+    put_run(tmp_path, repetition=2, build=made(manifest, MADE))
+    ingest(store, list_bundles(tmp_path))
+    with store.connect() as connection:
+        build = metadata.tables["build"].c
+        hashes = list(connection.execute(select(build.hash).order_by(build.id)).scalars())
+    # As the version before the field wrote it.
+    assert hashes[0] == "f4147b5c467233630a1ae05c2939a626e974121e3989ad752b943b1dba412605"
+    assert len(set(hashes)) == 2
+
+
+def test_the_digest_of_a_run_follows_its_values(store: Engine, tmp_path: Path) -> None:
+    put_run(tmp_path, repetition=1)
+    put_run(tmp_path, repetition=2)
+    put_run(tmp_path, repetition=3, faster=1.001)
+    failed, files = make_run(repetition=4)
+    steps = (*failed.steps[:-1], failed.steps[-1].model_copy(update={"status": StepStatus.FAILED}))
+    write_bundle(tmp_path, failed.model_copy(update={"steps": steps}), files)
+    ingest(store, list_bundles(tmp_path))
+    digests = [run.digest for run in runs(store)]
+    assert digests[0] == digests[1], "equal values, whenever they were measured"
+    assert len({*digests}) == 3
+    empty_store(store)
+    ingest(store, list_bundles(tmp_path))
+    assert [run.digest for run in runs(store)] == digests
 
 
 def test_the_throughput_over_time_is_kept(store: Engine, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -91,12 +92,14 @@ class Identity(Frozen):
     """What an installed build says of itself.
 
     ``program`` is the one that does the work, ``folders`` are those of the home whose files make
-    a build what it is, ``version`` is what the program calls itself.
+    a build what it is, ``version`` is what the program calls itself, ``made`` when its source code
+    was made, of a program that says so.
     """
 
     program: Path
     folders: tuple[str, ...]
     version: str
+    made: datetime | None = None
 
 
 class Recipe(Frozen):

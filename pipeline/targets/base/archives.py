@@ -19,6 +19,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from datetime import UTC, datetime
 from enum import Enum, auto
 from functools import partial
 from pathlib import Path, PurePosixPath
@@ -46,8 +47,8 @@ class Member(NamedTuple):
 
     ``name`` is its path in the home, ``link`` where a link leads, ``program`` whether a file
     is to be run, ``size`` its bytes. ``content`` opens a file, while it is the present one.
-    ``modified`` is the time that a file is given (seconds since the epoch), by which make
-    knows what was made from what; None where it does not matter.
+    ``modified`` is the time that a file is given (seconds since the epoch): make knows by it
+    what was made from what, and we when a release was made. None where nobody says.
     """
 
     name: str
@@ -83,7 +84,7 @@ def unpacked(
                 _write(found, folder)
         except (
             *(zipfile.BadZipFile, tarfile.TarError, lzma.LZMAError, gzip.BadGzipFile, EOFError),
-            *(zlib.error, NotImplementedError, Refused),
+            *(zlib.error, NotImplementedError, Refused, OverflowError),
             *(FileExistsError, NotADirectoryError, IsADirectoryError),
         ) as error:
             raise UserError(
@@ -118,6 +119,11 @@ def tar_members(tar: tarfile.TarFile) -> Generator[Member]:
         )
 
 
+def zip_time(info: zipfile.ZipInfo) -> float:
+    """Return the time of a zip's member. It has no zone and is taken for UTC."""
+    return datetime(*info.date_time, tzinfo=UTC).timestamp()
+
+
 def deb_members(folder: Path, keep: Sequence[str]) -> Generator[Member]:
     """Give the members of all Debian packages in ``folder`` that lie below a folder of ``keep``.
 
@@ -134,7 +140,7 @@ def deb_members(folder: Path, keep: Sequence[str]) -> Generator[Member]:
                 for member in tar_members(tar):
                     name = _in_usr(member.name)
                     if any(PurePosixPath(name).is_relative_to(each) for each in keep):
-                        yield member._replace(name=name, link=_leads(member, name), modified=None)
+                        yield member._replace(name=name, link=_leads(member, name))
             process.communicate()
         if process.returncode:
             raise Refused(f"{deb.name} is no whole package")

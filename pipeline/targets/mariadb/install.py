@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from pipeline.errors import UserError
-from pipeline.targets.base.archives import Kind, Member, source_members
+from pipeline.targets.base.archives import Kind, Member, source_members, zip_time
 from pipeline.targets.base.programs import ENVIRONMENT
 
 PROGRAM_FOLDERS = ("bin", "libs")
@@ -37,6 +37,7 @@ def members(archive: Path) -> Generator[Member]:
                     size=info.file_size,
                     program=name.startswith("bin/"),
                     content=partial(jar.open, info),
+                    modified=zip_time(info),
                 )
 
 
@@ -44,7 +45,7 @@ def tarball_members(archive: Path) -> Generator[Member]:
     """Give of the makers' tarball the server and what it reads; most of it is clients and tests."""
     for member in source_members(archive):
         if member.name in _PROGRAMS or member.name.startswith("share/"):
-            yield member._replace(modified=None)
+            yield member
 
 
 def _kind(info: zipfile.ZipInfo) -> Kind:

@@ -36,7 +36,7 @@ def packed_members(archive: Path) -> Generator[Member]:
             if member.name.startswith(_PACKED_SHARE):
                 name = f"share/{member.name.removeprefix(_PACKED_SHARE)}"
             if name:
-                yield member._replace(name=name, modified=None)
+                yield member._replace(name=name)
         # The checksum is looked at where the file ends, not where its last member does.
         while plain.read(CHUNK):
             pass

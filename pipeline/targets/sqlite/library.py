@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 import sys
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 
 from pipeline.errors import UserError
@@ -17,6 +19,8 @@ from pipeline.targets.sqlite.compilation import LIBRARY
 FOLDERS = ("lib",)
 """The folders whose files make a build what it is."""
 
+_CHECKED_IN = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d")
+"""The date in a source id: https://www.sqlite.org/c3ref/c_source_id.html"""
 _SPEAK = Path(__file__).with_name("speak.py")
 
 Rows = list[list[str | None]]
@@ -40,6 +44,12 @@ def reported_version(path: Path) -> str:
     except ServerError as error:
         raise UserError(f"{path.name} does not work here ({error})") from error
     return " ".join(str(value) for value in row)
+
+
+def checked_in(version: str) -> datetime | None:
+    """Return when the source code of a library was checked in (UTC), from what it calls itself."""
+    found = _CHECKED_IN.search(version)
+    return datetime.fromisoformat(f"{found[0]}+00:00") if found else None
 
 
 def execute(path: Path, database: Path, texts: Sequence[str]) -> list[Rows]:

@@ -55,10 +55,12 @@ class SQLite:
     def identify(self, home: Path) -> Identity:
         """Look at an installed build. Raises UserError for what is no SQLite."""
         program = library.library(home)
+        version = library.reported_version(program)
         return Identity(
             program=program,
             folders=library.FOLDERS,
-            version=library.reported_version(program),
+            version=version,
+            made=library.checked_in(version),
         )
 
     def config(self, family: str, revision: Revision, machine: Machine) -> ServerConfig:

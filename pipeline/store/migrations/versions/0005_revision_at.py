@@ -1,0 +1,16 @@
+"""When the revision of a run was made, and a digest of what was measured.
+
+Empty for the runs that are there: the store is derived, `nightshift rebuild` fills them.
+"""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0005"
+down_revision = "0004"
+
+
+def upgrade() -> None:
+    """Add the columns."""
+    op.add_column("run", sa.Column("revision_at", sa.DateTime(timezone=True), nullable=True))
+    op.add_column("run", sa.Column("digest", sa.String(64), nullable=True))
