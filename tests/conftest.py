@@ -31,6 +31,7 @@ from pipeline.targets.postgres import Postgres
 from pipeline.targets.postgres.server import PostgresServer
 from pipeline.targets.sqlite import SQLite
 from pipeline.targets.sqlite.database import SQLiteDatabase
+from tests.prometheus import CONFIG, Prometheus, tool
 
 # A shell lets what it starts in the background ignore SIGINT, and so would all that the tests
 # start and interrupt.
@@ -267,3 +268,32 @@ def mariadb_server(
     release = releases_of("mariadb", "11.4")
     with _running(MariaDB(), release, "z12b", server_root, account, machine) as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def promtool() -> str:
+    """The path of promtool."""
+    return tool("promtool")
+
+
+@pytest.fixture
+def start_prometheus(tmp_path: Path) -> Iterator[Callable[..., Prometheus]]:
+    """Start a real Prometheus with a configuration (by default none) and flags of its own."""
+    started: list[Prometheus] = []
+
+    def start(config: str = CONFIG, *flags: str) -> Prometheus:
+        folder = tmp_path / f"prometheus-{len(started)}"
+        folder.mkdir()
+        started.append(Prometheus(folder, config, flags))
+        started[-1].start()
+        return started[-1]
+
+    yield start
+    for server in started:
+        server.kill()
+
+
+@pytest.fixture
+def prometheus(start_prometheus: Callable[..., Prometheus]) -> Prometheus:
+    """A real, empty Prometheus for one test, set up as the hub's."""
+    return start_prometheus()
