@@ -369,6 +369,35 @@ class NotifySection(Section):
     )
 
 
+class PublishSection(Section):
+    """Where time series are published: Prometheus, or another receiver of remote write."""
+
+    url: str = Field(
+        default="",
+        pattern=r"^(https?://[^@\s]+)?$",
+        description="the receiver's address for remote write, as "
+        "http://127.0.0.1:9090/api/v1/write; empty to publish nothing",
+    )
+    name: Name = Field(
+        default="nightshift",
+        description="the label pipeline of what is told of the nights, where several publish "
+        "to one receiver",
+    )
+    username: str = Field(default="", description="for a receiver that asks for one")
+    secret: str = Field(
+        default="NIGHTSHIFT_PUBLISH_SECRET",
+        pattern=r"^[A-Za-z_][A-Za-z0-9_]*$",
+        description="name of the environment variable that holds the password of that user or, "
+        "without one, a bearer token",
+    )
+    patience: Duration = Field(
+        default=30.0,
+        description="time that a receiver which does not answer is given; what is left is "
+        "published the next time",
+        json_schema_extra={"default": "30s"},
+    )
+
+
 class Quick(Section):
     """What --quick puts in place of the settings above: a real night in two minutes."""
 
@@ -407,6 +436,7 @@ class Config(Section):
     rule: tuple[RuleSection, ...] = ()
     report: ReportSection = Field(default_factory=ReportSection)
     notify: NotifySection = Field(default_factory=NotifySection)
+    publish: PublishSection = Field(default_factory=PublishSection)
     quick: Quick = Field(default_factory=Quick)
 
     @property

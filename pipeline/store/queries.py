@@ -123,6 +123,39 @@ class RunRow(NamedTuple):
         return column_name(self.target, self.revision, self.build_options, self.config)
 
 
+class RunHead(NamedTuple):
+    """What places a run among others, without what it says.
+
+    ``revision_at`` is when its revision was made, if that is known. ``digest`` is over all that was
+    taken from its bundle; None in a store from before there were any.
+    """
+
+    run_id: str
+    cell_key: str
+    revision: str
+    revision_at: datetime | None
+    target: str
+    config: str
+    build_options: str
+    machine: dict[str, Any]
+    workload: str
+    workload_hash: str
+    clients: int
+    started_at: datetime
+    digest: str | None
+
+
+class Value(NamedTuple):
+    """The value of one metric for one step of a run."""
+
+    run_id: str
+    step: str
+    group: str
+    status: str
+    metric: str
+    value: float
+
+
 def measured(engine: Engine) -> set[tuple[str, int]]:
     """Return (cell key, repetition) of every run in the store."""
     with engine.connect() as connection:
@@ -286,6 +319,59 @@ def runs(
     wanted = _of_runs(wanted, cells, line)
     with engine.connect() as connection:
         return [RunRow(*found) for found in connection.execute(wanted)]
+
+
+def run_heads(engine: Engine) -> list[RunHead]:
+    """Return the heads of all runs, oldest first."""
+    wanted = (
+        select(
+            run.c.run_id,
+            run.c.cell_key,
+            run.c.revision,
+            run.c.revision_at,
+            run.c.target,
+            config.c.family,
+            build.c.options,
+            machine.c.fingerprint,
+            workload.c.name,
+            workload.c.hash,
+            workload.c.clients,
+            run.c.started_at,
+            run.c.digest,
+        )
+        .select_from(run)
+        .join(build, build.c.id == run.c.build_id)
+        .join(config, config.c.id == run.c.config_id)
+        .join(machine, machine.c.id == run.c.machine_id)
+        .join(workload, workload.c.id == run.c.workload_id)
+        .order_by(*_OLDEST_FIRST)
+    )
+    with engine.connect() as connection:
+        return [RunHead._make(found) for found in connection.execute(wanted)]
+
+
+def values_of(engine: Engine, run_ids: Sequence[str]) -> Iterator[Value]:
+    """Yield what was measured in these runs, at most a few hundred, in the order of their steps."""
+    wanted = (
+        select(
+            run.c.run_id,
+            step.c.name,
+            step.c.group,
+            step_run.c.status,
+            metric.c.name,
+            measurement.c.value,
+        )
+        .select_from(run)
+        .join(step_run, step_run.c.run == run.c.id)
+        .join(step, step.c.id == step_run.c.step)
+        .join(measurement, measurement.c.step_run == step_run.c.id)
+        .join(metric, metric.c.id == measurement.c.metric)
+        .where(run.c.run_id.in_(run_ids))
+        .order_by(*_OLDEST_FIRST, step_run.c.place, metric.c.name)
+    )
+    with engine.connect() as connection:
+        for found in connection.execute(wanted):
+            yield Value._make(found)
 
 
 def measured_time(engine: Engine) -> timedelta:

@@ -1,0 +1,128 @@
+"""The view by revision time: medians over the runs of a revision, and rQPS with its interval."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache, partial
+
+from sqlalchemy import Engine
+
+from changepoint import compare
+from pipeline.model import digest
+from pipeline.publish.names import COMPARED, FIGURES, OTHERS, RELATIVE, REVISION, VERSION
+from pipeline.publish.samples import Group, Sample, TimeSeries, labelled, milliseconds
+from pipeline.publish.strands import Standing, Strand, published_values
+
+_THROUGHPUT = "qps"
+
+Figures = Mapping[tuple[str, str], Mapping[str, Sequence[float]]]
+"""Values of the runs by (step, group) and metric."""
+
+
+def revision_groups(store: Engine, strands: Iterable[Strand]) -> Iterator[Group]:
+    """Yield a group for each revision of each strand, in the order of the line.
+
+    A revision of which it is not known when it was made is in no series by that time; its series
+    with the revision as a label have the time of its first run.
+    """
+    for strand in strands:
+        # Every revision is compared with the same one: it is read once.
+        base = cache(partial(_figures, store, strand.standings[0]))
+        for standing in strand.standings:
+            yield _group(store, strand, standing, base)
+
+
+def version_groups(strands: Iterable[Strand]) -> Iterator[Group]:
+    """Yield a group for each revision of each line: its place, and when it was made."""
+    placed: dict[tuple[str, str, str], Standing] = {}
+    for strand in strands:
+        for standing in strand.standings:
+            key = (strand.setup.line, strand.setup.target, standing.label)
+            known = placed.get(key, standing)
+            placed[key] = min(known, standing, key=lambda each: each.first_run)
+    for (line, target, label), standing in placed.items():
+        yield _version(standing, {"line": line, "target": target, "revision": label})
+
+
+def _version(standing: Standing, known: Mapping[str, str]) -> Group:
+    at = milliseconds(standing.made or standing.first_run)
+    told = [("version_position", float(standing.position))]
+    if standing.made is not None:
+        told.append(("version_timestamp_seconds", standing.made.timestamp()))
+    series = [
+        TimeSeries(labelled(OTHERS[name].name, **known), [Sample(at, value)])
+        for name, value in told
+    ]
+    return Group(f"version {' '.join(known.values())}", digest([at, told]), lambda: series)
+
+
+def _group(store: Engine, strand: Strand, standing: Standing, base: Callable[[], Figures]) -> Group:
+    first = strand.standings[0]
+
+    def series() -> Iterator[TimeSeries]:
+        for (step, group), metrics in _figures(store, standing).items():
+            yield from _figures_of(strand, standing, step, group, metrics)
+            compared = base().get((step, group), {}).get(_THROUGHPUT, ())
+            if _THROUGHPUT in metrics and compared and standing.made is not None:
+                at = milliseconds(standing.made)
+                for stat, value in _relative(compared, metrics[_THROUGHPUT], standing is first):
+                    name = OTHERS[f"{REVISION}_{RELATIVE}"].name
+                    labels = strand.label(name, step, group, stat=stat)
+                    yield TimeSeries(labels, [Sample(at, value)])
+
+    said = digest(
+        [
+            [run.digest for run in standing.runs],
+            [run.digest for run in first.runs],
+            standing.made,
+            standing.first_run,
+        ]
+    )
+    key = " ".join(map(str, (*strand.setup, standing.label)))
+    return Group(f"revision {key}", said, series)
+
+
+def _figures_of(
+    strand: Strand,
+    standing: Standing,
+    step: str,
+    group: str,
+    metrics: Mapping[str, Sequence[float]],
+) -> Iterator[TimeSeries]:
+    for metric, values in metrics.items():
+        figure = FIGURES[metric]
+        median = statistics.median(values) * figure.factor
+        if standing.made is not None:
+            labels = strand.figure(REVISION, figure, step, group)
+            yield TimeSeries(labels, [Sample(milliseconds(standing.made), median)])
+        if metric in COMPARED:
+            labels = strand.figure(VERSION, figure, step, group, revision=standing.label)
+            at = milliseconds(standing.made or standing.first_run)
+            yield TimeSeries(labels, [Sample(at, median)])
+
+
+def _relative(
+    base: Sequence[float], values: Sequence[float], same: bool
+) -> Iterator[tuple[str, float]]:
+    """Yield the ratio of the medians, and its 95 % interval where there is one."""
+    level = statistics.median(base)
+    if level <= 0:
+        return
+    yield "median", statistics.median(values) / level
+    if not same and len(base) > 1 and len(values) > 1:
+        bounds = compare(base, values, smallest_effect=0.0).ratio_interval
+        yield from (
+            (stat, bound)
+            for stat, bound in zip(("low", "high"), bounds, strict=True)
+            if math.isfinite(bound)
+        )
+
+
+def _figures(store: Engine, standing: Standing) -> Figures:
+    found: dict[tuple[str, str], dict[str, list[float]]] = defaultdict(dict)
+    for value in published_values(store, standing.runs):
+        found[value.step, value.group].setdefault(value.metric, []).append(value.value)
+    return found

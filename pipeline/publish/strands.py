@@ -1,0 +1,126 @@
+"""Strands: what was measured along a line with one setup, before any value of it is read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple
+
+from sqlalchemy import Engine
+
+from pipeline.analyse.series import SLA_METRICS
+from pipeline.execute.plan import Line, Plan
+from pipeline.model import Revision, StepStatus
+from pipeline.publish.names import FIGURES, Figure, full_name
+from pipeline.publish.samples import Labels, labelled
+from pipeline.store.queries import RunHead, Value, run_heads, values_of
+
+VERSION_LENGTH = 8
+"""Letters of a workload's hash that tell its versions apart."""
+
+_AT_ONCE = 100
+"""Runs whose values are read by one statement."""
+
+
+class Setup(NamedTuple):
+    """What is fixed along a strand; the labels of its series but for the step and the group."""
+
+    line: str
+    target: str
+    config: str
+    build_options: str
+    machine_class: str
+    workload: str
+    workload_version: str
+    clients: int
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A revision of a strand: its place on the line, when it was made, and its runs, oldest first.
+
+    ``made`` is None where that is not known.
+    """
+
+    position: int
+    label: str
+    made: datetime | None
+    runs: tuple[RunHead, ...]
+
+    @property
+    def first_run(self) -> datetime:
+        """When it was first measured."""
+        return self.runs[0].started_at
+
+
+@dataclass(frozen=True)
+class Strand:
+    """What was measured along a line with one setup; its revisions in the order of the line."""
+
+    setup: Setup
+    standings: tuple[Standing, ...]
+
+    def label(self, name: str, step: str, group: str, **more: str) -> Labels:
+        """Return the labels of a series of one of its steps."""
+        return labelled(name, **self.setup._asdict(), step=step, group=group, **more)
+
+    def figure(self, view: str, figure: Figure, step: str, group: str, **more: str) -> Labels:
+        """Return the labels of the series of a figure in a view."""
+        return self.label(full_name(view, figure), step, group, **figure.labels, **more)
+
+
+def strands(store: Engine, plan: Plan) -> list[Strand]:
+    """Return what was measured of a plan's lines. One statement, which reads no value."""
+    heads = run_heads(store)
+    return [strand for line in plan.lines for strand in _along(line, heads)]
+
+
+def published_values(store: Engine, runs: Sequence[RunHead]) -> Iterator[Value]:
+    """Yield what was measured in runs and is published.
+
+    Of a step that failed its SLA that is what the SLA is about: its other figures are of another
+    load.
+    """
+    for start in range(0, len(runs), _AT_ONCE):
+        for value in values_of(store, [run.run_id for run in runs[start : start + _AT_ONCE]]):
+            meant = value.status != StepStatus.SLA_FAILED or value.metric in SLA_METRICS
+            if meant and value.metric in FIGURES:
+                yield value
+
+
+def _along(line: Line, heads: Iterable[RunHead]) -> list[Strand]:
+    position = {revision.label: place for place, revision in enumerate(line.revisions)}
+    places = {cell.key: position[cell.revision.label] for cell in line.cells}
+    found: dict[Setup, dict[int, list[RunHead]]] = {}
+    for head in heads:
+        if (place := places.get(head.cell_key)) is not None:
+            found.setdefault(_setup(line.name, head), {}).setdefault(place, []).append(head)
+    return [
+        Strand(
+            setup,
+            tuple(
+                Standing(place, runs[0].revision, _made(line.revisions[place], runs), tuple(runs))
+                for place, runs in sorted(by_place.items())
+            ),
+        )
+        for setup, by_place in found.items()
+    ]
+
+
+def _made(revision: Revision, runs: Iterable[RunHead]) -> datetime | None:
+    told = (run.revision_at for run in runs if run.revision_at is not None)
+    return revision.at or next(told, None)
+
+
+def _setup(line: str, head: RunHead) -> Setup:
+    return Setup(
+        line=line,
+        target=head.target,
+        config=head.config,
+        build_options=head.build_options,
+        machine_class=str(head.machine["machine_class"]),
+        workload=head.workload,
+        workload_version=head.workload_hash[:VERSION_LENGTH],
+        clients=head.clients,
+    )
