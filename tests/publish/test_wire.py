@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import struct
-from collections.abc import Iterator
 
 import pytest
 import requests
@@ -14,6 +12,7 @@ from hypothesis import strategies as st
 
 from pipeline.publish.samples import Labels, Sample, TimeSeries, labelled
 from pipeline.publish.wire import body, varint, write_request
+from tests.fakes.receiver import decoded
 from tests.prometheus import Prometheus
 
 MILLISECONDS = st.integers(-(2**63), 2**63 - 1)
@@ -26,54 +25,6 @@ SERIES = st.builds(
     LABELS,
     st.lists(st.builds(Sample, MILLISECONDS, st.floats(allow_nan=False)), max_size=5),
 )
-
-
-def fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
-    """Read the fields of any message, as the protocol buffers' documentation describes them."""
-    at = 0
-
-    def read_varint() -> int:
-        nonlocal at
-        number = shift = 0
-        while True:
-            byte = message[at]
-            at += 1
-            number += (byte % 128) * 2**shift
-            shift += 7
-            if byte < 128:
-                return number
-
-    while at < len(message):
-        number, kind = divmod(read_varint(), 8)
-        if kind == 0:
-            yield number, read_varint()
-        else:
-            size = {1: 8, 2: None}[kind] or read_varint()
-            assert at + size <= len(message)
-            yield number, message[at : at + size]
-            at += size
-
-
-def decoded(message: bytes) -> list[TimeSeries]:
-    return [_series(content) for number, content in fields(message) if number == 1]
-
-
-def _series(message: int | bytes) -> TimeSeries:
-    assert isinstance(message, bytes)
-    labels, samples = [], []
-    for number, content in fields(message):
-        assert isinstance(content, bytes)
-        parts = dict(fields(content))
-        if number == 1:
-            name, value = parts[1], parts[2]
-            assert isinstance(name, bytes) and isinstance(value, bytes)
-            labels.append((name.decode(), value.decode()))
-        else:
-            bits, at = parts[1], parts[2]
-            assert isinstance(bits, bytes) and isinstance(at, int)
-            signed = at - 2**64 if at >= 2**63 else at
-            samples.append(Sample(signed, struct.unpack("<d", bits)[0]))
-    return TimeSeries(tuple(labels), samples)
 
 
 @given(st.lists(SERIES, max_size=4))
