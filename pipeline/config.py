@@ -385,10 +385,15 @@ class PublishSection(Section):
     )
     username: str = Field(default="", description="for a receiver that asks for one")
     secret: str = Field(
-        default="NIGHTSHIFT_PUBLISH_SECRET",
-        pattern=r"^[A-Za-z_][A-Za-z0-9_]*$",
+        default="",
+        pattern=r"^([A-Za-z_][A-Za-z0-9_]*)?$",
         description="name of the environment variable that holds the password of that user or, "
-        "without one, a bearer token",
+        "without one, a bearer token; empty for a receiver that asks for neither",
+    )
+    certificate: Path | None = Field(
+        default=None,
+        description="file of the authority that the receiver's certificate is checked by, where "
+        "the machine does not know it",
     )
     patience: Duration = Field(
         default=30.0,
@@ -396,6 +401,12 @@ class PublishSection(Section):
         "published the next time",
         json_schema_extra={"default": "30s"},
     )
+
+    @model_validator(mode="after")
+    def _password(self) -> PublishSection:
+        if self.username and not self.secret:
+            raise ValueError("a username needs secret, the name of the variable with its password")
+        return self
 
 
 class Quick(Section):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
+from datetime import datetime
 from itertools import chain
 
 from sqlalchemy import Engine
@@ -11,9 +12,10 @@ from pipeline.analyse.detection import Detected
 from pipeline.execute.plan import Plan
 from pipeline.publish.changes import change_facts, regression_facts
 from pipeline.publish.facts import fact_groups
+from pipeline.publish.names import OTHERS
 from pipeline.publish.revisions import revision_groups, version_groups
 from pipeline.publish.runs import run_groups
-from pipeline.publish.samples import Group
+from pipeline.publish.samples import Group, Sample, TimeSeries, labelled, milliseconds
 from pipeline.publish.strands import strands
 from pipeline.store.regressions import RegressionRow
 
@@ -40,3 +42,17 @@ def all_groups(
     yield from version_groups(measured)
     yield from revision_groups(store, measured)
     yield from run_groups(store, measured)
+
+
+def heartbeat(pipeline: str, refused: int, at: datetime) -> list[TimeSeries]:
+    """Return that something was published now, and how many samples were ever refused."""
+    told = {
+        "publish_timestamp_seconds": at.timestamp(),
+        "publish_refused_samples": float(refused),
+    }
+    return [
+        TimeSeries(
+            labelled(OTHERS[name].name, pipeline=pipeline), [Sample(milliseconds(at), value)]
+        )
+        for name, value in told.items()
+    ]

@@ -2,35 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from pipeline.publish.position import Position, Told
+from pipeline.publish.remote import Written
 from pipeline.publish.samples import Group, Labels, Sample, TimeSeries
 
 SAMPLES_AT_ONCE = 100_000
 """Samples that are held, sent and then noted together: a few tens of megabytes, a second or two of
 a receiver's time to do over when it was cut off."""
-
-
-class Written(Protocol):
-    """What a receiver made of samples."""
-
-    @property
-    def samples(self) -> int:
-        """How many it has taken."""
-        ...
-
-    @property
-    def refused(self) -> int:
-        """How many it has refused, for good."""
-        ...
-
-    @property
-    def reasons(self) -> Sequence[str]:
-        """Why, in the receiver's own words, some of them."""
-        ...
 
 
 Write = Callable[[Iterable[TimeSeries]], Written]
@@ -58,6 +39,7 @@ def sync(
     write: Write,
     synced: Synced,
     progress: Callable[[int], None] = lambda samples: None,
+    at_once: int = SAMPLES_AT_ONCE,
 ) -> None:
     """Send the groups that the receiver does not have as they are; ``synced`` tells how far it is.
 
@@ -73,7 +55,7 @@ def sync(
         if told is not None and told.digest == group.digest:
             continue
         batch.add(group, Told(group.digest, 0 if told is None else told.correction + 1))
-        if batch.samples >= SAMPLES_AT_ONCE:
+        if batch.samples >= at_once:
             _send(batch, position, write, synced, progress)
             batch = _Batch()
     if batch.told:
@@ -110,7 +92,7 @@ def _send(
     position.note(batch.told, written.refused)
     synced.groups += len(batch.told)
     synced.corrections += sum(told.correction > 0 for told in batch.told.values())
-    synced.samples += written.samples
+    synced.samples += written.sent
     synced.refused += written.refused
     synced.reasons += [each for each in written.reasons if each not in synced.reasons]
     progress(batch.samples)

@@ -3,18 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 
+from pipeline.publish.remote import Written
 from pipeline.publish.samples import Labels, TimeSeries
-
-
-@dataclass
-class Taken:
-    """What it made of one write."""
-
-    samples: int = 0
-    refused: int = 0
-    reasons: list[str] = field(default_factory=list)
 
 
 class CutOffError(Exception):
@@ -30,8 +21,8 @@ class Receiver:
         self.dropped = 0
         self.cut: int | None = None
 
-    def write(self, series: Iterable[TimeSeries]) -> Taken:
-        taken = Taken()
+    def write(self, series: Iterable[TimeSeries]) -> Written:
+        sent = 0
         for labels, samples in series:
             assert list(samples) == sorted(samples)
             for at, value in samples:
@@ -41,8 +32,8 @@ class Receiver:
                 values = self.kept.setdefault(labels, {})
                 self.dropped += at in values and values[at] != value
                 values.setdefault(at, value)
-                taken.samples += 1
-        return taken
+                sent += 1
+        return Written(sent)
 
     def named(self, name: str) -> dict[Labels, dict[int, float]]:
         """The series of a name."""

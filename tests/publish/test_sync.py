@@ -3,17 +3,17 @@ from __future__ import annotations
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
 from pipeline.errors import UserError
-from pipeline.publish import sync as module
 from pipeline.publish.position import FILE, Position, Told, opened
+from pipeline.publish.remote import Written
 from pipeline.publish.samples import Group, Sample, TimeSeries, labelled
 from pipeline.publish.sync import Synced, sync
-from tests.publish.receiver import CutOffError, Receiver, Taken
+from tests.publish.receiver import CutOffError, Receiver
 
 URL = "http://127.0.0.1:1/api/v1/write"
 
@@ -68,16 +68,13 @@ def test_samples_of_one_series_are_sent_in_order(position: Position) -> None:
 
 
 @pytest.mark.parametrize("cut", range(0, 21, 4))
-def test_what_was_cut_off_goes_on(
-    position: Position, cut: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "SAMPLES_AT_ONCE", 4)
+def test_what_was_cut_off_goes_on(position: Position, cut: int) -> None:
     groups = [group(str(n), {"x": float(n), "y": -float(n)}, at=n) for n in range(10)]
     receiver = Receiver()
     receiver.cut = cut
     if cut < 20:
         with pytest.raises(CutOffError):
-            sync(groups, position, receiver.write, Synced())
+            sync(groups, position, receiver.write, Synced(), at_once=4)
     receiver.cut = None
     sync(groups, position, receiver.write, Synced())
     assert receiver.kept == {
@@ -88,17 +85,17 @@ def test_what_was_cut_off_goes_on(
 
 
 def test_what_is_refused_is_not_sent_again(position: Position) -> None:
-    refusing, synced = Receiver(), Synced()
-    told = ["too old"]
+    synced, asked = Synced(), 0
+
+    def refuse(series: Iterable[TimeSeries]) -> Written:
+        nonlocal asked
+        asked += 1
+        return Written(refused=sum(len(one.samples) for one in series), reasons=("too old",))
+
     for _ in range(2):
-        sync(
-            [group("a", {"x": 1.0})],
-            position,
-            lambda series: Taken(refused=sum(len(one.samples) for one in series), reasons=told),
-            synced,
-        )
-    assert (synced.samples, synced.refused, synced.reasons) == (0, 1, told)
-    assert (position.refused(), refusing.received) == (1, 0)
+        sync([group("a", {"x": 1.0})], position, refuse, synced)
+    assert (synced.samples, synced.refused, synced.reasons) == (0, 1, ["too old"])
+    assert (position.refused(), asked) == (1, 1)
 
 
 def test_receivers_are_told_apart(tmp_path: Path) -> None:

@@ -1,0 +1,128 @@
+"""The verb publish."""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated
+
+import typer
+
+from pipeline.analyse.detection import kept_detection
+from pipeline.cli.app import app
+from pipeline.cli.context import (
+    ConfigOption,
+    Context,
+    Format,
+    FormatOption,
+    QuickOption,
+    out,
+    print_json,
+    warn,
+)
+from pipeline.config import DEFAULT_FILE, PublishSection
+from pipeline.errors import UserError
+from pipeline.execute.plan import Plan
+from pipeline.journal import now
+from pipeline.publish.credentials import Credentials, basic, bearer
+from pipeline.publish.everything import all_groups, heartbeat
+from pipeline.publish.position import opened
+from pipeline.publish.remote import RemoteWriter
+from pipeline.publish.sync import Synced, sync
+from pipeline.store.regressions import stored_regressions
+from pipeline.units import counted, show_duration
+
+
+@app.command("publish")
+def publish_verb(
+    config: ConfigOption = DEFAULT_FILE,
+    quick: QuickOption = False,
+    url: Annotated[
+        str, typer.Option(help="Publish to this receiver and not to that of the configuration.")
+    ] = "",
+    rebuild: Annotated[
+        bool,
+        typer.Option("--rebuild", help="Send everything again: the receiver was emptied."),
+    ] = False,
+    form: FormatOption = Format.TEXT,
+) -> None:
+    """Send to Prometheus what it does not have yet.
+
+    Every value has the time at which it was measured, and what was corrected is told again.
+
+    Example: nightshift publish --url http://127.0.0.1:9090/api/v1/write
+    """
+    began = time.monotonic()
+    context = Context(config, quick)
+    settings = context.config.publish
+    receiver = url or settings.url
+    if not receiver:
+        raise UserError(
+            "there is nowhere to publish to; set url in [publish], give --url, or run "
+            "`nightshift hub up`"
+        )
+    synced = Synced()
+    try:
+        publish(context, context.plan(), receiver, rebuild, synced)
+    finally:
+        if form is Format.TEXT:
+            _show(synced, receiver, time.monotonic() - began)
+    if form is Format.JSON:
+        print_json({"url": receiver, "seconds": round(time.monotonic() - began, 3), **vars(synced)})
+
+
+def publish_stage(context: Context, plan: Plan) -> None:
+    """Publish at the end of a night, which does not fail if that does."""
+    url = context.config.publish.url
+    if not url:
+        return
+    began, synced = time.monotonic(), Synced()
+    try:
+        publish(context, plan, url, False, synced)
+    except UserError as error:
+        warn(f"not all was published: {error}")
+    _show(synced, url, time.monotonic() - began)
+
+
+def publish(context: Context, plan: Plan, url: str, rebuild: bool, synced: Synced) -> None:
+    """Send what a receiver does not have yet; ``synced`` tells how far it is, whatever happens.
+
+    Raises UserError where it cannot be written to.
+    """
+    settings = context.config.publish
+    writer = RemoteWriter(
+        url,
+        credentials=_credentials(settings),
+        certificate=str(settings.certificate) if settings.certificate else True,
+        patience=settings.patience,
+    )
+    with opened(context.results, url) as position:
+        if rebuild:
+            position.forget()
+        groups = all_groups(
+            context.store,
+            plan,
+            kept_detection(context.results),
+            stored_regressions(context.store),
+            (),
+            position.known(),
+        )
+        sync(groups, position, writer.write, synced)
+        writer.write(heartbeat(settings.name, position.refused(), now()))
+
+
+def _credentials(settings: PublishSection) -> Credentials | None:
+    if not settings.secret:
+        return None
+    if settings.username:
+        return basic(settings.username, settings.secret)
+    return bearer(settings.secret)
+
+
+def _show(synced: Synced, url: str, seconds: float) -> None:
+    """Say in a line what was sent, and in another what was refused."""
+    corrected = f", {counted(synced.corrections, 'correction')}" if synced.corrections else ""
+    sent = f"{counted(synced.samples, 'sample')}{corrected}" if synced.groups else "nothing new"
+    out.print(f"published {sent} to {url} in {show_duration(seconds)}", markup=False)
+    if synced.refused:
+        why = "; ".join(synced.reasons)
+        warn(f"{url} refused {counted(synced.refused, 'sample')} for good: {why}")
