@@ -6,16 +6,14 @@ the truth: what the store knows of regressions is derived from it.
 
 from __future__ import annotations
 
-import fcntl
-import os
 from collections.abc import Sequence
 from datetime import UTC, date, datetime
 from enum import StrEnum
 from pathlib import Path
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
-from pipeline.errors import UserError
+from pipeline.appended import Appended
 from pipeline.model import Culprit, Frozen, Pattern, Regression
 
 FILE = "journal.jsonl"
@@ -80,55 +78,11 @@ def now() -> datetime:
     return datetime.now(UTC)
 
 
-class Journal:
-    """The journal of a results folder. Several processes may append at once."""
+class Journal(Appended[Event]):
+    """The journal of a results folder."""
 
     def __init__(self, results: Path) -> None:
-        self.path = results / FILE
-
-    def read(self) -> list[Event]:
-        """Return what happened, in order.
-
-        A half line at the end, which a crash leaves, is passed over. Raises UserError for a line
-        that cannot be understood.
-        """
-        try:
-            text = self.path.read_bytes()
-        except FileNotFoundError:
-            return []
-        whole = text[: text.rfind(b"\n") + 1]
-        return [self._event(number, line) for number, line in enumerate(whole.splitlines(), 1)]
-
-    def append(self, events: Sequence[Event]) -> None:
-        """Add events, on the disk when this returns."""
-        if not events:
-            return
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        lines = "".join(f"{event.model_dump_json(exclude_defaults=True)}\n" for event in events)
-        with self.path.open("a+b") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            _mend(file.fileno())
-            file.write(lines.encode())
-            file.flush()
-            os.fsync(file.fileno())
-
-    def _event(self, number: int, line: bytes) -> Event:
-        try:
-            return Event.model_validate_json(line)
-        except ValidationError as error:
-            raise UserError(
-                f"{self.path}:{number}: not an event that this nightshift knows; upgrade it, or "
-                "mend the line"
-            ) from error
-
-
-def _mend(descriptor: int) -> None:
-    """Cut off a half line at the end: the event was never whole, and the next must be."""
-    size = os.fstat(descriptor).st_size
-    text = os.pread(descriptor, size, 0)
-    whole = text.rfind(b"\n") + 1
-    if whole < size:
-        os.ftruncate(descriptor, whole)
+        super().__init__(results / FILE, Event, "an event")
 
 
 def mutes(events: Sequence[Event], today: date) -> dict[str, Event]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -11,14 +12,7 @@ from sqlalchemy import Engine
 from changepoint import Detection
 from pipeline.analyse.regressions import SLA, detect_in
 from pipeline.analyse.rules import NIGHTS, Rules
-from pipeline.analyse.spent import (
-    OUTCOMES,
-    Spent,
-    spent_explaining,
-    spent_in_nights,
-    spent_on,
-    spent_otherwise,
-)
+from pipeline.analyse.spent import OUTCOMES, Spent, spent_explaining, spent_in_all, spent_on
 from pipeline.journal import Event
 from pipeline.metrics import LEAST_CHANGE
 from pipeline.model import Frozen, RegressionKind, RegressionState, Series, SeriesKey
@@ -27,6 +21,9 @@ from pipeline.store.regressions import RegressionRow
 
 NOT_MEASURED = "not measured again"
 """The verdict on an alarm that no experiment was about."""
+
+VERDICTS = ("confirmed", "noise", "environment", "undecided", NOT_MEASURED)
+"""What can become of an alarm."""
 
 
 class Alarm(Frozen):
@@ -101,18 +98,11 @@ def make_ledger(
     explained = spent_explaining(results)
     rows = sorted(known, key=lambda row: row.events[0].at)
     alarms = tuple(_alarm(row, explained) for row in rows if not row.regression.recovers)
-    told = {event.experiment for row in rows for event in row.events}
     return Ledger(
         alarms=alarms,
         series=tuple(sorted(sensitivities, key=lambda one: -one.detectable_effect)),
         wrong_issues_per_month=sum(one.alarms_per_1000 for one in sensitivities) * NIGHTS / 1000,
-        spent=Spent(
-            nights=spent_in_nights(store),
-            confirm=sum(alarm.spent.confirm for alarm in alarms),
-            bisect=sum(alarm.spent.bisect for alarm in alarms),
-            explain=sum(explained.values()),
-            other=spent_otherwise(results, told),
-        ),
+        spent=spent_in_all(rows, explained, results, store),
     )
 
 
@@ -143,6 +133,12 @@ def verdict_on(events: Iterable[Event]) -> str:
     if not outcomes:
         return NOT_MEASURED
     return outcomes[-1].reason or outcomes[-1].event.value
+
+
+def verdicts_on(known: Iterable[RegressionRow]) -> dict[str, int]:
+    """Return how many alarms had which verdict, of all that is known, every verdict once."""
+    counted = Counter(verdict_on(row.events) for row in known if not row.regression.recovers)
+    return {verdict: counted[verdict] for verdict in VERDICTS}
 
 
 def _sensitivity(series: Series, rules: Rules, count: int) -> Sensitivity:

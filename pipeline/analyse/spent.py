@@ -5,8 +5,8 @@ The journal tells what confirming and bisecting took, the bundles what all the o
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from datetime import timedelta
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from sqlalchemy import Engine
@@ -17,6 +17,8 @@ from pipeline.bundle import DamagedBundleError, list_bundles, read_manifest
 from pipeline.journal import Event, EventKind
 from pipeline.model import Frozen
 from pipeline.store.queries import measured_time
+from pipeline.store.regressions import RegressionRow
+from pipeline.units import Money
 
 OUTCOMES = (EventKind.CONFIRMED, EventKind.REJECTED, EventKind.UNDECIDED)
 """What an experiment of confirm ends with."""
@@ -58,6 +60,49 @@ def spent_on(events: Iterable[Event], explained: float = 0.0) -> Spent:
         elif event.experiment:
             confirm[event.experiment] = event.minutes
     return Spent(confirm=sum(confirm.values()), bisect=sum(bisect.values()), explain=explained)
+
+
+def spent_since(events: Iterable[Event], since: datetime) -> Spent:
+    """Return what confirming and bisecting took since a moment, of all that the journal tells.
+
+    An experiment that goes on tells all that it took, so what it took before is taken off. One that
+    had confirmed or rejected does not go on: it is measured anew.
+    """
+    before: dict[str, float] = {}
+    minutes = {"confirm": 0.0, "bisect": 0.0}
+    for event in events:
+        if not event.experiment:
+            continue
+        if event.at >= since:
+            on = "bisect" if event.event is EventKind.BISECTED else "confirm"
+            minutes[on] += max(event.minutes - before.get(event.experiment, 0.0), 0.0)
+        decided = event.event in (EventKind.CONFIRMED, EventKind.REJECTED)
+        before[event.experiment] = 0.0 if decided else event.minutes
+    return Spent(**minutes)
+
+
+def spent_in_all(
+    known: Sequence[RegressionRow], explained: Mapping[str, float], results: Path, store: Engine
+) -> Spent:
+    """Return all that the machine measured.
+
+    ``known`` is what is known of all regressions and improvements, ``explained`` what
+    :func:`spent_explaining` returns.
+    """
+    about = [spent_on(row.events) for row in known]
+    told = {event.experiment for row in known for event in row.events}
+    return Spent(
+        nights=spent_in_nights(store),
+        confirm=sum(each.confirm for each in about),
+        bisect=sum(each.bisect for each in about),
+        explain=sum(explained.values()),
+        other=spent_otherwise(results, told),
+    )
+
+
+def cost_of(minutes: float, price: Money) -> Money:
+    """Return what so many minutes of a machine cost, at the price of an hour."""
+    return price._replace(amount=price.amount * minutes / 60.0)
 
 
 def spent_explaining(results: Path) -> dict[str, float]:

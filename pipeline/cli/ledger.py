@@ -6,9 +6,9 @@ import math
 from typing import Any
 
 from pipeline.analyse.detection import searched_series
-from pipeline.analyse.ledger import NOT_MEASURED, Alarm, Ledger, Sensitivity, make_ledger
+from pipeline.analyse.ledger import VERDICTS, Alarm, Ledger, Sensitivity, make_ledger
 from pipeline.analyse.settle import refresh
-from pipeline.analyse.spent import Spent
+from pipeline.analyse.spent import Spent, cost_of
 from pipeline.cli.app import app
 from pipeline.cli.context import (
     ConfigOption,
@@ -28,8 +28,6 @@ from pipeline.units import Money, counted, show_duration, show_money
 
 _SHOWN = 20
 """Series that are listed: those that show least. A setup has thousands."""
-
-_VERDICTS = ("confirmed", "noise", "environment", "undecided", NOT_MEASURED)
 
 
 @app.command("ledger")
@@ -59,7 +57,7 @@ def ledger_verb(
     if form is Format.JSON:
         print_json(_tree(ledger, price))
         return
-    ended = ", ".join(f"{ledger.count(verdict)} {verdict}" for verdict in _VERDICTS)
+    ended = ", ".join(f"{ledger.count(verdict)} {verdict}" for verdict in VERDICTS)
     out.print(f"{counted(len(ledger.alarms), 'alarm')}: {ended}", markup=False)
     for alarm in ledger.alarms:
         out.print(_alarm(alarm, price), markup=False)
@@ -100,11 +98,7 @@ def _spent(spent: Spent, price: Money | None) -> str:
 
 def _money(minutes: float, price: Money | None) -> str:
     """Return what so many minutes cost, in parentheses; nothing where no price is known."""
-    return f" ({show_money(_cost(minutes, price))})" if price is not None else ""
-
-
-def _cost(minutes: float, price: Money) -> Money:
-    return price._replace(amount=price.amount * minutes / 60.0)
+    return f" ({show_money(cost_of(minutes, price))})" if price is not None else ""
 
 
 def _series(one: Sensitivity) -> str:
@@ -123,7 +117,7 @@ def _tree(ledger: Ledger, price: Money | None) -> dict[str, Any]:
     """Return the ledger for scripts; ``money`` and ``currency`` only where a price is known."""
     return {
         "alarms": len(ledger.alarms),
-        **{verdict.replace(" ", "_"): ledger.count(verdict) for verdict in _VERDICTS},
+        **{verdict.replace(" ", "_"): ledger.count(verdict) for verdict in VERDICTS},
         **_spent_tree(ledger.spent, price),
         "wrong_issues_per_month": ledger.wrong_issues_per_month,
         "regressions": [
@@ -144,5 +138,5 @@ def _spent_tree(spent: Spent, price: Money | None) -> dict[str, Any]:
     tree = {"minutes": spent.minutes, "spent": spent.model_dump()}
     if price is None:
         return tree
-    cost = _cost(spent.minutes, price)
+    cost = cost_of(spent.minutes, price)
     return {**tree, "money": cost.amount, "currency": cost.currency}

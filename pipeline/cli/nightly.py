@@ -23,6 +23,7 @@ from pipeline.cli.detect import show as show_detected
 from pipeline.cli.notify import notify
 from pipeline.cli.progress import make_watcher
 from pipeline.cli.pursue import pursue
+from pipeline.cli.recorded import recorded
 from pipeline.cli.report import write_report
 from pipeline.cli.stages import check_tools, detect_stage, run_stage
 from pipeline.config import DEFAULT_FILE
@@ -58,24 +59,37 @@ def nightly_verb(
     """
     began = time.monotonic()
     context = Context(config, quick, results)
-    check_tools(context)
-    plan = context.plan(discover(context.offers(), context.cache, context.results))
-    first_look = _FirstLook(context, plan) if form is Format.TEXT else None
+    with recorded(context) as night:
+        check_tools(context)
+        with night.stage("discover"):
+            found = discover(context.offers(), context.cache, context.results)
+        with night.stage("plan"):
+            plan = night.plan = context.plan(found)
+        first_look = _FirstLook(context, plan) if form is Format.TEXT else None
 
-    def on_bundle(cell: Cell, repetition: int, path: Path) -> None:
-        context.ingest([path])
-        if first_look is not None:
-            first_look.look(cell, repetition)
+        def on_bundle(cell: Cell, repetition: int, path: Path) -> None:
+            night.measured(cell, repetition)
+            with night.stage("ingest"):
+                context.ingest([path])
+            if first_look is not None:
+                first_look.look(cell, repetition)
 
-    watcher = make_watcher(screen())
-    runs = run_stage(context, plan, watcher, on_bundle)
-    detected = pursue(context, plan, detect_stage(context, plan), watcher, fresh=runs > 0)
-    if form is Format.TEXT:
-        for line in plan.lines:
-            _show_line(context, line)
-        show_detected(detected)
-    written = write_report(context, plan)
-    new, issues = notify(context)
+        watcher = night.timed(make_watcher(screen()))
+        with night.stage("run"):
+            runs = run_stage(context, plan, watcher, on_bundle)
+        with night.stage("detect"):
+            detected = detect_stage(context, plan)
+            night.series = detected.series
+        with night.stage("confirm"):
+            detected = pursue(context, plan, detected, watcher, fresh=runs > 0)
+        if form is Format.TEXT:
+            for line in plan.lines:
+                _show_line(context, line)
+            show_detected(detected)
+        with night.stage("report"):
+            written = write_report(context, plan)
+        with night.stage("notify"):
+            new, issues = notify(context)
     if form is Format.JSON:
         print_json(
             {

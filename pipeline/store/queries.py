@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -374,11 +374,25 @@ def values_of(engine: Engine, run_ids: Sequence[str]) -> Iterator[Value]:
             yield Value._make(found)
 
 
-def measured_time(engine: Engine) -> timedelta:
-    """Return how long all runs that were measured here took."""
+def measured_time(engine: Engine, run_ids: Collection[str] | None = None) -> timedelta:
+    """Return how long all runs that were measured here took, or those of these ids."""
     wanted = select(run.c.started_at, run.c.ended_at).where(run.c.origin == Origin.MEASURED.value)
+    if run_ids is not None:
+        wanted = wanted.where(run.c.run_id.in_(run_ids))
     with engine.connect() as connection:
         return sum((ended - began for began, ended in connection.execute(wanted)), timedelta())
+
+
+def count_failed(engine: Engine, run_ids: Collection[str]) -> int:
+    """Return how many steps failed in the runs of these ids."""
+    wanted = (
+        select(func.count())
+        .select_from(run)
+        .join(step_run, step_run.c.run == run.c.id)
+        .where(run.c.run_id.in_(run_ids), step_run.c.status == StepStatus.FAILED.value)
+    )
+    with engine.connect() as connection:
+        return int(connection.execute(wanted).scalar_one())
 
 
 def settings_of(engine: Engine, settings_id: int) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -11,7 +11,7 @@ from sqlalchemy import update
 from pipeline.analyse.ledger import make_ledger
 from pipeline.analyse.regressions import group_shifts
 from pipeline.analyse.rules import Rules
-from pipeline.analyse.spent import Spent, spent_on, spent_otherwise
+from pipeline.analyse.spent import Spent, spent_in_all, spent_on, spent_otherwise, spent_since
 from pipeline.bundle import DamagedBundleError, read_bundle, read_manifest
 from pipeline.config import DetectSection
 from pipeline.journal import Event, EventKind
@@ -26,8 +26,10 @@ from tests.store.bundles import put_run
 E = EventKind
 
 
-def event(kind: EventKind, experiment: str = "", minutes: float = 0.0) -> Event:
-    at = datetime(2026, 3, 1, tzinfo=UTC)
+AT = datetime(2026, 3, 1, tzinfo=UTC)
+
+
+def event(kind: EventKind, experiment: str = "", minutes: float = 0.0, at: datetime = AT) -> Event:
     return Event(at=at, event=kind, fingerprint="f", experiment=experiment, minutes=minutes)
 
 
@@ -45,6 +47,36 @@ def test_an_experiment_that_went_on_counts_once() -> None:
     ]
     assert spent_on(events, 1.5) == Spent(confirm=10, bisect=13, explain=1.5)
     assert spent_on(events).minutes == 23
+
+
+def test_of_what_went_on_a_night_spent_what_was_added() -> None:
+    later = AT + timedelta(days=1)
+    events = [
+        event(E.UNDECIDED, "confirm-a", 3),
+        event(E.REJECTED, "confirm-b", 4),
+        event(E.BISECTED, "bisect-a", 7),
+        event(E.FOUND, at=later),
+        event(E.CONFIRMED, "confirm-a", 5, later),
+        # It was reopened: measured anew, and not as long as before.
+        event(E.CONFIRMED, "confirm-b", 2, later),
+        event(E.BISECTED, "bisect-a", 17, later),
+        event(E.RESOLVED, "recover-a", 1, later),
+    ]
+    assert spent_since(events, later) == Spent(confirm=2 + 2 + 1, bisect=10)
+    assert spent_since(events, AT) == Spent(confirm=3 + 4 + 2 + 2 + 1, bisect=17)
+    assert spent_since(events, later + timedelta(seconds=1)) == Spent()
+
+
+def test_what_was_spent_on_the_end_of_a_regression_is_counted(tmp_path: Path) -> None:
+    """It is no alarm, but it was measured."""
+    (found,) = group_shifts([shift(5)])
+    events = [event(E.FOUND), event(E.CONFIRMED, "confirm-a", 4.5)]
+    fix = found.model_copy(update={"worse": False, "recovers": "f"})
+    rows = [RegressionRow(fix, "", "", None, events)]
+    store = open_store("sqlite://")
+    ledger = make_ledger(rows, [], Rules(DetectSection()), tmp_path, store)
+    assert ledger.alarms == ()
+    assert ledger.spent == Spent(confirm=4.5) == spent_in_all(rows, {}, tmp_path, store)
 
 
 def test_nights_and_experiments_are_told_by_their_bundles(tmp_path: Path) -> None:

@@ -5,14 +5,18 @@ from __future__ import annotations
 import json
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
-from pipeline.cli import main
-from pipeline.execute.discover import remember
+from pipeline.cli import main, nightly, stages
+from pipeline.cli.context import Context
+from pipeline.execute.discover import discovered, remember
+from pipeline.execute.run import Builds, build_key
+from pipeline.model import Build, Cell, Provenance
+from tests.cli.measured import Level, level, write_run
 from tests.execute.samples import known
 
 CONFIG = """\
@@ -84,3 +88,48 @@ def nightshift(
     before = signal.getsignal(signal.SIGTERM)
     yield run
     signal.signal(signal.SIGTERM, before)
+
+
+BUILD = Build(
+    target="postgres",
+    version="17.11",
+    options="official",
+    hash="",
+    provenance=Provenance(source="x", locator="", sha256="", options="official"),
+)
+
+
+def make_up_runs(
+    monkeypatch: pytest.MonkeyPatch,
+    before: Callable[[int], None] = lambda _: None,
+    levels: Level = level,
+) -> list[tuple[str, int]]:
+    """Let the runs of nights be made up; lists them. Calls ``before`` each with its number."""
+    runs: list[tuple[str, int]] = []
+
+    def run_all(
+        remaining: Sequence[tuple[Cell, int]],
+        *_: Any,
+        on_bundle: Callable[[Cell, int, Path], None],
+        **__: Any,
+    ) -> None:
+        context = Context(Path("nightshift.toml"))
+        for cell, repetition in remaining:
+            before(len(runs))
+            runs.append((cell.revision.label, repetition))
+            on_bundle(cell, repetition, write_run(context, cell, repetition, levels))
+
+    monkeypatch.setattr(stages, "run_all", run_all)
+    return runs
+
+
+@pytest.fixture
+def night(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
+    """Let the stages that need a network or a server be done by the test; lists the runs."""
+
+    def built(cells: Iterable[Cell], *_: Any) -> Builds:
+        return Builds({build_key(cell): BUILD for cell in cells}, {})
+
+    monkeypatch.setattr(nightly, "discover", lambda *_: discovered(folder / "results"))
+    monkeypatch.setattr(stages, "build_all", built)
+    return make_up_runs(monkeypatch)

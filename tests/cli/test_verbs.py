@@ -5,27 +5,19 @@ from __future__ import annotations
 import json
 import math
 import subprocess
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pipeline.cli import nightly, stages
-from pipeline.cli.context import Context, print_json
+from pipeline.cli import stages
+from pipeline.cli.context import print_json
 from pipeline.execute.discover import discovered
 from pipeline.execute.run import Builds, build_key
-from pipeline.model import Build, Cell, Provenance
-from tests.cli.conftest import CONFIG, LONGER, NOT_AGAIN, Nightshift, Ran
-from tests.cli.measured import level, write_run, write_runs
-
-BUILD = Build(
-    target="postgres",
-    version="17.11",
-    options="official",
-    hash="",
-    provenance=Provenance(source="x", locator="", sha256="", options="official"),
-)
+from pipeline.model import Cell
+from tests.cli.conftest import BUILD, CONFIG, LONGER, NOT_AGAIN, Nightshift, Ran
+from tests.cli.measured import level, write_runs
 
 
 def take(folder: Path, nightshift: Nightshift, config: str = CONFIG) -> Ran:
@@ -289,31 +281,6 @@ def test_an_issue_keeps_its_explanation_when_its_line_is_no_more(
     told = nightshift("notify", "--format", "json").json
     assert issue in told["all"]
     assert (folder / issue).read_text() == text
-
-
-@pytest.fixture
-def night(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
-    """Let the stages that need a network or a server be done by the test; lists the runs."""
-    runs: list[tuple[str, int]] = []
-
-    def run_all(
-        remaining: Sequence[tuple[Cell, int]],
-        *_: Any,
-        on_bundle: Callable[[Cell, int, Path], None],
-        **__: Any,
-    ) -> None:
-        context = Context(Path("nightshift.toml"))
-        for cell, repetition in remaining:
-            runs.append((cell.revision.label, repetition))
-            on_bundle(cell, repetition, write_run(context, cell, repetition))
-
-    def built(cells: Iterable[Cell], *_: Any) -> Builds:
-        return Builds({build_key(cell): BUILD for cell in cells}, {})
-
-    monkeypatch.setattr(nightly, "discover", lambda *_: discovered(folder / "results"))
-    monkeypatch.setattr(stages, "build_all", built)
-    monkeypatch.setattr(stages, "run_all", run_all)
-    return runs
 
 
 FIRST_LOOK = "first repetition, two decimals are not to be trusted yet:"
