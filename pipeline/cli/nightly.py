@@ -22,6 +22,7 @@ from pipeline.cli.context import (
 from pipeline.cli.detect import show as show_detected
 from pipeline.cli.notify import notify
 from pipeline.cli.progress import make_watcher
+from pipeline.cli.publish import publish_stage
 from pipeline.cli.pursue import pursue
 from pipeline.cli.recorded import recorded
 from pipeline.cli.report import write_report
@@ -90,6 +91,8 @@ def nightly_verb(
             written = write_report(context, plan)
         with night.stage("notify"):
             new, issues = notify(context)
+    # Once the night is written down, which is published, too.
+    published = publish_stage(context, plan)
     if form is Format.JSON:
         print_json(
             {
@@ -98,6 +101,7 @@ def nightly_verb(
                 "report": str(written[-1]),
                 "issues": [str(path) for path in issues],
                 "new_issues": [str(path) for path in new],
+                "published": vars(published[0]) if published else None,
                 "detected": detected.model_dump(mode="json"),
             }
         )
@@ -105,6 +109,8 @@ def nightly_verb(
     for path in issues:
         out.print(f"issue   {path}{' (new)' if path in new else ''}", markup=False)
     out.print(f"report  {written[-1]}", markup=False)
+    if published:
+        out.print(published[1], markup=False)
     done = f"{counted(runs, 'run')} measured" if runs else "nothing was left to measure"
     out.print(f"{done} in {show_duration(time.monotonic() - began)}")
 

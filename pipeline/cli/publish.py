@@ -24,9 +24,9 @@ from pipeline.errors import UserError
 from pipeline.execute.plan import Plan
 from pipeline.journal import now
 from pipeline.publish.credentials import Credentials, basic, bearer
-from pipeline.publish.everything import all_groups, heartbeat
+from pipeline.publish.everything import all_groups, closing, opening
 from pipeline.publish.position import opened
-from pipeline.publish.remote import RemoteWriter
+from pipeline.publish.remote import TIMEOUT, RemoteWriter
 from pipeline.publish.sync import Synced, sync
 from pipeline.store.regressions import stored_regressions
 from pipeline.units import counted, show_duration
@@ -64,23 +64,27 @@ def publish_verb(
     try:
         publish(context, context.plan(), receiver, rebuild, synced)
     finally:
-        if form is Format.TEXT:
-            _show(synced, receiver, time.monotonic() - began)
+        told = _told(synced, receiver, time.monotonic() - began)
+        if form is Format.TEXT and told:
+            out.print(told, markup=False)
     if form is Format.JSON:
         print_json({"url": receiver, "seconds": round(time.monotonic() - began, 3), **vars(synced)})
 
 
-def publish_stage(context: Context, plan: Plan) -> None:
-    """Publish at the end of a night, which does not fail if that does."""
+def publish_stage(context: Context, plan: Plan) -> tuple[Synced, str] | None:
+    """Publish at the end of a night, which does not fail if that does.
+
+    Returns what was sent, and a line that says it; None where nothing is to be published.
+    """
     url = context.config.publish.url
     if not url:
-        return
+        return None
     began, synced = time.monotonic(), Synced()
     try:
         publish(context, plan, url, False, synced)
     except UserError as error:
         warn(f"not all was published: {error}")
-    _show(synced, url, time.monotonic() - began)
+    return synced, _told(synced, url, time.monotonic() - began)
 
 
 def publish(context: Context, plan: Plan, url: str, rebuild: bool, synced: Synced) -> None:
@@ -93,11 +97,13 @@ def publish(context: Context, plan: Plan, url: str, rebuild: bool, synced: Synce
         url,
         credentials=_credentials(settings),
         certificate=str(settings.certificate) if settings.certificate else True,
+        timeout=min(TIMEOUT, settings.patience),
         patience=settings.patience,
     )
     with opened(context.results, url) as position:
         if rebuild:
             position.forget()
+        writer.write(opening(settings.name, position.refused(), now()))
         groups = all_groups(
             context.store,
             plan,
@@ -107,7 +113,7 @@ def publish(context: Context, plan: Plan, url: str, rebuild: bool, synced: Synce
             position.known(),
         )
         sync(groups, position, writer.write, synced)
-        writer.write(heartbeat(settings.name, position.refused(), now()))
+        writer.write(closing(settings.name, now()))
 
 
 def _credentials(settings: PublishSection) -> Credentials | None:
@@ -118,11 +124,13 @@ def _credentials(settings: PublishSection) -> Credentials | None:
     return bearer(settings.secret)
 
 
-def _show(synced: Synced, url: str, seconds: float) -> None:
-    """Say in a line what was sent, and in another what was refused."""
-    corrected = f", {counted(synced.corrections, 'correction')}" if synced.corrections else ""
-    sent = f"{counted(synced.samples, 'sample')}{corrected}" if synced.groups else "nothing new"
-    out.print(f"published {sent} to {url} in {show_duration(seconds)}", markup=False)
+def _told(synced: Synced, url: str, seconds: float) -> str:
+    """Say in a line what was sent, and warn of what was refused; nothing of a vain attempt."""
     if synced.refused:
         why = "; ".join(synced.reasons)
         warn(f"{url} refused {counted(synced.refused, 'sample')} for good: {why}")
+    if not synced.groups and not synced.complete:
+        return ""
+    corrected = f", {counted(synced.corrections, 'correction')}" if synced.corrections else ""
+    sent = f"{counted(synced.samples, 'sample')}{corrected}" if synced.groups else "nothing new"
+    return f"published {sent} to {url} in {show_duration(seconds)}"

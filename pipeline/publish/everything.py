@@ -44,15 +44,22 @@ def all_groups(
     yield from run_groups(store, measured)
 
 
-def heartbeat(pipeline: str, refused: int, at: datetime) -> list[TimeSeries]:
-    """Return that something was published now, and how many samples were ever refused."""
-    told = {
-        "publish_timestamp_seconds": at.timestamp(),
-        "publish_refused_samples": float(refused),
-    }
-    return [
-        TimeSeries(
-            labelled(OTHERS[name].name, pipeline=pipeline), [Sample(milliseconds(at), value)]
-        )
-        for name, value in told.items()
-    ]
+def opening(pipeline: str, refused: int, at: datetime) -> list[TimeSeries]:
+    """Return what a receiver is told first: how many samples it has ever refused, as of now.
+
+    That the newest sample comes first matters to Prometheus (2.42 at least). It compacts what it
+    holds in memory as soon as that spans three hours, which old samples in front of newer ones do,
+    and a series that is new in that very moment can stay invisible until it is started again.
+    Behind a newest sample all others are late, and compacted later.
+    """
+    return [_now("publish_refused_samples", pipeline, at, float(refused))]
+
+
+def closing(pipeline: str, at: datetime) -> list[TimeSeries]:
+    """Return what a receiver is told last: that all was published, now."""
+    return [_now("publish_timestamp_seconds", pipeline, at, at.timestamp())]
+
+
+def _now(name: str, pipeline: str, at: datetime, value: float) -> TimeSeries:
+    labels = labelled(OTHERS[name].name, pipeline=pipeline)
+    return TimeSeries(labels, [Sample(milliseconds(at), value)])

@@ -23,7 +23,8 @@ until then stays noted."""
 class Synced:
     """What a sync did: groups and samples that were sent, corrections among the groups.
 
-    ``refused`` are samples that the receiver did not take, for its ``reasons``.
+    ``refused`` are samples that the receiver did not take, for its ``reasons``. With ``complete``
+    the receiver has everything.
     """
 
     groups: int = 0
@@ -31,6 +32,7 @@ class Synced:
     samples: int = 0
     refused: int = 0
     reasons: list[str] = field(default_factory=list)
+    complete: bool = False
 
 
 def sync(
@@ -60,6 +62,7 @@ def sync(
             batch = _Batch()
     if batch.told:
         _send(batch, position, write, synced, progress)
+    synced.complete = True
 
 
 class _Batch:

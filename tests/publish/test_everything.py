@@ -3,7 +3,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -25,46 +25,21 @@ from pipeline.store import schema
 from pipeline.store.queries import rows, runs
 from pipeline.store.regressions import RegressionRow
 from tests.publish.receiver import Receiver
-from tests.report.page_store import STEPS, make_store, over_time
+from tests.publish.stores import LINES, MADE, dated, make
+from tests.report.page_store import STEPS, over_time
 
-LINES = {"majors": ["16.1", "17.1"], "minors": ["17.1", "17.2", "17.3", "17.1#2"]}
-MADE = {"16.1": datetime(2022, 5, 1, tzinfo=UTC), "17.1": datetime(2023, 5, 1, tzinfo=UTC)}
 FOUND, CONFIRMED = (datetime(2026, 3, 2, hour, tzinfo=UTC) for hour in (0, 1))
-
-
-def dated(plan: Plan, dates: Mapping[str, datetime] = MADE) -> Plan:
-    """The plan with the dates of some of its revisions."""
-    return plan.model_copy(
-        update={
-            "lines": tuple(
-                line.model_copy(
-                    update={
-                        "revisions": tuple(
-                            each.model_copy(update={"at": dates.get(each.label)})
-                            for each in line.revisions
-                        )
-                    }
-                )
-                for line in plan.lines
-            )
-        }
-    )
 
 
 @pytest.fixture
 def made(tmp_path: Path) -> tuple[Engine, Plan]:
-    store, plan = make_store(tmp_path, LINES, fails=scan_dies_once)
-    return store, dated(plan)
+    return make(tmp_path)
 
 
 @pytest.fixture
 def position(tmp_path: Path) -> Iterator[Position]:
     with opened(tmp_path, "u") as position:
         yield position
-
-
-def scan_dies_once(step: str, revision: str, repetition: int) -> str:
-    return "died" if (step[:4], revision, repetition) == ("scan", "17.2", 1) else ""
 
 
 def publish(

@@ -1,0 +1,47 @@
+"""A store to publish from: two lines that share a revision, some of whose dates are known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+from sqlalchemy import Engine
+
+from pipeline.execute.plan import Plan
+from tests.report.page_store import make_store
+
+LINES = {"majors": ["16.1", "17.1"], "minors": ["17.1", "17.2", "17.3", "17.1#2"]}
+MADE: Mapping[str, datetime] = {
+    "16.1": datetime(2022, 5, 1, tzinfo=UTC),
+    "17.1": datetime(2023, 5, 1, tzinfo=UTC),
+}
+
+
+def make(folder: Path) -> tuple[Engine, Plan]:
+    """Return the store and the plan of its lines."""
+    store, plan = make_store(folder, LINES, fails=scan_dies_once)
+    return store, dated(plan)
+
+
+def scan_dies_once(step: str, revision: str, repetition: int) -> str:
+    return "died" if (step[:4], revision, repetition) == ("scan", "17.2", 1) else ""
+
+
+def dated(plan: Plan, dates: Mapping[str, datetime] = MADE) -> Plan:
+    """The plan with the dates of some of its revisions."""
+    return plan.model_copy(
+        update={
+            "lines": tuple(
+                line.model_copy(
+                    update={
+                        "revisions": tuple(
+                            each.model_copy(update={"at": dates.get(each.label)})
+                            for each in line.revisions
+                        )
+                    }
+                )
+                for line in plan.lines
+            )
+        }
+    )
