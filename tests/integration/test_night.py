@@ -18,6 +18,8 @@ import psutil
 import pytest
 
 from pipeline.bundle import read_bundle
+from pipeline.nights import Night as Recorded
+from pipeline.nights import Nights
 from pipeline.profiles.folded import load_folded
 from pipeline.workloads.base.plans import PLANS_MEMBER, read_plans
 from tests.conftest import Release
@@ -46,6 +48,11 @@ def night(tmp_path_factory: pytest.TempPathFactory, version: str) -> Night:
     return made
 
 
+def recorded(night: Night) -> list[Recorded]:
+    """What the nights of a folder wrote down."""
+    return Nights(night.folder / "results").read()
+
+
 def test_a_night_measures_every_run_and_writes_everything(night: Night, version: str) -> None:
     assert len(night.bundles()) == 6
     (table,) = night.tables()
@@ -72,6 +79,13 @@ def test_a_second_night_has_nothing_to_measure(night: Night) -> None:
     again = night.json("nightly")
     assert again["runs"] == 0
     assert night.bundles() == before
+    first, *_, last = recorded(night)
+    assert (first.runs, first.failed_steps, first.queue, first.error) == (6, 0, 0, "")
+    assert (last.runs, last.queue, last.series) == (0, 0, first.series)
+    # A run takes as long as its steps, at least, and no longer than the stage.
+    assert 6 * 3 < first.spent["runs"] < first.stages["run"] + first.stages["ingest"]
+    assert last.spent["runs"] == 0
+    assert last.spent_so_far["nights"] == pytest.approx(first.spent["runs"] / 60)
 
 
 def test_a_bundle_tells_everything_about_its_run(night: Night, version: str) -> None:
@@ -102,9 +116,10 @@ def test_measurements_are_of_the_step_and_of_the_server(night: Night) -> None:
 
 
 def test_rebuild_gives_the_same_store_from_bundles_alone(night: Night) -> None:
-    rows, tables = night.rows(), night.tables()
+    rows, tables, record = night.rows(), night.tables(), recorded(night)
     (night.folder / "results/store.db").unlink()
     night.run("rebuild")
+    assert recorded(night) == record
     assert night.rows() == rows
     assert night.tables() == tables
 
@@ -179,6 +194,9 @@ def test_a_stopped_night_stops_its_server_too(
     assert "Traceback" not in said
     assert leftovers(cache, seconds=0) == []
     assert not [path for path in (cache / "runs").iterdir() if path.is_dir()]
+    (stopped,) = recorded(night)
+    assert stopped.error == "stopped"
+    assert stopped.queue == 20 - stopped.runs
 
 
 def test_a_server_that_dies_is_a_result_and_the_night_goes_on(
