@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 import time
+from collections.abc import Iterable
+from functools import partial
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -23,10 +27,13 @@ from pipeline.config import DEFAULT_FILE, PublishSection
 from pipeline.errors import UserError
 from pipeline.execute.plan import Plan
 from pipeline.journal import now
+from pipeline.nights import Nights
+from pipeline.publish.blocks import write_blocks
 from pipeline.publish.credentials import Credentials, basic, bearer
 from pipeline.publish.everything import all_groups, closing, opening
 from pipeline.publish.position import opened
-from pipeline.publish.remote import TIMEOUT, RemoteWriter
+from pipeline.publish.remote import TIMEOUT, RemoteWriter, Written
+from pipeline.publish.samples import TimeSeries
 from pipeline.publish.sync import Synced, sync
 from pipeline.store.regressions import stored_regressions
 from pipeline.units import counted, show_duration
@@ -43,6 +50,13 @@ def publish_verb(
         bool,
         typer.Option("--rebuild", help="Send everything again: the receiver was emptied."),
     ] = False,
+    blocks: Annotated[
+        Path | None,
+        typer.Option(
+            help="With --rebuild: do not send it, but make blocks of it in this data folder of "
+            "the receiver, which is then a Prometheus on this machine."
+        ),
+    ] = None,
     form: FormatOption = Format.TEXT,
 ) -> None:
     """Send to Prometheus what it does not have yet.
@@ -60,9 +74,11 @@ def publish_verb(
             "there is nowhere to publish to; set url in [publish], give --url, or run "
             "`nightshift hub up`"
         )
+    if blocks is not None and not rebuild:
+        raise UserError("--blocks is for everything at once; add --rebuild")
     synced = Synced()
     try:
-        publish(context, context.plan(), receiver, rebuild, synced)
+        publish(context, context.plan(), receiver, synced, rebuild=rebuild, blocks=blocks)
     finally:
         told = _told(synced, receiver, time.monotonic() - began)
         if form is Format.TEXT and told:
@@ -81,39 +97,62 @@ def publish_stage(context: Context, plan: Plan) -> tuple[Synced, str] | None:
         return None
     began, synced = time.monotonic(), Synced()
     try:
-        publish(context, plan, url, False, synced)
+        publish(context, plan, url, synced)
     except UserError as error:
         warn(f"not all was published: {error}")
     return synced, _told(synced, url, time.monotonic() - began)
 
 
-def publish(context: Context, plan: Plan, url: str, rebuild: bool, synced: Synced) -> None:
+def publish(
+    context: Context,
+    plan: Plan,
+    url: str,
+    synced: Synced,
+    *,
+    rebuild: bool = False,
+    blocks: Path | None = None,
+) -> None:
     """Send what a receiver does not have yet; ``synced`` tells how far it is, whatever happens.
 
-    Raises UserError where it cannot be written to.
+    With ``rebuild`` that is everything, which goes into blocks in the folder ``blocks`` if that is
+    given. Raises UserError where it cannot be written to.
     """
-    settings = context.config.publish
-    writer = RemoteWriter(
+    name = context.config.publish.name
+    with opened(context.results, url) as position:
+        if rebuild:
+            position.forget()
+        groups = all_groups(
+            context.store,
+            plan,
+            kept_detection(context.results),
+            stored_regressions(context.store),
+            Nights(context.results).read(),
+            position.known(),
+            pipeline=name,
+            watched=context.config.detect.metrics,
+        )
+        if blocks is not None:
+            # All at once: blocks of parts would overlap one another.
+            sync(groups, position, partial(_into_blocks, blocks), synced, at_once=sys.maxsize)
+            return
+        write = _writer(context.config.publish, url).write
+        write(opening(name, position.refused(), now()))
+        sync(groups, position, write, synced)
+        write(closing(name, now()))
+
+
+def _writer(settings: PublishSection, url: str) -> RemoteWriter:
+    return RemoteWriter(
         url,
         credentials=_credentials(settings),
         certificate=str(settings.certificate) if settings.certificate else True,
         timeout=min(TIMEOUT, settings.patience),
         patience=settings.patience,
     )
-    with opened(context.results, url) as position:
-        if rebuild:
-            position.forget()
-        writer.write(opening(settings.name, position.refused(), now()))
-        groups = all_groups(
-            context.store,
-            plan,
-            kept_detection(context.results),
-            stored_regressions(context.store),
-            (),
-            position.known(),
-        )
-        sync(groups, position, writer.write, synced)
-        writer.write(closing(settings.name, now()))
+
+
+def _into_blocks(data_folder: Path, series: Iterable[TimeSeries]) -> Written:
+    return Written(sent=write_blocks(series, data_folder).samples)
 
 
 def _credentials(settings: PublishSection) -> Credentials | None:

@@ -10,8 +10,10 @@ from sqlalchemy import Engine
 
 from pipeline.analyse.detection import Detected
 from pipeline.execute.plan import Plan
+from pipeline.nights import Night
 from pipeline.publish.changes import change_facts, regression_facts
 from pipeline.publish.facts import fact_groups
+from pipeline.publish.health import control_groups, machine_groups, night_groups
 from pipeline.publish.names import OTHERS
 from pipeline.publish.revisions import revision_groups, version_groups
 from pipeline.publish.runs import run_groups
@@ -25,17 +27,22 @@ def all_groups(
     plan: Plan,
     detected: Detected | None,
     regressions: Iterable[RegressionRow],
-    health: Iterable[Group],
+    nights: Iterable[Night],
     known: Collection[str],
+    *,
+    pipeline: str,
+    watched: Collection[str],
 ) -> Iterator[Group]:
-    """Yield the groups of a plan's lines and of the pipeline's ``health``.
+    """Yield the groups of a plan's lines, and of the ``nights`` of the ``pipeline`` of this name.
 
-    ``detected`` is what the last detection found; where it is None, or of another plan, nothing is
-    said of changes, neither that they are there nor that they are gone. ``known`` are the keys that
-    the receiver has.
+    ``watched`` are the metrics in which controls are compared. ``detected`` is what the last
+    detection found; where it is None, or of another plan, nothing is said of changes, neither that
+    they are there nor that they are gone. ``known`` are the keys that the receiver has.
     """
     measured = strands(store, plan)
-    yield from health
+    yield from night_groups(nights, pipeline)
+    yield from machine_groups(measured)
+    yield from control_groups(store, measured, watched)
     if detected is not None and detected.plan == plan.hash:
         facts = chain(regression_facts(regressions), change_facts(detected.regressions, measured))
         yield from fact_groups(facts, known)

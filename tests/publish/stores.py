@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
 from sqlalchemy import Engine
 
+from pipeline.analyse.detection import Detected
 from pipeline.execute.plan import Plan
+from pipeline.publish.everything import all_groups
+from pipeline.publish.samples import Group
+from pipeline.store.regressions import RegressionRow
 from tests.report.page_store import make_store
 
 LINES = {"majors": ["16.1", "17.1"], "minors": ["17.1", "17.2", "17.3", "17.1#2"]}
@@ -44,4 +48,17 @@ def dated(plan: Plan, dates: Mapping[str, datetime] = MADE) -> Plan:
                 for line in plan.lines
             )
         }
+    )
+
+
+def groups_of(
+    store: Engine,
+    plan: Plan,
+    detected: Detected | None,
+    regressions: Iterable[RegressionRow],
+    known: Collection[str],
+) -> Iterator[Group]:
+    """Everything that is published of them; there were no nights."""
+    return all_groups(
+        store, plan, detected, regressions, (), known, pipeline="test", watched=("qps",)
     )

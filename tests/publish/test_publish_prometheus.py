@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,7 +11,8 @@ import pytest
 from sqlalchemy import Engine, update
 
 from pipeline.execute.plan import Plan
-from pipeline.publish.everything import all_groups, opening
+from pipeline.publish.blocks import write_blocks
+from pipeline.publish.everything import opening
 from pipeline.publish.names import SERIES_LABELS
 from pipeline.publish.position import Position, opened
 from pipeline.publish.remote import RemoteWriter, UnreachableError, Written
@@ -18,8 +20,8 @@ from pipeline.publish.samples import Labels, TimeSeries, milliseconds
 from pipeline.publish.sync import Synced, Write, sync
 from pipeline.store import schema
 from pipeline.store.queries import count_measurements, rows
-from tests.prometheus import LAST, Prometheus
-from tests.publish.stores import MADE, make
+from tests.prometheus import LAST, Prometheus, tool
+from tests.publish.stores import MADE, groups_of, make
 
 pytestmark = pytest.mark.integration
 
@@ -44,7 +46,7 @@ def publish(made: Made, position: Position, write: Write, at_once: int = 100) ->
     store, plan = made
     synced = Synced()
     write(opening("test", 0, datetime.now(UTC)))
-    groups = all_groups(store, plan, None, (), (), position.known())
+    groups = groups_of(store, plan, None, (), position.known())
     sync(groups, position, write, synced, at_once=at_once)
     return synced
 
@@ -100,7 +102,7 @@ def test_killed_in_the_middle_nothing_is_missing_and_nothing_doubled(
     synced = publish(made, position, writer(prometheus))
     assert synced.corrections == 0
     assert prometheus.count(RUNS) == measurements(made)
-    reference = list(all_groups(*made, None, (), (), ()))
+    reference = list(groups_of(*made, None, (), ()))
     expected = sum(len(each.samples) for group in reference for each in group.series())
     assert prometheus.count(ALL) == expected
 
@@ -172,3 +174,23 @@ def test_a_rebuild_into_an_empty_one_equals_what_was_published_bit_by_bit(
     position.forget()
     publish(made, position, writer(third))
     assert last(third) == last(one)
+
+
+def test_blocks_have_what_remote_write_has(
+    made: Made, position: Position, start_prometheus: Callable[..., Prometheus]
+) -> None:
+    sent, filled = start_prometheus(), start_prometheus()
+    publish(made, position, writer(sent))
+    position.forget()
+    filled.stop()
+
+    def blocks(series: Iterable[TimeSeries]) -> Written:
+        return Written(write_blocks(series, filled.data, promtool=tool("promtool")).samples)
+
+    store, plan = made
+    synced = Synced()
+    sync(groups_of(store, plan, None, (), ()), position, blocks, synced, at_once=sys.maxsize)
+    filled.start()
+    assert filled.samples(ALL) == sent.samples(ALL)
+    # From here on it is written to as any other.
+    assert publish(made, position, writer(filled)).groups == 0
