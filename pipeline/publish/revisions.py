@@ -12,7 +12,7 @@ from sqlalchemy import Engine
 
 from changepoint import compare
 from pipeline.model import digest
-from pipeline.publish.names import COMPARED, FIGURES, OTHERS, RELATIVE, REVISION, VERSION
+from pipeline.publish.names import COMPARED, FIGURES, OTHERS, RELATIVE, REVISION, VERSION, full_name
 from pipeline.publish.samples import Group, Sample, TimeSeries, labelled, milliseconds
 from pipeline.publish.strands import Standing, Strand, published_values
 
@@ -96,10 +96,12 @@ def _figures_of(
         figure = FIGURES[metric]
         median = statistics.median(values) * figure.factor
         if standing.made is not None:
-            labels = strand.figure(REVISION, figure, step, group)
+            labels = strand.figure(REVISION, metric, step, group)
             yield TimeSeries(labels, [Sample(milliseconds(standing.made), median)])
         if metric in COMPARED:
-            labels = strand.figure(VERSION, figure, step, group, revision=standing.label)
+            name = full_name(VERSION, figure)
+            more = {**figure.labels, "revision": standing.label}
+            labels = strand.label(name, step, group, **more)
             at = milliseconds(standing.made or standing.first_run)
             yield TimeSeries(labels, [Sample(at, median)])
 

@@ -34,9 +34,9 @@ def run_groups(store: Engine, strands: Iterable[Strand]) -> Iterator[Group]:
 def _group(store: Engine, strand: Strand, run: RunHead, at: int) -> Group:
     def series() -> Iterator[TimeSeries]:
         for value in published_values(store, [run]):
-            figure = FIGURES[value.metric]
-            labels = strand.figure(RUN, figure, value.step, value.group)
-            yield TimeSeries(labels, [Sample(at, value.value * figure.factor)])
+            labels = strand.figure(RUN, value.metric, value.step, value.group)
+            factor = FIGURES[value.metric].factor
+            yield TimeSeries(labels, [Sample(at, value.value * factor)])
 
     key = " ".join(map(str, (*strand.setup, run.run_id)))
     return Group(f"run {key}", digest([run.digest, at]), series)

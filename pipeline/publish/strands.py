@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ from sqlalchemy import Engine
 from pipeline.analyse.series import SLA_METRICS
 from pipeline.execute.plan import Line, Plan
 from pipeline.model import Revision, StepStatus
-from pipeline.publish.names import FIGURES, Figure, full_name
+from pipeline.publish.names import FIGURES, full_name
 from pipeline.publish.samples import Labels, labelled
 from pipeline.store.queries import RunHead, Value, run_heads, values_of
 
@@ -60,14 +60,22 @@ class Strand:
 
     setup: Setup
     standings: tuple[Standing, ...]
+    _labels: dict[tuple[str, str, str, str], Labels] = field(default_factory=dict, compare=False)
 
     def label(self, name: str, step: str, group: str, **more: str) -> Labels:
         """Return the labels of a series of one of its steps."""
         return labelled(name, **self.setup._asdict(), step=step, group=group, **more)
 
-    def figure(self, view: str, figure: Figure, step: str, group: str, **more: str) -> Labels:
-        """Return the labels of the series of a figure in a view."""
-        return self.label(full_name(view, figure), step, group, **figure.labels, **more)
+    def figure(self, view: str, metric: str, step: str, group: str) -> Labels:
+        """Return the labels of the series of a metric in a view."""
+        # Made once: a series has as many samples as the line has runs.
+        key = (view, metric, step, group)
+        labels = self._labels.get(key)
+        if labels is None:
+            figure = FIGURES[metric]
+            labels = self.label(full_name(view, figure), step, group, **figure.labels)
+            self._labels[key] = labels
+        return labels
 
 
 def strands(store: Engine, plan: Plan) -> list[Strand]:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 from pipeline.metrics import METRICS
 from pipeline.publish.names import COMPARED, FIGURES, OTHERS, SERIES_LABELS
@@ -33,3 +34,16 @@ def test_no_two_metrics_share_a_series() -> None:
 def test_other_metrics_do_not_end_as_figures_do() -> None:
     figures = {f"{view}_{each.name}" for view in ("run", "revision") for each in FIGURES.values()}
     assert not figures & set(OTHERS)
+
+
+def test_the_documentation_tells_every_name() -> None:
+    text = (Path(__file__).parents[2] / "docs/metrics.md").read_text().partition("## In Prom")[2]
+    for metric, figure in FIGURES.items():
+        labels = ", ".join(f'`{name}="{value}"`' for name, value in figure.labels.items())
+        assert f"| `{metric}` | `{figure.name}` | {labels} |" in text
+    for other in OTHERS.values():
+        row = re.search(rf"(?m)^\| `{other.name}` \| (.*?) \| (.*) \|$", text)
+        assert row is not None, other.name
+        told = set(re.findall(r"`(\w+)`", row[1]))
+        told |= set(SERIES_LABELS) if "those of a series" in row[1] else set()
+        assert (told, row[2]) == (set(other.labels), other.help)
