@@ -171,6 +171,13 @@ OTHERS: Mapping[str, Other] = {
             ("line", "target", "revision"),
             "when the revision was made; missing where that is not known",
         ),
+        # Of runs.
+        (
+            "activity",
+            (*SERIES_LABELS, "activity"),
+            "what the DBMS told of itself, mean over the step, at the start of the run; the end of "
+            "the activity's name is its unit, as in `wal_bytes/s`",
+        ),
         # Of changes. `metric` is the store's name of it.
         (
             "run_change_point_effect_ratio",

@@ -1,4 +1,4 @@
-"""The view by run time: one value for each run, so every repetition is seen."""
+"""The view by run time: what was measured in each run, and what its DBMS did meanwhile."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator
 from sqlalchemy import Engine
 
 from pipeline.model import digest
-from pipeline.publish.names import FIGURES, RUN
+from pipeline.publish.names import FIGURES, OTHERS, RUN
 from pipeline.publish.samples import Group, Sample, TimeSeries, milliseconds
 from pipeline.publish.strands import Strand, published_values
-from pipeline.store.queries import RunHead
+from pipeline.store.queries import RunHead, activity_of
 
 
 def run_groups(store: Engine, strands: Iterable[Strand]) -> Iterator[Group]:
@@ -37,6 +37,9 @@ def _group(store: Engine, strand: Strand, run: RunHead, at: int) -> Group:
             labels = strand.figure(RUN, value.metric, value.step, value.group)
             factor = FIGURES[value.metric].factor
             yield TimeSeries(labels, [Sample(at, value.value * factor)])
+        for step, group, activity, mean in activity_of(store, run.run_id):
+            labels = strand.label(OTHERS["activity"].name, step, group, activity=activity)
+            yield TimeSeries(labels, [Sample(at, mean)])
 
     key = " ".join(map(str, (*strand.setup, run.run_id)))
     return Group(f"run {key}", digest([run.digest, at]), series)

@@ -374,6 +374,22 @@ def values_of(engine: Engine, run_ids: Sequence[str]) -> Iterator[Value]:
             yield Value._make(found)
 
 
+def activity_of(engine: Engine, run_id: str) -> Iterator[tuple[str, str, str, float]]:
+    """Yield (step, group, activity, its mean over the step) of a run, in the order of its steps."""
+    wanted = (
+        select(step.c.name, step.c.group, step_run.c.activity_mean)
+        .select_from(run)
+        .join(step_run, step_run.c.run == run.c.id)
+        .join(step, step.c.id == step_run.c.step)
+        .where(run.c.run_id == run_id)
+        .order_by(step_run.c.place)
+    )
+    with engine.connect() as connection:
+        for name, group, means in connection.execute(wanted):
+            for activity, mean in (means or {}).items():
+                yield name, group, activity, mean
+
+
 def measured_time(engine: Engine, run_ids: Collection[str] | None = None) -> timedelta:
     """Return how long all runs that were measured here took, or those of these ids."""
     wanted = select(run.c.started_at, run.c.ended_at).where(run.c.origin == Origin.MEASURED.value)

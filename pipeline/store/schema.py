@@ -156,6 +156,7 @@ step_run = Table(
     Column("timeline", JSON, nullable=False),
     Column("marks", JSON),
     Column("activity", JSON),
+    Column("activity_mean", JSON),
     Column("histogram", JSON),
     UniqueConstraint("run", "step", "place"),
 )

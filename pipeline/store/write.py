@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -36,6 +37,14 @@ class StepValues:
     marks: Sequence[str] = ()
     activity: Mapping[str, Sequence[tuple[float, float]]] = field(default_factory=dict)
     histogram: Sequence[tuple[float, int]] = ()
+
+    def activity_mean(self) -> dict[str, float]:
+        """Return the mean of each activity over the step."""
+        return {
+            name: statistics.fmean(value for _, value in points)
+            for name, points in self.activity.items()
+            if points
+        }
 
 
 class Writer:
@@ -72,6 +81,7 @@ class Writer:
                     "timeline": step.timeline,
                     "marks": step.marks,
                     "activity": step.activity,
+                    "activity_mean": step.activity_mean(),
                     "histogram": step.histogram,
                 }
                 for place, step in enumerate(steps)
@@ -199,7 +209,13 @@ def _digest(steps: Sequence[StepValues]) -> str:
     """Return the SHA-256 of what was measured: how each step ended, and its values to the bit."""
     return digest(
         [
-            [step.step.name, place, step.status.value, sorted(map(_exact, step.values.items()))]
+            [
+                step.step.name,
+                place,
+                step.status.value,
+                sorted(map(_exact, step.values.items())),
+                sorted(map(_exact, step.activity_mean().items())),
+            ]
             for place, step in enumerate(steps)
         ]
     )

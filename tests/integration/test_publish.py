@@ -41,6 +41,7 @@ def test_a_night_without_its_prometheus_succeeds_and_is_published_later(
     assert later["runs"] == 0
     assert later["published"]["refused"] == 0
     assert prometheus.count(RUNS) == len(night.rows()) > 0
+    assert prometheus.count('nightshift_activity{activity="dead_tuples"}') == 4
     # The health of both nights, too.
     assert prometheus.count("nightshift_night_success") == 2
     again = night.run("publish")

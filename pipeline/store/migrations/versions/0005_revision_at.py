@@ -1,4 +1,4 @@
-"""When the revision of a run was made, and a digest of what was measured.
+"""When the revision of a run was made, a digest of what was measured, the means of activity.
 
 Empty for the runs that are there: the store is derived, `nightshift rebuild` fills them.
 """
@@ -14,3 +14,4 @@ def upgrade() -> None:
     """Add the columns."""
     op.add_column("run", sa.Column("revision_at", sa.DateTime(timezone=True), nullable=True))
     op.add_column("run", sa.Column("digest", sa.String(64), nullable=True))
+    op.add_column("step_run", sa.Column("activity_mean", sa.JSON(), nullable=True))
