@@ -9,9 +9,9 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 
 from pipeline.analyse.explain.settings import PER_RUN_SETTINGS
-from pipeline.report.page.charts import embedded
 from pipeline.report.page.machine import difference
-from pipeline.report.page.wording import (
+from pipeline.report.safety import embedded
+from pipeline.report.wording import (
     Anchors,
     change,
     figure,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,7 +11,7 @@ from pipeline.model import Shift
 from pipeline.report.page.data import LineData, StepData, StepRun
 from pipeline.report.page.response import responses
 from pipeline.report.page.timelines import Timelines
-from pipeline.report.page.wording import change, interval, short
+from pipeline.report.wording import change, interval, short
 from pipeline.workloads.base.histogram import PUBLISHED_EDGES_MS
 
 
@@ -103,17 +102,6 @@ def medians(data: StepData, metric: str, positions: int) -> list[float | None]:
         if metric in run.values:
             values[run.position].append(run.values[metric])
     return [statistics.median(found) if found else None for found in values]
-
-
-def embedded(document: Mapping[str, Any]) -> str:
-    """Return a document as JSON that can stand inside a script element.
-
-    Nothing in it can end the element or begin a comment, whatever the values say.
-    """
-    text = json.dumps(document, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
-    for character in "<>&":
-        text = text.replace(character, f"\\u{ord(character):04x}")
-    return text
 
 
 def _shift(shift: Shift, measured: Sequence[StepRun]) -> dict[str, Any]:

@@ -10,96 +10,13 @@ from sqlalchemy import Engine
 
 from pipeline.analyse.series import SLA_METRICS
 from pipeline.execute.plan import Line, Plan
-from pipeline.model import SeriesKey, Step, StepStatus, Workload
+from pipeline.model import Step, StepStatus, Workload
 from pipeline.report.page.overtime import OverTime, over_time
-from pipeline.report.tables import GROUPS
+from pipeline.report.setups import SHOWN_METRICS, TABLE_METRICS, Setup, ordered
 from pipeline.store.queries import Row, RunRow, StepOutcome, each_outcome, rows, runs
-
-THROUGHPUT = "qps"
-TABLE_METRICS = (THROUGHPUT, "nopm", "cpu_us/o")
-"""The metrics that have a relative table of their own."""
-
-SHOWN_METRICS = (
-    THROUGHPUT,
-    "nopm",
-    "tpm",
-    "inserts/s",
-    "deletes/s",
-    "sla",
-    "cpu_us/o",
-    "cpu/o",
-    "cs/o",
-    "server_cs/o",
-    "latency_p50",
-    "latency_p95",
-    "latency_p99",
-    "latency_max",
-    "inserts_p99",
-    "inserts_max",
-    "deletes_p99",
-    "deletes_max",
-    "rKB/o",
-    "wKB/o",
-    "r/o",
-    "w/o",
-    "wKB/i",
-    "w/i",
-    "w_amp",
-    "stall%",
-    "Nstall",
-    "c_wgb",
-    "c_rgb",
-    "c_pending_gb",
-    "lsm_gb",
-    "instructions/o",
-    "cycles/o",
-    "cache_misses/o",
-    "branch_misses/o",
-    "dtlb_misses/o",
-    "itlb_misses/o",
-    "page_faults/o",
-    "qps_cv",
-    "qps_p1",
-    "stall_s",
-    "warming_s",
-    "drift",
-    "oscillation",
-    "period_s",
-    "client_us/o",
-    "psi_cpu",
-    "psi_io",
-    "psi_memory",
-    "steal",
-    "errors",
-)
-"""The metrics beside the charts, in the order of their columns."""
-
 
 Histogram = Sequence[tuple[float, int]]
 """(upper bound in milliseconds, operations), ascending."""
-
-
-class Setup(NamedTuple):
-    """What is fixed along the series of a line besides the step and the metric."""
-
-    config: str
-    build_options: str
-    machine_class: str
-    workload: str
-    workload_hash: str
-    clients: int
-
-    @classmethod
-    def of(cls, key: SeriesKey | Row) -> Setup:
-        """Return the setup that a series or a measurement belongs to."""
-        return cls(
-            key.config,
-            key.build_options,
-            key.machine_class,
-            key.workload,
-            key.workload_hash,
-            key.clients,
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,19 +205,9 @@ def _part(
     yield SetupData(
         setup=setup,
         runs=tuple(members),
-        steps=tuple(StepData(step, tuple(steps.get(step.name, ()))) for step in _ordered(defined)),
+        steps=tuple(StepData(step, tuple(steps.get(step.name, ()))) for step in ordered(defined)),
         rows=tuple(row for row in measured if row.run_id in ids),
     )
-
-
-def _ordered(steps: Sequence[Step]) -> list[Step]:
-    """Order steps by group as published, within a group as they are run.
-
-    Families whose groups are others are published as they are run.
-    """
-    if not {step.group for step in steps} <= set(GROUPS):
-        return list(steps)
-    return sorted(steps, key=lambda step: GROUPS.index(step.group))
 
 
 def _setup_of(run: RunRow, outcome: StepOutcome, families: Mapping[str, str]) -> Setup:

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pipeline.config import ReportSection
-from pipeline.model import Regression, Shift
+from pipeline.model import Regression
 from pipeline.report.page.charts import Charts
-from pipeline.report.page.data import TABLE_METRICS, LineData, Setup, SetupData
+from pipeline.report.page.data import LineData, SetupData
 from pipeline.report.page.scaleup import ScaleUpView, scale_ups, scaled, view_scale_up
 from pipeline.report.page.steps import (
     Cell,
@@ -18,8 +18,9 @@ from pipeline.report.page.steps import (
     value_cell,
     view_step,
 )
-from pipeline.report.page.wording import Anchors, help_of, unit_of
 from pipeline.report.relative import Column, absolute_table, relative_to
+from pipeline.report.setups import TABLE_METRICS, Place, shifts_at
+from pipeline.report.wording import Anchors, help_of, unit_of
 from pipeline.units import counted
 
 
@@ -72,20 +73,10 @@ class LineView:
     setups: tuple[SetupView, ...]
 
 
-def name_places(lines: Sequence[LineData], anchors: Anchors) -> dict[tuple[str, Setup, str], str]:
-    """Give every step of every line and setup its anchor."""
-    return {
-        (line.line.name, part.setup, step.step.name): anchors.new(line.line.name, step.step.name)
-        for line in lines
-        for part in line.setups
-        for step in part.steps
-    }
-
-
 def view_lines(
     lines: Sequence[LineData],
     regressions: Sequence[Regression],
-    places: Mapping[tuple[str, Setup, str], str],
+    places: Mapping[Place, str],
     anchors: Anchors,
     settings: ReportSection,
     charts: Charts,
@@ -95,11 +86,7 @@ def view_lines(
 
     ``unbuilt`` says by the keys of cells why revisions have no build.
     """
-    shifts: dict[tuple[str, Setup, str], list[Shift]] = {}
-    for regression in regressions:
-        for shift in regression.shifts:
-            key = (regression.line, Setup.of(shift.series), shift.series.step)
-            shifts.setdefault(key, []).append(shift)
+    shifts = shifts_at(regressions)
     views = []
     for number, line in enumerate(lines):
         setups = []
@@ -111,14 +98,14 @@ def view_lines(
             steps = []
             for step in part.steps:
                 key = (line.line.name, part.setup, step.step.name)
-                found = sorted(shifts.get(key, ()), key=lambda shift: shift.position)
+                found = shifts.get(key, [])
                 at = line.labels.index(base)
                 charts.add(places[key], number, step, found, at)
                 steps.append(view_step(places[key], step, found, line.labels, measured, settings))
             setups.append(
                 SetupView(
                     anchor=anchors.new(line.line.name, part.setup.workload),
-                    title=_title(part.setup),
+                    title=part.setup.title,
                     seconds=_seconds(part),
                     base=base,
                     tables=tuple(
@@ -160,13 +147,6 @@ def view_lines(
     return views
 
 
-def _title(setup: Setup) -> str:
-    return (
-        f"{setup.workload}, {counted(setup.clients, 'client')}, config {setup.config}, "
-        f"{setup.build_options} build, {setup.machine_class}"
-    )
-
-
 def _seconds(part: SetupData) -> str:
     workload = part.runs[0].workload
     scale = workload["scale"]
@@ -182,7 +162,7 @@ def _relative(
     part: SetupData,
     metric: str,
     measured: Sequence[str],
-    places: Mapping[tuple[str, Setup, str], str],
+    places: Mapping[Place, str],
     settings: ReportSection,
 ) -> RelativeView | None:
     names = {run.revision: run.name for run in part.runs}

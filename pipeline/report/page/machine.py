@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from pipeline.analyse.explain.settings import compare_settings
 from pipeline.report.page.data import LineData
-from pipeline.report.page.wording import moment
+from pipeline.report.wording import moment
 from pipeline.store.queries import RunRow
 from pipeline.units import counted
 

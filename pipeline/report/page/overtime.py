@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from pipeline.report.page.activity import moves
-from pipeline.report.page.thin import Points, thin, without_level
+from pipeline.report.thin import Points, thin, without_level
 from pipeline.store.derive.stalls import stalls
 from pipeline.store.derive.variance import SHORTEST_TIMELINE
 from pipeline.store.queries import StepOutcome

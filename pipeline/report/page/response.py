@@ -7,7 +7,7 @@ from collections import Counter
 from typing import Any
 
 from pipeline.report.page.data import Histogram, StepData
-from pipeline.report.page.wording import short
+from pipeline.report.wording import short
 from pipeline.workloads.base.histogram import published_histogram
 
 _PER_DOUBLING = 4

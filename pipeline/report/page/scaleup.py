@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from pipeline.report.page.charts import medians
-from pipeline.report.page.data import THROUGHPUT, LineData, Setup, SetupData
-from pipeline.report.page.wording import Anchors, short
+from pipeline.report.page.data import LineData, SetupData
+from pipeline.report.setups import THROUGHPUT, Setup
+from pipeline.report.wording import Anchors, short
 
 
 @dataclass(frozen=True, slots=True)

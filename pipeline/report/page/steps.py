@@ -10,8 +10,9 @@ from pipeline.config import ReportSection
 from pipeline.model import Shift
 from pipeline.report.cells import tone_of
 from pipeline.report.page.charts import medians
-from pipeline.report.page.data import THROUGHPUT, StepData
-from pipeline.report.page.wording import change, figure, help_of, unit_of
+from pipeline.report.page.data import StepData
+from pipeline.report.setups import THROUGHPUT
+from pipeline.report.wording import change, figure, help_of, unit_of
 
 Tone = Literal["", "worse", "better", "failed"]
 

@@ -11,8 +11,9 @@ from pipeline.analyse.detection import Detected
 from pipeline.analyse.regressions import worst
 from pipeline.execute.plan import Plan
 from pipeline.model import Regression, RegressionState, Shift
-from pipeline.report.page.data import LineData, Setup
-from pipeline.report.page.wording import (
+from pipeline.report.page.data import LineData
+from pipeline.report.setups import Place, Setup
+from pipeline.report.wording import (
     change,
     figure,
     help_of,
@@ -29,8 +30,8 @@ FIRST_SHOWN = 8
 WIDEST_PLOT = 1.0
 """Relative change at which the interval's plot ends: beyond a doubling it is drawn cut off."""
 
-Places = Mapping[tuple[str, Setup, str], str]
-"""The anchor of every step: by line, setup and step."""
+Places = Mapping[Place, str]
+"""The anchor of every step."""
 
 
 @dataclass(frozen=True, slots=True)

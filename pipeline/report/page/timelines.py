@@ -6,8 +6,8 @@ from typing import Any
 
 from pipeline.report.page.activity import in_order, wording
 from pipeline.report.page.data import StepData, StepRun
-from pipeline.report.page.thin import Points
-from pipeline.report.page.wording import short
+from pipeline.report.thin import Points
+from pipeline.report.wording import short
 
 
 class Timelines:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import base64
 import contextlib
-import hashlib
 from collections.abc import Mapping
 from datetime import datetime
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +17,11 @@ from pipeline.analyse.explain.settings import PER_RUN_SETTINGS
 from pipeline.config import ReportSection
 from pipeline.errors import UserError
 from pipeline.execute.plan import Plan
-from pipeline.report.page.charts import Charts, embedded
+from pipeline.report.assets import program, styles
+from pipeline.report.page.charts import Charts
 from pipeline.report.page.data import gather
 from pipeline.report.page.layouts import view_layouts
-from pipeline.report.page.lines import name_places, view_lines
+from pipeline.report.page.lines import view_lines
 from pipeline.report.page.machine import (
     runs_of,
     view_builds,
@@ -31,8 +29,10 @@ from pipeline.report.page.machine import (
     view_settings,
 )
 from pipeline.report.page.summary import summarise
-from pipeline.report.page.wording import Anchors
 from pipeline.report.render.html import colour_styles
+from pipeline.report.safety import embedded, policy
+from pipeline.report.setups import name_places
+from pipeline.report.wording import Anchors
 from pipeline.store.queries import settings_of
 
 _PACKAGE = "pipeline.report.page"
@@ -81,7 +81,15 @@ def render_page(
     """Return the page as text."""
     lines = gather(store, plan)
     anchors = Anchors()
-    places = name_places(lines, anchors)
+    places = name_places(
+        (
+            (line.line.name, part.setup, step.step.name)
+            for line in lines
+            for part in line.setups
+            for step in part.steps
+        ),
+        anchors,
+    )
     charts = Charts(lines)
     views = view_lines(lines, detected.regressions, places, anchors, settings, charts, unbuilt)
     runs = runs_of(lines)
@@ -109,32 +117,11 @@ def _render(facts: Mapping[str, Any], document: Mapping[str, Any]) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    # In one function, so that no name of ours meets one of the library's.
-    own = "\n".join(_own(f"scripts/{name}.js") for name in _SCRIPTS)
-    scripts = {"library": get_plotlyjs(), "script": f'"use strict";\n(() => {{\n{own}\n}})();'}
+    scripts = {"library": get_plotlyjs(), "script": program(_PACKAGE, _SCRIPTS)}
     return environment.get_template("page.html.j2").render(
         facts,
-        style=_own("page.css") + colour_styles(),
+        style=styles(_PACKAGE, "page.css") + colour_styles(),
         document=embedded(document),
-        policy=_policy(scripts.values()),
+        policy=policy(scripts.values()),
         **scripts,
-    )
-
-
-def _own(name: str) -> str:
-    return (files(_PACKAGE) / name).read_text(encoding="utf-8")
-
-
-def _policy(scripts: Any) -> str:
-    """Return a content security policy: these scripts, inline styles, and no network at all.
-
-    It holds even if a value from a server should ever reach the page unescaped.
-    """
-    hashes = " ".join(
-        f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
-        for text in scripts
-    )
-    return (
-        f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; "
-        "img-src data: blob:; base-uri 'none'; form-action 'none'"
     )

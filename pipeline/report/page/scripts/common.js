@@ -1,29 +1,14 @@
-// What all charts of the report share: the page's own data, colours of the style, numbers.
+// What all charts of the page share: its data, and how they look.
 const data = JSON.parse(document.getElementById("data").textContent);
 const charts = new Map(data.charts.map((chart) => [chart.id, chart]));
 const states = new Map();
 const SLIM = { displayModeBar: false, responsive: true };
-const LEAST_SPAN = 0.1; // of the level: an axis that shows less makes noise look like news
 const SERIES = 6; // colours of lines, as the style names them
 const DASHES = ["solid", "dash", "dot", "dashdot"];
 
-const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 // Chart texts are a kind of HTML to the library; names and notes are only text.
 const plain = (text) =>
   String(text).replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
-const element = (tag, className, text) => {
-  const made = document.createElement(tag);
-  if (className) made.className = className;
-  if (text !== undefined) made.textContent = text;
-  return made;
-};
-const number = (value) => {
-  if (value === null || value === undefined) return "–";
-  const size = Math.abs(value);
-  return value.toLocaleString("en", {
-    maximumFractionDigits: size >= 100 ? 0 : size >= 10 ? 1 : size >= 1 ? 2 : 4,
-  }).replaceAll(",", "\u202f");
-};
 const unitOf = (metric) => {
   const unit = (data.metrics[metric] || { unit: "" }).unit;
   return unit === "count" || unit === "ratio" ? "" : unit;
@@ -38,19 +23,6 @@ function base(extra) {
     hoverlabel: { bgcolor: css("--paper"), bordercolor: css("--soft"), font: { color: css("--ink") }, align: "left" },
     ...extra,
   };
-}
-
-function extent(values, zero) {
-  const known = values.filter((value) => value !== null && value !== undefined);
-  if (!known.length) return [0, 1];
-  let low = Math.min(...known);
-  let high = Math.max(...known);
-  const middle = (low + high) / 2;
-  const least = Math.abs(middle) * LEAST_SPAN || 1;
-  if (high - low < least) [low, high] = [middle - least / 2, middle + least / 2];
-  const room = (high - low) * 0.08;
-  if (zero || low - room <= 0) return [Math.min(0, low), high + room];
-  return [low - room, high + room];
 }
 
 // The look of a revision, the same in all charts over time.

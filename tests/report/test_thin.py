@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from pipeline.report.page.thin import thin
+from pipeline.report.thin import thin
 
 
 def line(*values: float) -> list[tuple[float, float]]:
