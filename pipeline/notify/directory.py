@@ -129,9 +129,9 @@ def write_issues(
     for cause in causes:
         worse = [one for one in cause if one.worse]
         # What was filed before it was known to have the same cause keeps its file.
-        told = [one for one in worse if _filed(one, folder)]
+        told = [one for one in worse if filed(one, folder)]
         for regression in told or [one for one in worse if one.state not in needless][:1]:
-            path = _filed(regression, folder)
+            path = filed(regression, folder)
             if path is None:
                 path = folder / issue_name(regression)
                 new.append(path)
@@ -144,7 +144,7 @@ def write_issues(
     return new, written
 
 
-def _filed(regression: Regression, folder: Path) -> Path | None:
+def filed(regression: Regression, folder: Path) -> Path | None:
     """Return its file; its place on the line, and so the name it would have, may have moved."""
     return next(folder.glob(f"*-regression-{regression.fingerprint}.md"), None)
 

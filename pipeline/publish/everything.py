@@ -19,6 +19,7 @@ from pipeline.publish.revisions import revision_groups, version_groups
 from pipeline.publish.runs import run_groups
 from pipeline.publish.samples import Group, Sample, TimeSeries, labelled, milliseconds
 from pipeline.publish.strands import strands
+from pipeline.store.queries import machines
 from pipeline.store.regressions import RegressionRow
 
 
@@ -41,7 +42,7 @@ def all_groups(
     """
     measured = strands(store, plan)
     yield from night_groups(nights, pipeline)
-    yield from machine_groups(measured)
+    yield from machine_groups(measured, machines(store))
     yield from control_groups(store, measured, watched)
     if detected is not None and detected.plan == plan.hash:
         facts = chain(regression_facts(regressions), change_facts(detected.regressions, measured))

@@ -30,11 +30,17 @@ def night_groups(nights: Iterable[Night], pipeline: str) -> Iterator[Group]:
         )
 
 
-def machine_groups(strands: Iterable[Strand]) -> Iterator[Group]:
-    """Yield a group for each run, which tells at its start what it ran on."""
+def machine_groups(
+    strands: Iterable[Strand], fingerprints: Mapping[str, Mapping[str, Any]]
+) -> Iterator[Group]:
+    """Yield a group for each run, which tells at its start what it ran on.
+
+    ``fingerprints`` are those of the machines, as the store has them.
+    """
     runs = {run.run_id: run for strand in strands for each in strand.standings for run in each.runs}
     for run in runs.values():
-        known = {name: run.machine[name] for name in OTHERS["machine_info"].labels}
+        machine = fingerprints[run.machine]
+        known = {name: machine[name] for name in OTHERS["machine_info"].labels}
         said = digest([known, milliseconds(run.started_at)])
         yield Group(f"machine {run.run_id}", said, partial(_machine, run, known))
 

@@ -127,7 +127,7 @@ def _setup(line: str, head: RunHead) -> Setup:
         target=head.target,
         config=head.config,
         build_options=head.build_options,
-        machine_class=str(head.machine["machine_class"]),
+        machine_class=head.machine_class,
         workload=head.workload,
         workload_version=head.workload_hash[:VERSION_LENGTH],
         clients=head.clients,

@@ -88,6 +88,15 @@ class Remark(NamedTuple):
     marks: list[str]
 
 
+class Failure(NamedTuple):
+    """A step of a run that failed, or failed its SLA, and why."""
+
+    run_id: str
+    step: str
+    status: str
+    note: str
+
+
 class RunRow(NamedTuple):
     """One run: what was measured, on what, by what.
 
@@ -126,18 +135,22 @@ class RunRow(NamedTuple):
 class RunHead(NamedTuple):
     """What places a run among others, without what it says.
 
-    ``revision_at`` is when its revision was made, if that is known. ``digest`` is over all that was
-    taken from its bundle; None in a store from before there were any.
+    ``revision_at`` is when its revision was made, if that is known. ``machine`` is the key of
+    :func:`machines`. ``digest`` is over all that was taken from its bundle; None in a store from
+    before there were any.
     """
 
     run_id: str
     cell_key: str
     revision: str
     revision_at: datetime | None
+    repetition: int
     target: str
     config: str
     build_options: str
-    machine: dict[str, Any]
+    build_hash: str
+    machine: str
+    machine_class: str
     workload: str
     workload_hash: str
     clients: int
@@ -321,18 +334,21 @@ def runs(
         return [RunRow(*found) for found in connection.execute(wanted)]
 
 
-def run_heads(engine: Engine) -> list[RunHead]:
-    """Return the heads of all runs, oldest first."""
+def run_heads(engine: Engine, *, cells: Sequence[str] | None = None) -> list[RunHead]:
+    """Return the runs of the cells with these keys, or all, oldest first, without what is large."""
     wanted = (
         select(
             run.c.run_id,
             run.c.cell_key,
             run.c.revision,
             run.c.revision_at,
+            run.c.repetition,
             run.c.target,
             config.c.family,
             build.c.options,
-            machine.c.fingerprint,
+            build.c.program_hash,
+            machine.c.hash,
+            machine.c.machine_class,
             workload.c.name,
             workload.c.hash,
             workload.c.clients,
@@ -347,12 +363,32 @@ def run_heads(engine: Engine) -> list[RunHead]:
         .order_by(*_OLDEST_FIRST)
     )
     with engine.connect() as connection:
-        return [RunHead._make(found) for found in connection.execute(wanted)]
+        return [RunHead._make(found) for found in connection.execute(_of_runs(wanted, cells))]
+
+
+def figures(engine: Engine, *, cells: Sequence[str], metrics: Sequence[str]) -> Iterator[Value]:
+    """Yield the measurements of the cells with these keys, in no order: millions are quick."""
+    wanted = _values().where(metric.c.name.in_(metrics))
+    with engine.connect() as connection:
+        streamed = connection.execution_options(yield_per=10_000)
+        for found in streamed.execute(_of_runs(wanted, cells)):
+            yield Value._make(found)
 
 
 def values_of(engine: Engine, run_ids: Sequence[str]) -> Iterator[Value]:
     """Yield what was measured in these runs, at most a few hundred, in the order of their steps."""
     wanted = (
+        _values()
+        .where(run.c.run_id.in_(run_ids))
+        .order_by(*_OLDEST_FIRST, step_run.c.place, metric.c.name)
+    )
+    with engine.connect() as connection:
+        for found in connection.execute(wanted):
+            yield Value._make(found)
+
+
+def _values() -> Select[Any]:
+    return (
         select(
             run.c.run_id,
             step.c.name,
@@ -366,12 +402,7 @@ def values_of(engine: Engine, run_ids: Sequence[str]) -> Iterator[Value]:
         .join(step, step.c.id == step_run.c.step)
         .join(measurement, measurement.c.step_run == step_run.c.id)
         .join(metric, metric.c.id == measurement.c.metric)
-        .where(run.c.run_id.in_(run_ids))
-        .order_by(*_OLDEST_FIRST, step_run.c.place, metric.c.name)
     )
-    with engine.connect() as connection:
-        for found in connection.execute(wanted):
-            yield Value._make(found)
 
 
 def activity_of(engine: Engine, run_id: str) -> Iterator[tuple[str, str, str, float]]:
@@ -388,6 +419,27 @@ def activity_of(engine: Engine, run_id: str) -> Iterator[tuple[str, str, str, fl
         for name, group, means in connection.execute(wanted):
             for activity, mean in (means or {}).items():
                 yield name, group, activity, mean
+
+
+def failures(engine: Engine, *, cells: Sequence[str]) -> list[Failure]:
+    """Return the steps that failed, or failed their SLA, in the order of runs and steps."""
+    wanted = (
+        select(run.c.run_id, step.c.name, step_run.c.status, step_run.c.note)
+        .select_from(run)
+        .join(step_run, step_run.c.run == run.c.id)
+        .join(step, step.c.id == step_run.c.step)
+        .where(step_run.c.status != StepStatus.OK.value)
+        .order_by(*_OLDEST_FIRST, step_run.c.place)
+    )
+    with engine.connect() as connection:
+        return [Failure(*found) for found in connection.execute(_of_runs(wanted, cells))]
+
+
+def machines(engine: Engine) -> dict[str, dict[str, Any]]:
+    """Return the fingerprints of all machines, by the hash of their content."""
+    with engine.connect() as connection:
+        found = connection.execute(select(machine.c.hash, machine.c.fingerprint))
+        return {row.hash: dict(row.fingerprint) for row in found}
 
 
 def measured_time(engine: Engine, run_ids: Collection[str] | None = None) -> timedelta:

@@ -15,7 +15,7 @@ from pipeline.publish.names import OTHERS, PREFIX
 from pipeline.publish.samples import Group, labelled, milliseconds
 from pipeline.publish.strands import strands
 from pipeline.store import schema
-from pipeline.store.queries import runs
+from pipeline.store.queries import machines, runs
 from pipeline.units import Money
 from tests.publish.receiver import Receiver
 from tests.report.page_store import STEPS, make_store
@@ -127,7 +127,7 @@ def made(tmp_path: Path) -> tuple[Engine, Plan]:
 
 def test_machines_are_told_at_the_start_of_every_run(made: tuple[Engine, Plan]) -> None:
     store, plan = made
-    groups = list(machine_groups(strands(store, plan)))
+    groups = list(machine_groups(strands(store, plan), machines(store)))
     measured = runs(store)
     assert len(digests(groups)) == len(measured) == 6 * 3, "once, though one is on two lines"
     began: dict[str, set[int]] = {}

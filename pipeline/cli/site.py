@@ -1,0 +1,68 @@
+"""The verb site."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pipeline.analyse.detection import load_detected
+from pipeline.cli.app import app
+from pipeline.cli.context import (
+    ConfigOption,
+    Context,
+    Format,
+    FormatOption,
+    QuickOption,
+    out,
+    print_json,
+)
+from pipeline.config import DEFAULT_FILE
+from pipeline.execute.plan import Plan
+from pipeline.notify.directory import filed
+from pipeline.report.site import write_site
+from pipeline.store.regressions import stored_regressions
+
+
+@app.command("site")
+def site_verb(
+    output: Annotated[
+        Path | None, typer.Option(help="The folder of the site; by default site in the results.")
+    ] = None,
+    config: ConfigOption = DEFAULT_FILE,
+    quick: QuickOption = False,
+    form: FormatOption = Format.TEXT,
+) -> None:
+    """Write the trend site: pages that need no server, for a browser.
+
+    Example: nightshift site --output results/site
+    """
+    context = Context(config, quick)
+    page = make_site(context, context.plan(), output)
+    if form is Format.JSON:
+        print_json({"site": str(page)})
+        return
+    out.print(str(page), markup=False)
+
+
+def make_site(context: Context, plan: Plan, output: Path | None = None) -> Path:
+    """Write the site of a plan, with links to its report page and issues; return its first page."""
+    known = stored_regressions(context.store)
+    detected = load_detected(context.results, plan)
+    folder = context.config.notify.folder or context.results / "issues"
+    found = {one.fingerprint: one for one in detected.regressions}
+    told = {row.regression.fingerprint: row.regression for row in known} | found
+    report = context.results / "report.html"
+    return write_site(
+        output or context.results / "site",
+        context.store,
+        plan,
+        detected,
+        known,
+        context.config.report,
+        datetime.now(UTC),
+        report=report if report.exists() else None,
+        issues={name: path for name, one in told.items() if (path := filed(one, folder))},
+    )

@@ -1,0 +1,120 @@
+"""Machines and their controls: what equal binaries were measured to differ by."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from pipeline.report.site.trends import Floats, Trend, median
+from pipeline.report.wording import short
+
+MOST_RUNS = 5000
+"""Runs of a machine that its chart shows: the newest."""
+
+
+@dataclass(slots=True)
+class _Machine:
+    fingerprint: Mapping[str, Any]
+    kernels: set[str] = field(default_factory=set)
+    runs: int = 0
+    points: list[tuple[float, float, str, str]] = field(default_factory=list)
+
+
+class Machines:
+    """Collects the machines that trends were measured on."""
+
+    def __init__(self, fingerprints: Mapping[str, Mapping[str, Any]]) -> None:
+        self._fingerprints = fingerprints
+        self._machines: dict[tuple[str, str], _Machine] = {}
+        self._controls: list[dict[str, Any]] = []
+
+    def add(self, trend: Trend, name: str) -> None:
+        """Add the runs of a trend, which the site calls ``name``."""
+        levels = trend.each_run(trend.headline) if trend.headline else None
+        by_binary: dict[tuple[tuple[str, str], str], list[int]] = {}
+        for number, run in enumerate(trend.runs):
+            print_ = self._fingerprints[run.machine]
+            key = (str(print_["machine_class"]), str(print_["hostname"]))
+            machine = self._machines.setdefault(key, _Machine(print_))
+            machine.kernels.add(str(print_["kernel"]))
+            machine.runs += 1
+            by_binary.setdefault((key, run.build_hash), []).append(number)
+        if levels is None:
+            return
+        for (key, _), numbers in by_binary.items():
+            # One run has nothing to differ from.
+            if len(numbers) < 2:
+                continue
+            of_runs = levels[:, numbers]
+            ratios = median((of_runs / _not_zero(median(of_runs))[:, None]).T)
+            for number, ratio in zip(numbers, ratios.tolist(), strict=True):
+                run = trend.runs[number]
+                if not np.isnan(ratio):
+                    self._machines[key].points.append(
+                        (run.started_at.timestamp(), ratio, run.revision, name)
+                    )
+        self._add_controls(trend, name)
+
+    def _add_controls(self, trend: Trend, name: str) -> None:
+        """Compare the revisions of a trend that are the same binary."""
+        medians = trend.medians(trend.headline)
+        first: dict[str, int] = {}
+        runs = zip(trend.places.tolist(), trend.runs, strict=True)
+        for place, binary in sorted({(place, run.build_hash) for place, run in runs}):
+            known = first.setdefault(binary, place)
+            if known == place:
+                continue
+            ratios = medians[:, place] / _not_zero(medians[:, known])
+            if np.isnan(ratios).all():
+                continue
+            low, high = int(np.nanargmin(ratios)), int(np.nanargmax(ratios))
+            self._controls.append(
+                {
+                    "trend": name,
+                    "metric": trend.headline,
+                    "of": trend.revisions[known].label,
+                    "control": trend.revisions[place].label,
+                    "median": short(float(median(ratios))),
+                    "steps": int(np.count_nonzero(~np.isnan(ratios))),
+                    "low": [trend.steps[low].name, short(float(ratios[low]))],
+                    "high": [trend.steps[high].name, short(float(ratios[high]))],
+                }
+            )
+
+    def document(self) -> dict[str, Any]:
+        """Return what the view of machines reads."""
+        return {
+            "machines": [
+                {
+                    **{
+                        name: machine.fingerprint.get(name, "")
+                        for name in (
+                            "machine_class",
+                            "hostname",
+                            "cpu_model",
+                            "cores",
+                            "memory_bytes",
+                            "operating_system",
+                            "virtualised",
+                            "storage",
+                        )
+                    },
+                    "kernels": sorted(machine.kernels),
+                    "runs": machine.runs,
+                    "points": [
+                        [at, short(ratio), label, name]
+                        for at, ratio, label, name in sorted(machine.points)[-MOST_RUNS:]
+                    ],
+                }
+                for machine in self._machines.values()
+            ],
+            "controls": self._controls,
+        }
+
+
+def _not_zero(values: Floats) -> Floats:
+    result: Floats = np.where(values == 0, np.nan, values).astype(np.float32)
+    return result

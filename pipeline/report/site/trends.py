@@ -1,0 +1,153 @@
+"""What the site shows of the store: for each line and setup, its figures as arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+import numpy as np
+import numpy.typing as npt
+from sqlalchemy import Engine
+
+from pipeline.analyse.series import SLA_METRICS
+from pipeline.execute.plan import Line, Plan
+from pipeline.model import Cell, Revision, Step, StepStatus
+from pipeline.report.setups import SHOWN_METRICS, TABLE_METRICS, Setup, ordered
+from pipeline.store.queries import Failure, RunHead, failures, figures, run_heads
+
+KEPT_METRICS = (*SHOWN_METRICS, "inserts_target", "deletes_target")
+"""The metrics of the page, and what a rate is compared with."""
+
+Floats = npt.NDArray[np.float32]
+"""Figures, NaN where there is none. Seven digits are more than any figure is known to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trend:
+    """A line with one setup.
+
+    ``revisions`` are those with runs, in order, ``positions`` their places on the line. ``runs``
+    are ordered by position and repetition, and ``places`` has for each the index of its revision.
+    ``values`` holds, by step and metric, a figure for each run.
+    """
+
+    line: Line
+    setup: Setup
+    steps: tuple[Step, ...]
+    revisions: tuple[Revision, ...]
+    positions: tuple[int, ...]
+    runs: tuple[RunHead, ...]
+    places: npt.NDArray[np.intp]
+    failures: tuple[Failure, ...]
+    values: dict[tuple[str, str], Floats] = field(repr=False)
+
+    @property
+    def metrics(self) -> list[str]:
+        """The metrics that were measured at least once, in the shown order."""
+        met = {metric for _, metric in self.values}
+        return [metric for metric in KEPT_METRICS if metric in met]
+
+    @property
+    def headline(self) -> str:
+        """The metric that says how fast it is: what tables have first; empty without any."""
+        metrics = self.metrics
+        return next((name for name in TABLE_METRICS if name in metrics), next(iter(metrics), ""))
+
+    def each_run(self, metric: str) -> Floats:
+        """Return the figures of a metric, steps by runs."""
+        nothing = np.full(len(self.runs), np.nan, dtype=np.float32)
+        return np.stack([self.values.get((step.name, metric), nothing) for step in self.steps])
+
+    def medians(self, metric: str) -> Floats:
+        """Return the medians of a metric over the repetitions, steps by revisions."""
+        figures_ = self.each_run(metric)
+        within = np.arange(len(self.runs)) - np.searchsorted(self.places, self.places)
+        shape = (len(self.steps), len(self.revisions), int(within.max()) + 1)
+        spread = np.full(shape, np.nan, dtype=np.float32)
+        spread[:, self.places, within] = figures_
+        return median(spread)
+
+    def dates(self) -> tuple[list[datetime], bool]:
+        """Return a time for each revision, and whether that is when it was made.
+
+        Where that is not known of all, it is when each was first measured.
+        """
+        made = [revision.at for revision in self.revisions if revision.at is not None]
+        if len(made) == len(self.revisions):
+            return made, True
+        first: dict[int, datetime] = {}
+        for place, run in zip(self.places.tolist(), self.runs, strict=True):
+            first[place] = min(first.get(place, run.started_at), run.started_at)
+        return [first[place] for place in range(len(self.revisions))], False
+
+
+def median(values: Floats) -> Floats:
+    """Return the medians over the last axis, leaving out NaN; NaN where there is nothing else."""
+    ascending = np.sort(values, axis=-1)  # NaN comes last.
+    known = np.count_nonzero(~np.isnan(values), axis=-1)[..., None]
+    low = np.take_along_axis(ascending, (known - 1) // 2, axis=-1)
+    high = np.take_along_axis(ascending, np.minimum(known // 2, values.shape[-1] - 1), axis=-1)
+    result: Floats = ((low + high) / 2)[..., 0].astype(np.float32, copy=False)
+    return result
+
+
+def each_trend(store: Engine, plan: Plan) -> Iterator[Trend]:
+    """Yield what the store holds of a plan's lines, one after the other.
+
+    In the order of the plan; those of a line in the order in which they were first measured.
+    """
+    for line in plan.lines:
+        setups: dict[Setup, list[Cell]] = {}
+        for cell in line.cells:
+            setups.setdefault(_setup_of(cell), []).append(cell)
+        found = [
+            (heads[0].started_at, setup, cells, heads)
+            for setup, cells in setups.items()
+            if (heads := run_heads(store, cells=[cell.key for cell in cells]))
+        ]
+        for _, setup, cells, heads in sorted(found, key=lambda one: one[0]):
+            yield _trend(store, line, setup, cells, heads)
+
+
+def _trend(
+    store: Engine, line: Line, setup: Setup, cells: Sequence[Cell], heads: Sequence[RunHead]
+) -> Trend:
+    keys = [cell.key for cell in cells]
+    position = {revision.label: place for place, revision in enumerate(line.revisions)}
+    runs = sorted(heads, key=lambda run: (position[run.revision], run.repetition, run.started_at))
+    positions = sorted({position[run.revision] for run in runs})
+    index = {run.run_id: number for number, run in enumerate(runs)}
+    values: dict[tuple[str, str], Floats] = {}
+    for run_id, step, _, status, metric, value in figures(store, cells=keys, metrics=KEPT_METRICS):
+        if status == StepStatus.SLA_FAILED and metric not in _OF_SLA:
+            continue
+        column = values.get((step, metric))
+        if column is None:
+            column = values[step, metric] = np.full(len(runs), np.nan, dtype=np.float32)
+        column[index[run_id]] = value
+    return Trend(
+        line=line,
+        setup=setup,
+        steps=tuple(ordered(cells[0].workload.steps)),
+        revisions=tuple(line.revisions[place] for place in positions),
+        positions=tuple(positions),
+        runs=tuple(runs),
+        places=np.searchsorted(positions, [position[run.revision] for run in runs]),
+        failures=tuple(failures(store, cells=keys)),
+        values=values,
+    )
+
+
+_OF_SLA = SLA_METRICS | {"inserts_target", "deletes_target"}
+
+
+def _setup_of(cell: Cell) -> Setup:
+    return Setup(
+        config=cell.config.family,
+        build_options=cell.build_options,
+        machine_class=cell.machine_class,
+        workload=cell.workload.name,
+        workload_hash=cell.workload.hash,
+        clients=cell.workload.scale.clients,
+    )
