@@ -45,6 +45,7 @@ from pipeline.model import (
     Workload,
     digest,
 )
+from pipeline.report.setups import Setup
 from pipeline.report.site import write_site
 from pipeline.store import schema
 from pipeline.store.database import open_store
@@ -311,12 +312,7 @@ def changes(plan: Plan) -> list[Shift]:
             series=SeriesKey(
                 line=line.name,
                 target=line.target,
-                config=cell.config.family,
-                build_options=cell.build_options,
-                machine_class=cell.machine_class,
-                workload=cell.workload.name,
-                workload_hash=cell.workload.hash,
-                clients=cell.workload.scale.clients,
+                **Setup.of_cell(cell)._asdict(),
                 step=step.name,
                 group=step.group,
                 unit=step.unit,

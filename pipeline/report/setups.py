@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from pipeline.model import Regression, SeriesKey, Shift, Step
+from pipeline.model import Cell, Regression, SeriesKey, Shift, Step
 from pipeline.report.tables import GROUPS
 from pipeline.report.wording import Anchors
 from pipeline.store.queries import Row
@@ -91,6 +91,18 @@ class Setup(NamedTuple):
             key.workload,
             key.workload_hash,
             key.clients,
+        )
+
+    @classmethod
+    def of_cell(cls, cell: Cell) -> Setup:
+        """Return the setup that the runs of a cell belong to."""
+        return cls(
+            config=cell.config.family,
+            build_options=cell.build_options,
+            machine_class=cell.machine_class,
+            workload=cell.workload.name,
+            workload_hash=cell.workload.hash,
+            clients=cell.workload.scale.clients,
         )
 
     @property

@@ -96,6 +96,18 @@ class Browser:
         assert "exceptionDetails" not in answer, answer
         return answer["result"].get("value")
 
+    def press(self, key: str, code: int, text: str = "") -> None:
+        """Press and release a key, by its name and its code."""
+        for kind in ("keyDown", "keyUp"):
+            self.send(
+                "Input.dispatchKeyEvent",
+                type=kind,
+                key=key,
+                code=key,
+                text=text,
+                windowsVirtualKeyCode=code,
+            )
+
     def until(self, script: str) -> None:
         """Wait until an expression is true, no longer than the page is without complaint."""
         deadline = time.monotonic() + _PATIENCE

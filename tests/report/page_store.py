@@ -47,7 +47,7 @@ Level = Callable[[str, int, str], float]
 Fails = Callable[[str, str, int], str]
 """(step, revision, repetition) -> why it failed, or nothing."""
 
-_METRICS = {
+METRICS = {
     "qps": 4000.0,
     "cpu_us/o": 180.0,
     "cpu/o": 0.012,
@@ -94,6 +94,7 @@ def make_store(
     fails: Fails = never,
     left_out: Sequence[str] = (),
     kernels: Mapping[str, str] | None = None,
+    metrics: Mapping[str, float] = METRICS,
 ) -> tuple[Engine, Plan]:
     """Measure, ingest and return (store, plan); runs of ``left_out`` are planned only."""
     drawn = random.Random(7)
@@ -143,7 +144,7 @@ def make_store(
         values = {
             step.name: {
                 name: value * level(step.name, place, name) * drawn.gauss(1, 0.006)
-                for name, value in _METRICS.items()
+                for name, value in metrics.items()
             }
             for step in steps
             if step.name not in failed

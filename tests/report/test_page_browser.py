@@ -105,31 +105,19 @@ def test_a_column_head_charts_its_metric(browser: Browser, page: Path) -> None:
     assert "cpu_us/o" in browser.run(f"{SECTION}.querySelector('.chart').layout.yaxis.title.text")
 
 
-def press(browser: Browser, key: str, code: int, text: str = "") -> None:
-    for kind in ("keyDown", "keyUp"):
-        browser.send(
-            "Input.dispatchKeyEvent",
-            type=kind,
-            key=key,
-            code=key,
-            text=text,
-            windowsVirtualKeyCode=code,
-        )
-
-
 def test_runs_over_time_are_reached_by_keyboard(browser: Browser, page: Path) -> None:
     browser.open(page)
     scroll_to_chart(browser)
     row = f"""{SECTION}.querySelector('button[data-position="4"]')"""
     within = f"{SECTION}.querySelector('.within')"
     browser.run(f"{row}.focus()")
-    press(browser, "Enter", 13, "\r")
+    browser.press("Enter", 13, "\r")
     assert browser.run(f"{within}.hidden") is False
     text = browser.run(f"{within}.textContent")
     assert "17.9: over time" in text
     assert "one report a run: nothing can be seen within it" in text
     assert f"Repetition 2 failed: {HOSTILE}" in text
-    press(browser, "Escape", 27)
+    browser.press("Escape", 27)
     assert browser.run(f"{within}.hidden") is True
     assert browser.run(f"document.activeElement === {row}")
 
@@ -225,7 +213,7 @@ def test_activity_stands_under_throughput_on_one_time_axis(
     assert shapes == [[599, 619]]
     assert "autovacuum workers" in browser.run(f"{plot}.textContent")
     browser.run(f"{OTHER}.querySelector('.more').focus()")
-    press(browser, "Enter", 13, "\r")
+    browser.press("Enter", 13, "\r")
     browser.until(f"{plot}.textContent.includes('<b>new</b>')")
     assert browser.run(f"document.activeElement === {OTHER}.querySelector('.more')")
     assert browser.run("document.documentElement.scrollWidth <= innerWidth")
@@ -238,7 +226,7 @@ def test_revisions_are_laid_side_by_side_by_keyboard(
     browser.open(over_time_page)
     scroll_to(browser, OTHER)
     browser.run(f"{OTHER}.querySelector('.over-time').focus()")
-    press(browser, "Enter", 13, "\r")
+    browser.press("Enter", 13, "\r")
     plot = f"{OTHER}.querySelector('.within .plot')"
     pressed = (
         f"[...{OTHER}.querySelectorAll('.within .revision[aria-pressed=true]')]"
@@ -249,7 +237,7 @@ def test_revisions_are_laid_side_by_side_by_keyboard(
     assert browser.run(runs) == 4
     middle = f"{OTHER}.querySelectorAll('.within .revision')[1]"
     browser.run(f"{middle}.focus()")
-    press(browser, "Enter", 13, "\r")
+    browser.press("Enter", 13, "\r")
     assert browser.run(pressed) == ["17.5", "17.6", "17.7"]
     assert browser.run(runs) == 6
     assert "17.6: over time" in browser.run(f"{OTHER}.querySelector('.within').textContent")
@@ -258,7 +246,7 @@ def test_revisions_are_laid_side_by_side_by_keyboard(
         f"[...{OTHER}.querySelectorAll('.buckets thead th')].map((head) => head.textContent)"
     )
     assert heads == ["up to", "17.5", "17.6", "17.7"]
-    press(browser, "Escape", 27)
+    browser.press("Escape", 27)
     assert browser.run(f"{OTHER}.querySelector('.within').hidden") is True
     assert browser.complaints() == []
 

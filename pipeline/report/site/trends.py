@@ -100,7 +100,7 @@ def each_trend(store: Engine, plan: Plan) -> Iterator[Trend]:
     for line in plan.lines:
         setups: dict[Setup, list[Cell]] = {}
         for cell in line.cells:
-            setups.setdefault(_setup_of(cell), []).append(cell)
+            setups.setdefault(Setup.of_cell(cell), []).append(cell)
         found = [
             (heads[0].started_at, setup, cells, heads)
             for setup, cells in setups.items()
@@ -140,14 +140,3 @@ def _trend(
 
 
 _OF_SLA = SLA_METRICS | {"inserts_target", "deletes_target"}
-
-
-def _setup_of(cell: Cell) -> Setup:
-    return Setup(
-        config=cell.config.family,
-        build_options=cell.build_options,
-        machine_class=cell.machine_class,
-        workload=cell.workload.name,
-        workload_hash=cell.workload.hash,
-        clients=cell.workload.scale.clients,
-    )

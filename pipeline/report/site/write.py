@@ -27,6 +27,7 @@ from pipeline.report.site.machines import Machines
 from pipeline.report.site.overview import view_regressions
 from pipeline.report.site.trends import Trend, each_trend
 from pipeline.report.wording import Anchors, moment
+from pipeline.store.derive.background import SUSTAINED
 from pipeline.store.queries import machines
 from pipeline.store.regressions import RegressionRow
 
@@ -72,7 +73,11 @@ def write_site(
             "data": data.name,
             "written": moment(now),
             "report": _link(report, folder) if report is not None else "",
-            "limits": {"worse": settings.worse, "better": settings.better},
+            "limits": {
+                "worse": settings.worse,
+                "better": settings.better,
+                "sustained": SUSTAINED,
+            },
             "regressions": view_regressions(
                 detected,
                 known,

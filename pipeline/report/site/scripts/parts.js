@@ -101,6 +101,17 @@ function heading(text) {
   return made;
 }
 
+// A view of one line: what is chosen of it in the address, or by default.
+const lineView = (title, make, fits = () => true, none = "No line was measured yet") => ({
+  title,
+  async make(state) {
+    const chosen = trendOf(state, fits);
+    if (!chosen) return [heading(none)];
+    const trend = await open(chosen);
+    return make(trend, state, { metric: metricIn(trend, state), base: baseIn(trend, state), range: rangeIn(trend, state) });
+  },
+});
+
 function linked(text, address, className) {
   const made = element("a", className, text);
   made.href = address;

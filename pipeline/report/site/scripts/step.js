@@ -7,58 +7,50 @@ const KINDS = [
 ];
 const OTHERS = "Machine and other figures";
 
-VIEWS.step = {
-  title: "Step",
-  async make(state) {
-    const chosen = trendOf(state);
-    if (!chosen) return [heading("No line was measured yet")];
-    const trend = await open(chosen);
-    const step = Math.max(0, trend.steps.findIndex(({ name }) => name === state.step));
-    const runs = await runsOf(trend, step);
-    const base = baseIn(trend, state);
-    const range = rangeIn(trend, state);
-    const names = trend.metrics.filter((metric) => runs.has(metric));
-    const of = new Map(names.map((metric) => [metric, overRuns(trend, runs.get(metric))]));
-    const failed = trend.failures.filter(([, place]) => place === step);
-    const { name, group, unit, anchor } = trend.steps[step];
-    const about = element("p", "of", `${group}, in ${unit || "operations"}; ${trend.line}, ${trend.title}. `);
-    if (index.report) about.append(linked("What the DBMS did over time is on the report page", `${index.report}#${anchor}`), ".");
-    const made = [
-      heading(name), about,
-      controls(chooseTrend(trend), chooseStep(trend, step), revisionInput("base", "Base", trend, trend.labels[base], (label) => go({ base: label })), ...chooseRange(trend, state), revisionNames()),
-    ];
-    if (failed.length) made.push(folded(`${failed.length} ${failed.length === 1 ? "run" : "runs"} without figures, or with those of a missed SLA`, () => {
-      const list = element("ul");
-      failed.forEach(([run, , status, note]) => list.append(element("li", "", `${trend.labels[trend.places[run]]}, repetition ${trend.repetitions[run]}: ${status}, ${note || "no reason was recorded"}`)));
-      return list;
-    }));
-    if (!names.length) return [...made, element("p", "nothing", "No run of this step has figures.")];
-    const listed = new Set(KINDS.flatMap(([, metrics]) => metrics));
-    const kinds = [...KINDS, [OTHERS, names.filter((metric) => !listed.has(metric))]];
-    const met = kinds.map(([kind, metrics]) => [kind, metrics.filter((metric) => of.has(metric) && !idle(of.get(metric)))]);
-    // The first of each kind side by side, and then the others by kind.
-    const leading = met.slice(0, KINDS.length).flatMap(([, metrics]) => metrics.slice(0, 1));
-    const sections = [["Side by side", leading], ...met.map(([kind, metrics]) => [`More: ${kind.toLowerCase()}`, metrics.filter((metric) => !leading.includes(metric))])];
-    sections.filter(([, metrics]) => metrics.length).forEach(([kind, metrics], place) => {
-      const section = element("section");
-      section.append(element("h2", place ? "" : "hidden", kind));
-      const panels = element("div", place ? "panels wider" : "panels leading");
-      metrics.forEach((metric) => panels.append(panel(trend, step, metric, of.get(metric), runs.get(metric), base, range, state, failed)));
-      section.append(panels);
-      made.push(section);
-    });
-    const zero = names.filter((metric) => idle(of.get(metric)));
-    if (zero.length) made.push(element("p", "of", `Zero in every run: ${zero.join(", ")}.`));
-    const [first, last] = range;
-    made.push(folded("Table: medians, newest first", () => longTable(`${name}: medians over the repetitions`, ["Revision", `${names[0]} relative`, ...names.map((metric) => (unitOf(metric) ? `${metric} (${unitOf(metric)})` : metric))], last - first + 1,
-      (number_) => {
-        const place = last - number_;
-        const main = of.get(names[0]);
-        return [trend.labels[place], ratioInto(element("td"), names[0], main[base] ? main[place] / main[base] : NaN), ...names.map((metric) => number(of.get(metric)[place]))];
-      })));
-    return made;
-  },
-};
+VIEWS.step = lineView("Step", async (trend, state, { base, range }) => {
+  const step = Math.max(0, trend.steps.findIndex(({ name }) => name === state.step));
+  const runs = await runsOf(trend, step);
+  const names = trend.metrics.filter((metric) => runs.has(metric));
+  const of = new Map(names.map((metric) => [metric, overRuns(trend, runs.get(metric))]));
+  const failed = trend.failures.filter(([, place]) => place === step);
+  const { name, group, unit, anchor } = trend.steps[step];
+  const about = element("p", "of", `${group}, in ${unit || "operations"}; ${trend.line}, ${trend.title}. `);
+  if (index.report) about.append(linked("What the DBMS did over time is on the report page", `${index.report}#${anchor}`), ".");
+  const made = [
+    heading(name), about,
+    controls(chooseTrend(trend), chooseStep(trend, step), revisionInput("base", "Base", trend, trend.labels[base], (label) => go({ base: label })), ...chooseRange(trend, state), revisionNames()),
+  ];
+  if (failed.length) made.push(folded(`${failed.length} ${failed.length === 1 ? "run" : "runs"} without figures, or with those of a missed SLA`, () => {
+    const list = element("ul");
+    failed.forEach(([run, , status, note]) => list.append(element("li", "", `${trend.labels[trend.places[run]]}, repetition ${trend.repetitions[run]}: ${status}, ${note || "no reason was recorded"}`)));
+    return list;
+  }));
+  if (!names.length) return [...made, element("p", "nothing", "No run of this step has figures.")];
+  const listed = new Set(KINDS.flatMap(([, metrics]) => metrics));
+  const kinds = [...KINDS, [OTHERS, names.filter((metric) => !listed.has(metric))]];
+  const met = kinds.map(([kind, metrics]) => [kind, metrics.filter((metric) => of.has(metric) && !idle(of.get(metric)))]);
+  // The first of each kind side by side, and then the others by kind.
+  const leading = met.slice(0, KINDS.length).flatMap(([, metrics]) => metrics.slice(0, 1));
+  const sections = [["Side by side", leading], ...met.map(([kind, metrics]) => [`More: ${kind.toLowerCase()}`, metrics.filter((metric) => !leading.includes(metric))])];
+  sections.filter(([, metrics]) => metrics.length).forEach(([kind, metrics], place) => {
+    const section = element("section");
+    section.append(element("h2", place ? "" : "hidden", kind));
+    const panels = element("div", place ? "panels wider" : "panels leading");
+    metrics.forEach((metric) => panels.append(panel(trend, step, metric, of.get(metric), runs.get(metric), base, range, state, failed)));
+    section.append(panels);
+    made.push(section);
+  });
+  const zero = names.filter((metric) => idle(of.get(metric)));
+  if (zero.length) made.push(element("p", "of", `Zero in every run: ${zero.join(", ")}.`));
+  const [first, last] = range;
+  made.push(folded("Table: medians, newest first", () => longTable(`${name}: medians over the repetitions`, ["Revision", `${names[0]} relative`, ...names.map((metric) => (unitOf(metric) ? `${metric} (${unitOf(metric)})` : metric))], last - first + 1,
+    (number_) => {
+      const place = last - number_;
+      const main = of.get(names[0]);
+      return [trend.labels[place], ratioInto(element("td"), names[0], main[base] ? main[place] / main[base] : NaN), ...names.map((metric) => number(of.get(metric)[place]))];
+    })));
+  return made;
+});
 
 const idle = (values) => values.every((value) => value === 0 || Number.isNaN(value));
 
