@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from pipeline.analyse.detection import load_detected
+from pipeline.analyse.settle import refresh
 from pipeline.cli.app import app
 from pipeline.cli.context import (
     ConfigOption,
@@ -21,6 +21,7 @@ from pipeline.cli.context import (
 )
 from pipeline.config import DEFAULT_FILE
 from pipeline.execute.plan import Plan
+from pipeline.journal import now
 from pipeline.notify.directory import filed
 from pipeline.report.site import write_site
 from pipeline.store.regressions import stored_regressions
@@ -35,7 +36,7 @@ def site_verb(
     quick: QuickOption = False,
     form: FormatOption = Format.TEXT,
 ) -> None:
-    """Write the trend site: pages that need no server, for a browser.
+    """Write the trends as pages that need no server.
 
     Example: nightshift site --output results/site
     """
@@ -49,6 +50,8 @@ def site_verb(
 
 def make_site(context: Context, plan: Plan, output: Path | None = None) -> Path:
     """Write the site of a plan, with links to its report page and issues; return its first page."""
+    at = now()
+    refresh(context.results, context.store, at)
     known = stored_regressions(context.store)
     detected = load_detected(context.results, plan)
     folder = context.config.notify.folder or context.results / "issues"
@@ -62,7 +65,7 @@ def make_site(context: Context, plan: Plan, output: Path | None = None) -> Path:
         detected,
         known,
         context.config.report,
-        datetime.now(UTC),
+        at,
         report=report if report.exists() else None,
         issues={name: path for name, one in told.items() if (path := filed(one, folder))},
     )

@@ -81,6 +81,7 @@ def test_the_verbs_come_in_the_order_of_a_night(nightshift: Nightshift) -> None:
         "bisect",
         "explain",
         "report",
+        "site",
         "notify",
         "publish",
     ]

@@ -265,6 +265,32 @@ def test_detect_report_and_notify(nightshift: Nightshift, folder: Path) -> None:
     )
 
 
+def test_the_site_leads_to_the_report_and_the_issues(nightshift: Nightshift, folder: Path) -> None:
+    (folder / "nightshift.toml").write_text(f"{LONGER}[notify]\nsuspected = true\n")
+    write_runs(levels=slower)
+    nightshift("ingest")
+    ran = nightshift("site")
+    assert (ran.code, ran.out) == (2, "")
+    assert "run `nightshift detect`" in ran.err
+    for verb in ("detect", "report", "notify"):
+        nightshift(verb)
+    ran = nightshift("site")
+    assert ran.out == "results/site/index.html\n"
+    page = (folder / "results/site/index.html").read_text()
+    (issue,) = (folder / "results/issues").glob("*.md")
+    assert f'"issue":"../issues/{issue.name}"' in page
+    assert '"report":"../report.html"' in page
+    assert '"state":"suspected"' in page
+    (one,) = nightshift("regressions", "--format", "json").json
+    nightshift("ack", one["fingerprint"], "--note", "a trade for correctness")
+    told = nightshift("site", "--output", "elsewhere", "--format", "json").json
+    assert told == {"site": "elsewhere/index.html"}
+    page = (folder / "elsewhere/index.html").read_text()
+    assert '"state":"acknowledged"' in page
+    assert "a trade for correctness" in page
+    assert '"report":"../results/report.html"' in page
+
+
 def test_an_issue_keeps_its_explanation_when_its_line_is_no_more(
     nightshift: Nightshift, folder: Path
 ) -> None:

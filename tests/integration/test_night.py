@@ -24,6 +24,7 @@ from pipeline.profiles.folded import load_folded
 from pipeline.workloads.base.plans import PLANS_MEMBER, read_plans
 from tests.conftest import Release
 from tests.integration.nights import Night, give_own_cache, leftovers, make_night
+from tests.report.browser import PROGRAM, started
 
 KILLS = int(os.environ.get("NIGHTSHIFT_TEST_KILLS", "2"))
 """Moments at which a night is killed; docs/development.md has the figures for ten."""
@@ -72,6 +73,29 @@ def test_an_a_a_night_flags_nothing(night: Night) -> None:
     assert detected["series"] >= 6
     assert detected["regressions"] == []
     assert not list(night.folder.glob("results/issues/*"))
+
+
+@pytest.mark.skipif(PROGRAM is None, reason="chromium is not installed")
+def test_the_site_of_a_night_is_walked_in_a_browser(
+    night: Night, version: str, tmp_path: Path
+) -> None:
+    page = night.folder / night.json("site")["site"]
+    shown = "document.querySelector('main').textContent"
+    with started(tmp_path / "profile") as browser:
+        browser.open(page)
+        browser.until("document.querySelector('h1').textContent === 'No change was found'")
+        assert f"qps of {version}#2 relative to {version}" in browser.run(shown)
+        for view, told in (
+            ("trend", "scan_range=100"),
+            ("step?step=scan_range%3D100", "cpu_us/o"),
+            ("compare", f"{version}#2"),
+            ("machines", f"{version}#2"),
+        ):
+            browser.run(f"location.hash = {view!r}")
+            browser.until(f"{shown}.includes({told!r})")
+        assert browser.complaints() == []
+        root = page.parent.as_uri()
+        assert all(asked.startswith(root) for asked in browser.requests())
 
 
 def test_a_second_night_has_nothing_to_measure(night: Night) -> None:
