@@ -12,10 +12,10 @@ export NIGHTSHIFT_VENV := $(VENV)
 export NIGHTSHIFT_PYTHON := $(PYTHON)
 
 .DEFAULT_GOAL := help
-.PHONY: help nightly test test-slow check fmt lock setup clean
+.PHONY: help nightly test test-slow check fmt dashboards lock setup clean
 
 help: ## list these targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
 
 nightly: ## set up, then measure, detect, confirm and report (the main job; ARGS=--quick for a short one)
 	@bash tools/setup run
@@ -37,6 +37,10 @@ fmt: ## set up, then format the Python code and mend what can be mended mechanic
 	@bash tools/setup check
 	@"$(VENV)/bin/ruff" check --fix --quiet .
 	@"$(VENV)/bin/ruff" format .
+
+dashboards: ## set up, then write the JSON of the Grafana dashboards from their code
+	@bash tools/setup check
+	@"$(VENV)/bin/python" -m dashboards
 
 lock: ## pin the newest fitting dependencies that are not pinned yet (ARGS=--upgrade: all of them)
 	@bash tools/lock $(ARGS)

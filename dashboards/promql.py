@@ -1,0 +1,189 @@
+"""Expressions over points that are days apart: each says how far it looks, none looks 5 minutes.
+
+A correction of a value stands a millisecond behind it, so ``last_over_time`` is also what makes
+the corrected one count.
+"""
+
+from __future__ import annotations
+
+from pipeline.metrics import METRICS, Direction
+from pipeline.publish.names import (
+    COMPARED,
+    FIGURES,
+    OTHERS,
+    RELATIVE,
+    REVISION,
+    RUN,
+    SERIES_LABELS,
+    VERSION,
+    full_name,
+)
+
+SETUP = (
+    'target="$target",line="$line",machine_class="$machine_class",'
+    'workload="$workload",config="$config",clients="$clients"'
+)
+"""Matchers of one line on one machine class, as chosen at the top of a dashboard."""
+
+STEPS = f'{SETUP},group=~"$group",step=~"$step"'
+"""The same, of the chosen steps."""
+
+EITHER = "${view}"
+"""The view that is chosen at the top of a dashboard: by run or by revision."""
+
+_SERIES = ", ".join(SERIES_LABELS)
+
+
+def figure(view: str, metric: str, matchers: str = STEPS) -> str:
+    """Return the selector of a metric of the store, by its name there, in a view."""
+    published = FIGURES[metric]
+    labels = "".join(f',{label}="{value}"' for label, value in published.labels.items())
+    return f"{full_name(view, published)}{{{matchers}{labels}}}"
+
+
+def other(name: str, matchers: str = "") -> str:
+    """Return the selector of a metric that is no figure of a step, by its name in OTHERS."""
+    return f"{OTHERS[name].name}{{{matchers}}}"
+
+
+def relative(stat: str = "median", matchers: str = STEPS) -> str:
+    """Return the selector of the relative QPS of revisions."""
+    return other(f"{REVISION}_{RELATIVE}", f'{matchers},stat="{stat}"')
+
+
+def newest(selector: str) -> str:
+    """Return the last value of each series in the time range of the dashboard."""
+    return f"last_over_time({selector}[$__range])"
+
+
+def points(selector: str) -> str:
+    """Return the values of each series, each once, wherever they lie in the time range.
+
+    Every place of the axis shows the last value between itself and the next one. Looking forward
+    is what makes the newest value visible: Grafana's axis ends at a whole interval, which may be a
+    week before now.
+    """
+    return f"last_over_time({selector}[$__interval] offset -$__interval)"
+
+
+def age(selector: str) -> str:
+    """Return the seconds since the newest of the moments that the series tell, by pipeline."""
+    return f"time() - max by (pipeline) ({newest(selector)})"
+
+
+def median(labels: str, expression: str) -> str:
+    """Return the median of the series that share the labels."""
+    return f"quantile by ({labels}) (0.5, {expression})"
+
+
+def runs_relative_to_base(matchers: str = STEPS) -> str:
+    """Return the throughput of each run over the median of the base revision's runs."""
+    base = figure(VERSION, "qps", f'{matchers},revision="$base"')
+    return (
+        f"{points(figure(RUN, 'qps', matchers))} / on ({_SERIES}) group_left () "
+        f"last_over_time({base}{EVER} @ end())"
+    )
+
+
+def change_points(view: str, matchers: str) -> str:
+    """Return 1 wherever a change point is held, its effect in percent as the label ``percent``.
+
+    An annotation has no value, only labels; what is not held any more is published as 0.
+    """
+    name = OTHERS["revision_change_point_effect_ratio"].name.replace(REVISION, view, 1)
+    held = points(f"{name}{{{matchers}}}")
+    return (
+        "count_values by (line, step, metric, kind, worse, fingerprint) "
+        f'("percent", round(100 * {held}) != 0)'
+    )
+
+
+# --- versions against each other --------------------------------------------------------
+
+EVER = "[20y]"
+"""Every revision of a line, whatever the time range: a base may be older than what is shown."""
+
+_COSTS = "|".join(
+    full_name(VERSION, FIGURES[metric])
+    for metric in COMPARED
+    if METRICS[metric].direction is Direction.LESS_IS_BETTER
+)
+
+
+def versions_of(metric: str) -> str:
+    """Return one metric of every version, in base units, of the chosen steps."""
+    return _in_order(f"last_over_time({figure(VERSION, metric)}{EVER})")
+
+
+def version_values() -> str:
+    """Return the chosen metric of every version, in base units."""
+    return _in_order(_chosen())
+
+
+def version_ratios() -> str:
+    """Return the chosen metric of every version relative to the base.
+
+    Costs are turned over: below 1 is worse in every metric.
+    """
+    base = _chosen(',revision="$base"')
+    more, less = _chosen(f',__name__!~"{_COSTS}"'), _chosen(f',__name__=~"{_COSTS}"')
+    return _in_order(
+        f"{more} / on ({_SERIES}) group_left () {base} "
+        f"or {base} / on ({_SERIES}) group_right () {less}"
+    )
+
+
+def newest_over_first(matchers: str) -> str:
+    """Return the throughput of the newest version of each step over that of the first.
+
+    By their places in the line, because releases of one day have no order in time.
+    """
+    return _ratio(matchers, _at_the_end("min", matchers))
+
+
+def newest_over_base(matchers: str = STEPS) -> str:
+    """Return the throughput of the newest version of each step over that of the base."""
+    return _ratio(matchers, _throughput(f'{matchers},revision="$base"'))
+
+
+def _chosen(more: str = "") -> str:
+    selector = f'{{__name__="$metric",{STEPS},workload_version="$workload_version"{more}}}'
+    return f"last_over_time({selector}{EVER})"
+
+
+def _throughput(matchers: str) -> str:
+    return f"last_over_time({figure(VERSION, 'qps', matchers)}{EVER})"
+
+
+def _ratio(matchers: str, base: str) -> str:
+    newest_ones = _at_the_end("max", matchers)
+    return f"({newest_ones}) / on ({_SERIES}) group_left () ({base})"
+
+
+def _at_the_end(end: str, matchers: str) -> str:
+    """Keep the version of each step whose place is the smallest or the largest."""
+    throughput = _throughput(matchers)
+    place = (
+        f"0 * {throughput} + on (target, line, revision) group_left () "
+        f"last_over_time({other('version_position')}{EVER})"
+    )
+    return (
+        f"{throughput} and ({place} == on ({_SERIES}) group_left () {end} by ({_SERIES}) ({place}))"
+    )
+
+
+def _in_order(expression: str) -> str:
+    """Keep the newest versions and the base, with their place in the line as the label ``place``.
+
+    Seven digits always, so that places are in order as text.
+    """
+    line = 'target="$target",line="$line"'
+    places, base = (
+        f"last_over_time({other('version_position', matchers)}{EVER})"
+        for matchers in (line, f'{line},revision="$base"')
+    )
+    return (
+        f"({expression}) * on (target, line, revision) group_left (place) "
+        'count_values by (target, line, revision) ("place", 1000000 + '
+        f"(topk($newest, {places}) or {base}))"
+    )

@@ -1,0 +1,150 @@
+"""What is chosen at the top of a dashboard. Each choice narrows those behind it."""
+
+from __future__ import annotations
+
+from grafana_foundation_sdk.builders.dashboard import (
+    ConstantVariable,
+    CustomVariable,
+    DatasourceVariable,
+    QueryVariable,
+)
+from grafana_foundation_sdk.models.dashboard import (
+    DataSourceRef,
+    VariableOption,
+    VariableRefresh,
+    VariableSort,
+)
+
+from dashboards.links import SETUP
+from pipeline.publish.names import (
+    FIGURES,
+    OTHERS,
+    PREFIX,
+    REVISION,
+    RUN,
+    VERSION,
+    full_name,
+)
+
+SOURCE = DataSourceRef(type_val="prometheus", uid="${datasource}")
+"""The Prometheus that every query goes to."""
+
+THROUGHPUT = full_name(VERSION, FIGURES["qps"])
+"""What every line has, whether or not it is known when its revisions were made."""
+
+_ALL = VariableOption(selected=True, text="All", value="$__all")
+
+
+def source() -> DatasourceVariable:
+    """Return the choice of a Prometheus; the one that is provisioned by default."""
+    return DatasourceVariable("datasource").label("Prometheus").type("prometheus").regex("")
+
+
+def addresses(report: str, site: str, issues: str) -> list[ConstantVariable]:
+    """Return where links lead to outside of Grafana; empty where there is no such place."""
+    given = {"report_url": report, "site_url": site, "issues_url": issues}
+    return [ConstantVariable(name).value(value) for name, value in given.items()]
+
+
+def label(
+    name: str,
+    metric: str = THROUGHPUT,
+    *,
+    among: tuple[str, ...] = (),
+    several: bool = False,
+) -> QueryVariable:
+    """Return the choice of a value of a label, among those with the choices before it.
+
+    With ``several`` any number can be chosen, all at first.
+    """
+    built = (
+        QueryVariable(name)
+        .label(name.replace("_", " ").capitalize())
+        .datasource(SOURCE)
+        .query(f"label_values({metric}{{{_with(among)}}}, {name})")
+        .refresh(VariableRefresh.ON_TIME_RANGE_CHANGED)
+        .sort(VariableSort.NATURAL_ASC)
+    )
+    if several:
+        built = built.multi(True).include_all(True).all_value(".*").current(_ALL)
+    return built
+
+
+def _with(names: tuple[str, ...]) -> str:
+    several = ("group",)
+    return ",".join(f'{name}{"=~" if name in several else "="}"${name}"' for name in names)
+
+
+def setup(metric: str = THROUGHPUT) -> list[QueryVariable]:
+    """Return the choice of one line on one machine class."""
+    return [label(name, metric, among=SETUP[:place]) for place, name in enumerate(SETUP)]
+
+
+def groups_and_steps(metric: str = THROUGHPUT) -> list[QueryVariable]:
+    """Return the choice of groups of steps and of steps, all at first."""
+    return [
+        label("group", metric, among=SETUP, several=True),
+        label("step", metric, among=(*SETUP, "group"), several=True),
+    ]
+
+
+def step() -> QueryVariable:
+    """Return the choice of one step."""
+    return label("step", among=SETUP)
+
+
+def base() -> QueryVariable:
+    """Return the choice of the revision that others are compared with."""
+    return (
+        QueryVariable("base")
+        .label("Base")
+        .datasource(SOURCE)
+        .query(f"label_values({THROUGHPUT}{{{_with(SETUP)}}}, revision)")
+        .refresh(VariableRefresh.ON_TIME_RANGE_CHANGED)
+        .sort(VariableSort.NATURAL_ASC)
+    )
+
+
+def compared_metric() -> QueryVariable:
+    """Return the choice of a metric that is kept for each version."""
+    prefix = f"{PREFIX}{VERSION}_"
+    return (
+        QueryVariable("metric")
+        .label("Metric")
+        .datasource(SOURCE)
+        .query(f'label_values({{__name__=~"{prefix}.+",step!="",{_with(SETUP)}}}, __name__)')
+        .regex(f"/(?<value>{prefix}(?<text>.+))/")
+        .current(VariableOption(selected=True, text="operations_per_second", value=THROUGHPUT))
+        .refresh(VariableRefresh.ON_TIME_RANGE_CHANGED)
+        .sort(VariableSort.ALPHABETICAL_ASC)
+    )
+
+
+def how_many() -> CustomVariable:
+    """Return the choice of how many versions are shown."""
+    return (
+        CustomVariable("newest")
+        .label("Newest versions")
+        .values("12,25,50,1000")
+        .current(VariableOption(selected=True, text="12", value="12"))
+    )
+
+
+def view() -> CustomVariable:
+    """Return the choice of when a value is shown: when it was measured, or when made."""
+    return (
+        CustomVariable("view")
+        .label("By time of")
+        .values(f"{REVISION},{RUN}")
+        .current(VariableOption(selected=True, text=REVISION, value=REVISION))
+    )
+
+
+def workload_version() -> QueryVariable:
+    """Return the choice of a version of the workload: what it was, not which came first."""
+    return label("workload_version", among=SETUP)
+
+
+def pipeline() -> QueryVariable:
+    """Return the choice of pipelines."""
+    return label("pipeline", OTHERS["night_timestamp_seconds"].name, several=True)
