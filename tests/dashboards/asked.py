@@ -1,0 +1,35 @@
+"""What the queries of a dashboard find on a server."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.dashboards.grafana import Board, Choice, Query, Range, ask, choices, queries, range_of
+from tests.prometheus import Prometheus
+
+
+def unanswered(server: Prometheus, name: str, board: Board) -> list[Query]:
+    """Return the queries that find nothing, whatever is chosen at the top of the dashboard.
+
+    A query that is of several lines is answered when it finds something for one of them; a
+    dashboard of which nothing can be chosen has no answered queries.
+    """
+    left = queries(name, board)
+    span = range_of(board)
+    for chosen in choices(server, board):
+        left = [query for query in left if not ask(server, query, span, chosen)]
+        if not left:
+            break
+    return left
+
+
+def fields_of(server: Prometheus, panel: dict[str, Any], span: Range, chosen: Choice) -> set[str]:
+    """Return the fields that Grafana makes of the answers to a table's queries."""
+    several = len(panel["targets"]) > 1
+    fields = {"Time"}
+    for target in panel["targets"]:
+        query = Query("", panel["title"], target["expr"], target["instant"])
+        for labels in ask(server, query, span, chosen):
+            fields |= set(labels)
+        fields.add(f"Value #{target['refId']}" if several else "Value")
+    return fields
