@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
-from scipy.stats import t as student
+from scipy.special import stdtrit
 
 from changepoint.effect import LARGEST_EXPONENT
 from changepoint.sequential import Decision, mean_logarithm
@@ -109,7 +109,7 @@ class GroupSequential:
         interval = (-1.0, math.inf)
         if blocks >= self._first_look:
             level = self._levels[blocks - self._first_look]
-            reach = error * float(student.isf(level, freedom))
+            reach = -error * float(stdtrit(freedom, level))
             interval = _relative(middle - reach), _relative(middle + reach)
         effect = _relative(middle)
         verdict = judge(effect, interval, self._smallest_effect, self._better)

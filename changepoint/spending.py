@@ -15,7 +15,7 @@ import math
 from functools import lru_cache
 
 import numpy as np
-from scipy.stats import norm
+from scipy.special import ndtr
 
 from changepoint.series import Floats
 
@@ -48,8 +48,8 @@ def nominal_levels(limit: int, first: int, alpha: float) -> tuple[float, ...]:
     grid = np.linspace(-edge, edge, points)
     width = grid[1] - grid[0]
     reach = int(REACH / width)
-    kernel = norm.pdf(np.arange(-reach, reach + 1) * width) * width
-    density: Floats = norm.pdf(grid / math.sqrt(first)) / math.sqrt(first)
+    kernel = _normal(np.arange(-reach, reach + 1) * width) * width
+    density: Floats = _normal(grid / math.sqrt(first)) / math.sqrt(first)
     levels: list[float] = []
     before = 0.0
     for blocks in range(first, limit + 1):
@@ -58,9 +58,15 @@ def nominal_levels(limit: int, first: int, alpha: float) -> tuple[float, ...]:
         now = alpha * spent(blocks / limit)
         boundary = _boundary(grid, density, now - before)
         before = now
-        levels.append(float(norm.sf(boundary / math.sqrt(blocks))))
+        levels.append(float(ndtr(-boundary / math.sqrt(blocks))))
         density = np.where(grid < boundary, density, 0.0)
     return tuple(levels)
+
+
+def _normal(at: Floats) -> Floats:
+    """The density of the standard normal distribution."""
+    density: Floats = np.exp(-(at**2) / 2.0) / math.sqrt(2.0 * math.pi)
+    return density
 
 
 def _boundary(grid: Floats, density: Floats, mass: float) -> float:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from changepoint.group_sequential import LARGEST_LIMIT
 from changepoint.loudness import replicate_deviations, scores
@@ -95,7 +95,7 @@ class SpreadSequential:
         if self._blocks < FIRST_LOOK:
             return Decision(self._blocks, 0.0, (-1.0, math.inf), "undecided", done=spent)
         base, head = (_deviations(side, self._floor) for side in (self._base, self._head))
-        boundary = float(norm.isf(self._levels[self._blocks - FIRST_LOOK]))
+        boundary = -float(ndtri(self._levels[self._blocks - FIRST_LOOK]))
         # Where the two are alike: between where head is still louder and where it is quieter.
         middle = (_ratio(base, head, 0.0) - _ratio(head, base, 0.0)) / 2.0
         low, high = _ratio(base, head, boundary), -_ratio(head, base, boundary)

@@ -21,8 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import rankdata
-from scipy.stats import t as student
+from scipy.special import stdtr
 
 from changepoint import Segment, detect
 from pipeline.model import TimePoint
@@ -171,15 +170,22 @@ def trend(values: Floats) -> tuple[float, float]:
         return 0.0, 1.0
     first, second = np.triu_indices(count, 1)
     slope = float(np.median((values[second] - values[first]) / (second - first)))
-    ranks = rankdata(values) - (count + 1) / 2.0
+    ranks = _ranks(values) - (count + 1) / 2.0
     steepness = float(time @ ranks / (time @ time))
     left = ranks - steepness * time
     alike = _alikeness(left)
     effective = count * (1.0 - alike) / (1.0 + alike)
     freedom = max(effective - 2.0, 1.0)
     error = math.sqrt(float(left @ left) / freedom / float(time @ time))
-    pvalue = 2.0 * float(student.sf(abs(steepness) / error, freedom)) if error > 0 else 0.0
+    pvalue = 2.0 * float(stdtr(freedom, -abs(steepness) / error)) if error > 0 else 0.0
     return slope * count / mean, pvalue
+
+
+def _ranks(values: Floats) -> Floats:
+    """Return the place of each value in order, from 1; equal ones share the mean of theirs."""
+    _, place, count = np.unique(values, return_inverse=True, return_counts=True)
+    ranks: Floats = (np.cumsum(count) - (count - 1) / 2.0)[place]
+    return ranks
 
 
 def _alikeness(left: Floats) -> float:
