@@ -11,9 +11,20 @@ import pytest
 
 from pipeline.errors import UserError
 from pipeline.execute.discover import Offer, revisions_of
+from pipeline.model import BuildOptions
 from pipeline.sources import source_for
 from pipeline.targets.base.archives import source_members, unpacked
 from pipeline.targets.sqlite import SQLite
+
+FAST = BuildOptions(name="fast_to_compile", flags="-O0 -fno-omit-frame-pointer")
+"""SQLite in three seconds instead of twenty."""
+
+FAST_BUILD = f"""
+[[build]]
+name = "{FAST.name}"
+flags = "{FAST.flags}"
+"""
+"""The same in a configuration."""
 
 CRATE = next(supply for supply in SQLite().supplies if supply.name == "crate")
 

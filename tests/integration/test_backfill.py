@@ -9,19 +9,13 @@ from pathlib import Path
 import pytest
 
 from tests.integration.nights import Night, give_own_cache, leftovers, make_night
-from tests.integration.repositories import commit, edit, git, releases_as_commits
+from tests.integration.repositories import FAST_BUILD, commit, edit, git, releases_as_commits
 
 pytestmark = pytest.mark.integration
 
 STEP = "SQLITE_API int sqlite3_step(sqlite3_stmt *pStmt){\n"
 WAIT = "  { volatile int i; for(i=0; i<8000; i++){} }\n"
 """About half of the time of a point query."""
-
-QUICK_BUILD = """
-[[build]]
-name = "fast_to_compile"
-flags = "-O0 -fno-omit-frame-pointer"
-"""
 
 COMMITS, BROKEN, CULPRIT = 17, 10, 9
 
@@ -56,7 +50,7 @@ def night(repository: Path, server_folder: Path, tmp_path: Path, cache: Path) ->
         repetitions=2,
         target="sqlite",
         config="wal",
-        more=QUICK_BUILD,
+        more=FAST_BUILD,
     )
     config = night.folder / "nightshift.toml"
     source = f'source = "git"\nrepository = "{repository}"\nbuild = "fast_to_compile"\nnewest = 1'

@@ -8,19 +8,13 @@ from typing import Any
 import pytest
 
 from tests.integration.nights import Night, give_own_cache, leftovers, make_night
-from tests.integration.repositories import commit, edit, git, releases_as_commits
+from tests.integration.repositories import FAST_BUILD, commit, edit, git, releases_as_commits
 
 pytestmark = pytest.mark.integration
 
 STEP = "SQLITE_API int sqlite3_step(sqlite3_stmt *pStmt){\n"
 WAIT = "  { volatile int i; for(i=0; i<2500; i++){} }\n"
 """About a third of the time of a point query."""
-
-QUICK_BUILD = """
-[[build]]
-name = "fast_to_compile"
-flags = "-O0 -fno-omit-frame-pointer"
-"""
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +48,7 @@ def night(repository: Path, server_folder: Path, tmp_path: Path, cache: Path) ->
         steps=["point-query"],
         target="sqlite",
         config="wal",
-        more=QUICK_BUILD,
+        more=FAST_BUILD,
     )
     config = night.folder / "nightshift.toml"
     config.write_text(

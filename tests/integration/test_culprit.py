@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.integration.nights import give_own_cache, leftovers, make_night
-from tests.integration.repositories import commit, edit, git, releases_as_commits
+from tests.integration.repositories import FAST_BUILD, commit, edit, git, releases_as_commits
 
 pytestmark = pytest.mark.integration
 
@@ -16,11 +16,7 @@ STEP = "SQLITE_API int sqlite3_step(sqlite3_stmt *pStmt){\n"
 WAIT = "  { volatile int i; for(i=0; i<2500; i++){} }\n"
 """About a third of the time of a point query."""
 
-SETTINGS = """
-[[build]]
-name = "fast_to_compile"
-flags = "-O0 -fno-omit-frame-pointer"
-
+SETTINGS = f"""{FAST_BUILD}
 [detect]
 min_effect = "10%"
 

@@ -15,8 +15,7 @@ from pipeline.targets.base.configurations import with_line
 from pipeline.targets.postgres import Postgres
 from tests.conftest import Release
 from tests.integration.nights import give_own_cache, leftovers, make_night
-from tests.integration.repositories import commit, edit, git, releases_as_commits
-from tests.integration.test_bisect import QUICK_BUILD
+from tests.integration.repositories import FAST_BUILD, commit, edit, git, releases_as_commits
 from tests.probes.test_profile import why_not
 
 pytestmark = pytest.mark.integration
@@ -132,7 +131,7 @@ def test_a_function_that_became_slow_is_on_top_of_the_differential_profile(
         target="sqlite",
         config="wal",
         repetitions=3,
-        more=f"profile = true\n{QUICK_BUILD}",
+        more=f"profile = true\n{FAST_BUILD}",
     )
     config = night.folder / "nightshift.toml"
     config.write_text(

@@ -16,11 +16,10 @@ from pipeline.model import Revision, Supply
 from pipeline.sources import source_for
 from pipeline.targets.sqlite import SQLite
 from tests.integration.nights import leftovers, make_night
-from tests.integration.repositories import commit, edit, git, releases_as_commits
+from tests.integration.repositories import FAST, FAST_BUILD, commit, edit, git, releases_as_commits
 
 pytestmark = pytest.mark.integration
 
-OPTIONS = "rel_o2nofp"
 RELEASES = ("3.45.0", "3.46.0")
 SUPPLIES = {supply.name: supply for supply in SQLite().supplies}
 CRATE, GIT = SUPPLIES["crate"], SUPPLIES["git"]
@@ -53,12 +52,12 @@ def test_commits_are_built_as_a_bisection_needs_them(
     repository: Path, server_folder: Path, account: Account
 ) -> None:
     cache = server_folder / "cache"
-    builder = Builder(cache, account)
+    builder = Builder(cache, account, options={FAST.name: FAST})
     old, new, readme, comment, code, broken, reverted = revisions(repository, cache)
     builds, seconds = [], {}
     for revision in (old, new, readme, comment, code):
         began = time.monotonic()
-        builds.append(builder.obtain(revision, OPTIONS))
+        builds.append(builder.obtain(revision, FAST.name))
         seconds[revision.version] = time.monotonic() - began
     print({version: round(taken, 1) for version, taken in seconds.items()})  # noqa: T201
     assert [build.provenance.reported_version.split()[0] for build in builds] == [
@@ -68,8 +67,8 @@ def test_commits_are_built_as_a_bisection_needs_them(
     (group,) = identical(builds)
     assert [build.version for build in group] == [each.version for each in (new, readme, comment)]
     with pytest.raises(NotBuiltError, match="nothing_of_this_name"):
-        builder.obtain(broken, OPTIONS)
-    again = builder.obtain(reverted, OPTIONS)
+        builder.obtain(broken, FAST.name)
+    again = builder.obtain(reverted, FAST.name)
     assert again.home == builds[-1].home, "its files are those of a commit before"
     # What makes a neighbour fast is that its objects are known; how fast is in docs/development.md.
     counted = subprocess.run(
@@ -95,10 +94,12 @@ def test_a_line_of_commits_is_measured_and_one_that_does_not_build_is_left_out(
         steps=["point-query"],
         target="sqlite",
         config="wal",
+        more=FAST_BUILD,
     )
     config = night.folder / "nightshift.toml"
     text = config.read_text().replace(
-        'target = "sqlite"\n', f'target = "sqlite"\nsource = "git"\nrepository = "{repository}"\n'
+        'target = "sqlite"\n',
+        f'target = "sqlite"\nbuild = "{FAST.name}"\nsource = "git"\nrepository = "{repository}"\n',
     )
     config.write_text(text)
     done = night.run("nightly")
