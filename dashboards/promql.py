@@ -66,6 +66,11 @@ def points(selector: str) -> str:
     return f"last_over_time({selector}[$__interval] offset -$__interval)"
 
 
+def over_its_mean(selector: str) -> str:
+    """Return the values of each series over its mean in the time range; none of what is all 0."""
+    return f"{points(selector)} / (avg_over_time({selector}[$__range] @ end()) > 0)"
+
+
 def age(selector: str) -> str:
     """Return the seconds since the newest of the moments that the series tell, by pipeline."""
     return f"time() - max by (pipeline) ({newest(selector)})"

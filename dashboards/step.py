@@ -31,6 +31,7 @@ def step(addresses: Sequence[ConstantVariable]) -> Dashboard:
             Row(8, [(8, chart) for chart in charts[4:7]], "Response time, and how steady it was"),
             Row(8, [(8, chart) for chart in charts[7:10]], "The machine"),
             Row(8, [(8, chart) for chart in charts[10:13]], "Work in the background"),
+            Row(8, [(24, _activity())], "The DBMS beside the statements"),
             Row(8, [(24, change_point_table(_STEP))]),
         ],
         events=[
@@ -66,6 +67,16 @@ def _relative() -> TimeSeries:
         {stat: promql.points(promql.relative(stat, _STEP)) for stat in ("median", "low", "high")},
         unit=look.RATIO,
         thresholds=look.relative_limits(),
+    )
+
+
+def _activity() -> TimeSeries:
+    return panels.chart(
+        "Activity of the DBMS, over its mean",
+        "What it told of itself in each run: 1 is as usual. The report page has it over the time "
+        "of a step.",
+        {"{{activity}}": promql.over_its_mean(promql.other("activity", _STEP))},
+        unit=look.RATIO,
     )
 
 
