@@ -201,12 +201,14 @@ function chart(of) {
       return;
     }
     let free = width;
-    // From the newest on, which is always told.
+    let wide = 0;
+    // From the newest on, which is always told. Measuring text is slow: names are about as long as
+    // the one before, and only those that may have room are measured.
     for (let tick = order.length - 1; tick >= 0; tick -= 1) {
       const middle_ = x(order[tick]);
-      if (middle_ > free) continue;
+      if (middle_ + wide / 2 > free) continue;
       const text = cut(of.labels[order[tick]]);
-      const wide = context.measureText(text).width;
+      wide = context.measureText(text).width;
       const start = Math.min(middle_ - wide / 2, width - wide - 1);
       if (start + wide > free || start < 0) continue;
       context.fillText(text, start, bottom + 15);

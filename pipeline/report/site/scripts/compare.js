@@ -25,10 +25,11 @@ VIEWS.compare = lineView("Compare", async (trend, state, { metric, base }) => {
   const head = grid.querySelector("thead tr");
   const corner = element("th", "name", "Step");
   corner.scope = "col";
-  const level = element("th", "base", `${trend.labels[base]}${unitOf(metric) ? `, ${unitOf(metric)}` : ""}`);
+  const level = element("th", "base", `${cut(trend.labels[base])}${unitOf(metric) ? `, ${unitOf(metric)}` : ""}`);
   level.scope = "col";
   head.append(corner, level, ...versions.map((place) => {
-    const cell = element("th", "", `${trend.labels[place]} `);
+    const cell = element("th");
+    cell.append(named(trend.labels[place]), " ");
     cell.scope = "col";
     const away = pushed(`without-${place}`, "×", () => show(versions.filter((other) => other !== place)));
     away.setAttribute("aria-label", `leave out ${trend.labels[place]}`);

@@ -8,12 +8,11 @@ function regressionRows(found) {
   return found.map((one) => {
     const effect = element("td", one.worse ? "worse" : "better");
     effect.append(sign(one.worse), one.effect);
-    effect.title = `95 % interval ${one.interval}`;
     const where = one.trend
       ? linked(one.step, link("step", { line: one.trend, step: one.step, metric: one.metric }))
       : element("span", "", one.step);
-    const since = element("span", "", one.first_bad);
-    since.title = `last good: ${one.last_good}`;
+    const since = named(one.first_bad);
+    since.append(element("span", "of", ` after ${cut(one.last_good)}`));
     const others = one.series > 1 ? `${one.series} series, ${one.steps} ${one.steps === 1 ? "step" : "steps"}` : "1 series";
     const links = element("span", "links");
     if (one.trend) {
@@ -24,13 +23,13 @@ function regressionRows(found) {
     }
     if (one.issue) links.append(linked("issue", one.issue));
     const why = element("td", "why", reasonOf(one));
-    return row([element("span", "state", one.kind ? `${one.state} (${one.kind})` : one.state), effect, element("span", "", one.metric),
+    return row([element("span", "state", one.kind ? `${one.state} (${one.kind})` : one.state), effect, element("span", "of", one.interval), one.metric,
       where, since, one.line, others, links, ...(why.textContent ? [why] : [])]);
   });
 }
 
 function regressionTable(caption, found) {
-  const heads = ["State", "Largest change", "Metric", "Step", "Since", "Line", "Extent", "Look at"];
+  const heads = ["State", "Largest change", "95 % interval", "Metric", "Step", "Since", "Line", "Extent", "Look at"];
   if (found.some(reasonOf)) heads.push(WHY);
   const whole = table(caption, heads, regressionRows(found.slice(0, FIRST)), "regressions titled");
   const rest = found.slice(FIRST);
@@ -78,6 +77,6 @@ function standing(trend) {
   section.append(head);
   if (!rows.length) section.append(element("p", "", "No step of it has a figure."));
   else section.append(table(`${trend.headline} of ${trend.newest} relative to ${trend.base}, the first of ${trend.revisions} ${trend.revisions === 1 ? "revision" : "revisions"}: median over the steps of a group`,
-    ["Group", "Steps", trend.newest, "All revisions", "Worst step now"], rows, "standing"));
+    ["Group", "Steps", cut(trend.newest), "All revisions", "Worst step now"], rows, "standing"));
   return section;
 }

@@ -118,6 +118,13 @@ function linked(text, address, className) {
   return made;
 }
 
+// A revision's name, which may be the whole hash of a commit.
+function named(label) {
+  const made = element("span", "", cut(label));
+  if (made.textContent !== label) made.title = label;
+  return made;
+}
+
 const sign = (worse) => {
   const made = element("span", `sign ${worse ? "worse" : "better"}`, worse ? "▼" : "▲");
   made.setAttribute("aria-hidden", "true");
