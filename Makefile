@@ -12,7 +12,7 @@ export NIGHTSHIFT_VENV := $(VENV)
 export NIGHTSHIFT_PYTHON := $(PYTHON)
 
 .DEFAULT_GOAL := help
-.PHONY: help nightly test test-slow check fmt dashboards lock setup clean
+.PHONY: help nightly hub test test-slow check fmt dashboards lock setup clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -20,6 +20,10 @@ help: ## list these targets
 nightly: ## set up, then measure, detect, confirm and report (the main job; ARGS=--quick for a short one)
 	@bash tools/setup run
 	@"$(VENV)/bin/nightshift" nightly $(ARGS)
+
+hub: ## set up, then run Prometheus, and Grafana where it is installed, with the dashboards, until stopped
+	@bash tools/setup hub
+	@"$(VENV)/bin/nightshift" hub up $(ARGS)
 
 test: ## set up, then run every test; what was skipped is listed with its reason at the end
 	@bash tools/setup run test

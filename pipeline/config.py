@@ -9,6 +9,7 @@ import json
 import os
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -16,7 +17,17 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from pipeline.errors import UserError, meant
 from pipeline.metrics import METRICS
-from pipeline.mistakes import NAME, VERSION, settings_at, toml_message, wording
+from pipeline.mistakes import (
+    AGE,
+    HOST_PORT,
+    NAME,
+    RECEIVER,
+    VARIABLE,
+    VERSION,
+    settings_at,
+    toml_message,
+    wording,
+)
 from pipeline.model import OptionValue, Pattern
 from pipeline.toml_lines import Location, find_line
 from pipeline.units import Duration, Percent, Price, Size
@@ -374,7 +385,7 @@ class PublishSection(Section):
 
     url: str = Field(
         default="",
-        pattern=r"^(https?://[^@\s]+)?$",
+        pattern=RECEIVER,
         description="the receiver's address for remote write, as "
         "http://127.0.0.1:9090/api/v1/write; empty to publish nothing",
     )
@@ -386,7 +397,7 @@ class PublishSection(Section):
     username: str = Field(default="", description="for a receiver that asks for one")
     secret: str = Field(
         default="",
-        pattern=r"^([A-Za-z_][A-Za-z0-9_]*)?$",
+        pattern=VARIABLE,
         description="name of the environment variable that holds the password of that user or, "
         "without one, a bearer token; empty for a receiver that asks for neither",
     )
@@ -406,6 +417,45 @@ class PublishSection(Section):
     def _password(self) -> PublishSection:
         if self.username and not self.secret:
             raise ValueError("a username needs secret, the name of the variable with its password")
+        return self
+
+
+class HubSection(Section):
+    """Prometheus and Grafana on one machine, by `nightshift hub up`."""
+
+    folder: Path | None = Field(
+        default=None, description="where their data is; by default hub in paths.results"
+    )
+    host: str = Field(
+        default="127.0.0.1",
+        description="IP address that both listen on; beyond loopback nothing asks for a password "
+        "but Grafana",
+    )
+    prometheus_port: int = Field(default=9090, ge=1, le=65535, description="port of Prometheus")
+    grafana_port: int = Field(default=3000, ge=1, le=65535, description="port of Grafana")
+    retention: str = Field(
+        default="100y",
+        pattern=AGE,
+        description="age at which samples are deleted, as 5y, 8w or 90d",
+    )
+    alertmanager: str = Field(
+        default="",
+        pattern=HOST_PORT,
+        description="HOST:PORT of an Alertmanager; none if empty",
+    )
+    publish: Duration = Field(
+        default=300.0,
+        ge=1,
+        description="how often what is new is published",
+        json_schema_extra={"default": "5m"},
+    )
+
+    @model_validator(mode="after")
+    def _address(self) -> HubSection:
+        try:
+            ip_address(self.host)
+        except ValueError as error:
+            raise ValueError(f"host {self.host!r} is no IP address, as 127.0.0.1") from error
         return self
 
 
@@ -448,6 +498,7 @@ class Config(Section):
     report: ReportSection = Field(default_factory=ReportSection)
     notify: NotifySection = Field(default_factory=NotifySection)
     publish: PublishSection = Field(default_factory=PublishSection)
+    hub: HubSection = Field(default_factory=HubSection)
     quick: Quick = Field(default_factory=Quick)
 
     @property
@@ -459,6 +510,11 @@ class Config(Section):
     def issues_folder(self) -> Path:
         """Where the directory sink writes."""
         return self.notify.folder or self.paths.results / "issues"
+
+    @property
+    def hub_folder(self) -> Path:
+        """Where the hub keeps its data."""
+        return (self.hub.folder or self.paths.results / "hub").absolute()
 
 
 class ConfigFile:

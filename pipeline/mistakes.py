@@ -16,9 +16,26 @@ NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
 VERSION = r"^(\d+(\.\d+)*|[0-9a-f]{7,64})?$"
 """What a version or the beginning of one is, or the hash of a commit; empty for none."""
 
+RECEIVER = r"^(https?://[^@\s]+)?$"
+"""What the address of a receiver is, without a password in it; empty for none."""
+
+VARIABLE = r"^([A-Za-z_][A-Za-z0-9_]*)?$"
+"""What the name of an environment variable is; empty for none."""
+
+AGE = r"^[1-9]\d*[ywd]$"
+"""What an age is, in years, weeks or days."""
+
+HOST_PORT = r"^([^\s/@]+:\d+)?$"
+"""What a host with a port is; empty for none."""
+
 _EXPECTED = {
     NAME: "is not a name; write letters, digits, dots, dashes and underscores",
     VERSION: 'is not a version; write one or the beginning of one, as "17.4" or "17"',
+    RECEIVER: 'is no address of a receiver; write one as "http://127.0.0.1:9090/api/v1/write", and '
+    "a password nowhere but in a variable",
+    VARIABLE: "is not the name of an environment variable; write letters, digits and underscores",
+    AGE: 'is not an age; write a number and y, w or d, as "5y"',
+    HOST_PORT: 'is no host with a port; write them as "127.0.0.1:9093"',
 }
 
 

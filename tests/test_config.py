@@ -46,6 +46,12 @@ def refusal(text: str) -> str:
         ("[detect]\nmetric = ['qps']", "15: detect.metric", "did you mean metrics?"),
         ("[report]\nworst = 0.9", "15: report.worst", "did you mean worse?"),
         ("[notify]\nsinc = 'x'", "15: notify.sinc", "did you mean sink?"),
+        ("[publish]\nurl = '127.0.0.1:9090'", "15: publish.url", "is no address of a receiver"),
+        ("[publish]\nsecret = 'a b'", "15: publish.secret", "not the name of an environment"),
+        ("[hub]\nretention = '15'", "15: hub.retention", "write a number and y, w or d"),
+        ("[hub]\nalertmanager = 'here'", "15: hub.alertmanager", "is no host with a port"),
+        ("[hub]\nhost = 'here'", "14: hub", "host 'here' is no IP address, as 127.0.0.1"),
+        ("[hub]\ngrafana_port = 0", "15: hub.grafana_port", "greater than or equal to 1"),
         ("[quick]\nrow = 5000", "15: quick.row", "did you mean rows?"),
         ("[quick]\nzzz = 1", "15: quick.zzz", "known are repetitions, newest"),
         (

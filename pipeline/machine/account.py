@@ -28,15 +28,15 @@ class Account(Frozen):
     gid: int
     switch: bool
 
-    def command(self, *argv: str, processors: tuple[int, ...] = ()) -> list[str]:
+    def command(
+        self, *argv: str, processors: tuple[int, ...] = (), death_signal: str = "QUIT"
+    ) -> list[str]:
         """Return ``argv`` so that it runs as this account, pinned, and stops when we die.
 
-        A dead parent's signal is SIGQUIT, at which a server shuts down at once and tidies up.
+        A dead parent's signal is SIGQUIT, at which a DBMS shuts down at once and tidies up.
         """
         identity = ["--reuid", str(self.uid), "--regid", str(self.gid), "--init-groups"]
-        return contained(
-            argv, processors, death_signal="QUIT", identity=identity if self.switch else []
-        )
+        return contained(argv, processors, death_signal, identity=identity if self.switch else [])
 
     def own(self, folder: Path) -> None:
         """Make ``folder`` private to this account, creating it with its parents."""
@@ -52,7 +52,11 @@ class Account(Frozen):
                 for path in (Path(place), *(Path(place) / name for name in names)):
                     os.chown(path, self.uid, self.gid, follow_symlinks=False)
 
-    def check_reach(self, folder: Path) -> None:
+    def check_reach(
+        self,
+        folder: Path,
+        remedy: str = "set paths.cache in nightshift.toml to a folder that everyone can enter",
+    ) -> None:
         """Refuse a folder that this account cannot enter, naming the parent that bars it."""
         if not self.switch:
             return
@@ -60,7 +64,7 @@ class Account(Frozen):
             if parent.exists() and not parent.stat().st_mode & 0o001:
                 raise UserError(
                     f"{parent} cannot be entered by the user {self.name} that servers run as; "
-                    "set paths.cache in nightshift.toml to a folder that everyone can enter"
+                    f"{remedy}"
                 )
 
 

@@ -9,6 +9,9 @@ from pipeline.errors import UserError, first_line
 LOOPBACK = "127.0.0.1"
 """The only address that servers under test listen on."""
 
+ANOTHER = "set machine.port in nightshift.toml to another, or to 0 for any"
+"""What to do about a port of a server under test."""
+
 
 def free_port() -> int:
     """Return a port that nothing listens on right now."""
@@ -17,21 +20,23 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def check_port(port: int) -> None:
+def check_port(port: int, host: str = LOOPBACK, remedy: str = ANOTHER) -> None:
     """Refuse a port that a server could not listen on."""
-    with socket.socket() as probe:
+    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
         # As a server does: connections of the last one that still linger are no hindrance.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            probe.bind((LOOPBACK, port))
+            probe.bind((host, port))
         except (OSError, OverflowError) as error:
-            raise port_error(port, error) from error
+            raise port_error(port, error, host, remedy) from error
 
 
-def port_error(port: int, error: Exception) -> UserError:
+def port_error(
+    port: int, error: Exception, host: str = LOOPBACK, remedy: str = ANOTHER
+) -> UserError:
     """Return the one line for a port that could not be had."""
     if isinstance(error, OSError) and error.strerror == "Address already in use":
-        what = f"port {port} on {LOOPBACK} is in use"
+        what = f"port {port} on {host} is in use"
     else:
-        what = f"port {port} on {LOOPBACK} cannot be used ({first_line(error)})"
-    return UserError(f"{what}; set machine.port in nightshift.toml to another, or to 0 for any")
+        what = f"port {port} on {host} cannot be used ({first_line(error)})"
+    return UserError(f"{what}; {remedy}")

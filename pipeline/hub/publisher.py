@@ -1,0 +1,95 @@
+"""The stage publish, run again and again as a process of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from pipeline.hub.service import Told
+from pipeline.machine.account import contained
+from pipeline.model import Frozen
+
+STOP_PATIENCE = 30.0
+"""Seconds that a stage has to end when the hub does; it goes on the next time."""
+
+
+class Published(Frozen):
+    """How the last time ended: to which receiver, when, whether well, and what was said."""
+
+    url: str
+    at: datetime
+    well: bool
+    said: str
+
+
+class Publisher:
+    """Publishes to one receiver every so many seconds, by ``command``, never twice at once.
+
+    A failure is told when it begins, when it becomes another, and when it is over.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        command: Sequence[str],
+        log: Path,
+        every: float,
+        told: Told,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.last: Published | None = None
+        self._url = url
+        self._command = command
+        self._log = log
+        self._every = every
+        self._told = told
+        self._clock = clock
+        self._process: subprocess.Popen[bytes] | None = None
+        self._due = clock()
+
+    def look(self) -> None:
+        """Start it when it is due, and see how it ended."""
+        if self._process is not None:
+            if self._process.poll() is not None:
+                self._see(self._process.returncode)
+                self._process = None
+        elif self._clock() >= self._due:
+            self._due = self._clock() + self._every
+            with self._log.open("wb") as said:
+                self._process = subprocess.Popen(
+                    contained(self._command, death_signal="TERM"),
+                    stdin=subprocess.DEVNULL,
+                    stdout=said,
+                    stderr=subprocess.STDOUT,
+                    start_new_session=True,
+                )
+
+    def ask_to_stop(self) -> None:
+        """Ask it to end, and return at once."""
+        if self._process is not None:
+            self._process.terminate()
+
+    def stop(self) -> None:
+        """End it if it runs."""
+        if self._process is None:
+            return
+        self.ask_to_stop()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(STOP_PATIENCE)
+        self._process.kill()
+        self._process.wait()
+        self._process = None
+
+    def _see(self, code: int) -> None:
+        lines = self._log.read_text(errors="replace").strip().splitlines()
+        said = lines[-1].removeprefix("nightshift: ") if lines else f"exit code {code}"
+        before = self.last
+        self.last = Published(url=self._url, at=datetime.now(UTC), well=code == 0, said=said)
+        if code and (before is None or before.well or before.said != said):
+            self._told(f"not all was published to {self._url}: {said}")
+        elif not code and before is not None and not before.well:
+            self._told(f"published again: {said}")

@@ -1,0 +1,200 @@
+"""Services are started again, and publishing goes on, whatever became of the last time."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pipeline.errors import UserError
+from pipeline.hub.ask import Address
+from pipeline.hub.publisher import Publisher
+from pipeline.hub.service import FIRST_DELAY, LONGEST_DELAY, SETTLED, Kept, Service
+from pipeline.machine.account import Account
+from pipeline.machine.ports import free_port
+
+PATIENCE = 30.0
+URL = "http://127.0.0.1:9090/api/v1/write"
+
+
+class Clock:
+    """A clock that is set."""
+
+    now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def until(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+@pytest.fixture
+def service(server_folder: Path) -> Service:
+    return Service(
+        name="Sleeper",
+        command=("sleep", "1000"),
+        environment={},
+        folder=server_folder,
+        log=server_folder / "sleeper.log",
+        address=Address("127.0.0.1", free_port()),
+        ready="/",
+        complaint=lambda log: log.strip() or "nothing",
+    )
+
+
+@pytest.fixture
+def told() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def kept(service: Service, account: Account, told: list[str], clock: Clock) -> Iterator[Kept]:
+    made = Kept(service, account, told.append, clock)
+    yield made
+    made.stop()
+
+
+def kill(kept: Kept) -> None:
+    """Kill it and see to it that this is seen."""
+    assert kept.pid is not None
+    os.kill(kept.pid, signal.SIGKILL)
+
+    def seen() -> bool:
+        kept.look()
+        return kept.pid is None
+
+    until(seen)
+
+
+def test_what_ends_is_told_and_started_again_later_each_time(
+    kept: Kept, told: list[str], clock: Clock
+) -> None:
+    kept.start()
+    delays = []
+    for _ in range(8):
+        kill(kept)
+        delays.append(float(told[-1].rpartition(" in ")[2].removesuffix(" s")))
+        clock.now += delays[-1] - 0.1
+        kept.look()
+        assert kept.pid is None, "not before its time"
+        clock.now += 0.2
+        kept.look()
+        assert kept.pid is not None
+    assert delays == [FIRST_DELAY, 2, 4, 8, 16, 32, LONGEST_DELAY, LONGEST_DELAY]
+    assert kept.restarts == 8
+    assert told[0] == "Sleeper ended (killed by SIGKILL); it is started again in 1 s"
+    clock.now += SETTLED
+    kill(kept)
+    assert told[-1].endswith("in 1 s"), "it ran well for a while"
+
+
+def test_what_never_served_is_to_be_mended(service: Service, account: Account) -> None:
+    wrong = Kept(replace(service, command=("sh", "-c", "echo no such flag")), account, print)
+    wrong.start()
+
+    def refused() -> bool:
+        try:
+            wrong.check_started()
+        except UserError as error:
+            return f"Sleeper did not start (no such flag); its log is {service.log}" == str(error)
+        return False
+
+    until(refused)
+    wrong.stop()
+
+
+def test_a_service_is_stopped_with_its_children(service: Service, account: Account) -> None:
+    script = "trap 'exit 0' TERM; sleep 1000 & echo $!; wait"
+    kept = Kept(replace(service, command=("sh", "-c", script)), account, print)
+    kept.start()
+    until(lambda: service.log.read_text().strip() != "")
+    pid, child = kept.pid, int(service.log.read_text())
+    assert pid is not None
+    kept.stop()
+    until(lambda: not alive(pid) and not alive(child))
+    kept.stop()
+
+
+def publisher(folder: Path, script: str, told: list[str], clock: Clock) -> Publisher:
+    command = (sys.executable, "-c", script)
+    return Publisher(URL, command, folder / "publish.log", 300.0, told.append, clock)
+
+
+def once(publisher: Publisher, clock: Clock) -> None:
+    """Let it publish once more."""
+    clock.now += 300.0
+    before = publisher.last
+
+    def ended() -> bool:
+        publisher.look()
+        return publisher.last is not before
+
+    until(ended)
+
+
+def test_publishing_is_told_when_it_fails_and_when_it_goes_on(
+    tmp_path: Path, told: list[str], clock: Clock
+) -> None:
+    state = tmp_path / "state"
+    script = (
+        f"import sys; said = open({str(state)!r}).read(); print('something', said, sep='\\n');"
+        "sys.exit(2 if 'nightshift' in said else 0)"
+    )
+    shown = publisher(tmp_path, script, told, clock)
+    for said in (
+        "published 5 samples",
+        "nightshift: nobody answers",
+        "nightshift: nobody answers",
+        "nightshift: the disk is full",
+        "published 7 samples",
+        "published nothing new",
+    ):
+        state.write_text(said)
+        once(shown, clock)
+    assert told == [
+        f"not all was published to {URL}: nobody answers",
+        f"not all was published to {URL}: the disk is full",
+        "published again: published 7 samples",
+    ]
+    assert shown.last is not None
+    assert (shown.last.well, shown.last.said) == (True, "published nothing new")
+
+
+def test_publishing_is_not_begun_twice_at_once(
+    tmp_path: Path, told: list[str], clock: Clock
+) -> None:
+    begun = tmp_path / "begun"
+    script = f"import time; open({str(begun)!r}, 'a').write('x'); time.sleep(1000)"
+    slow = publisher(tmp_path, script, told, clock)
+    slow.look()
+    until(begun.exists)
+    for _ in range(3):
+        clock.now += 1000.0
+        slow.look()
+    assert begun.read_text() == "x"
+    slow.stop()
+    assert slow.last is None
