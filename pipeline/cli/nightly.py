@@ -26,6 +26,7 @@ from pipeline.cli.publish import publish_stage
 from pipeline.cli.pursue import pursue
 from pipeline.cli.recorded import recorded
 from pipeline.cli.report import write_report
+from pipeline.cli.site import make_site
 from pipeline.cli.stages import check_tools, detect_stage, run_stage
 from pipeline.config import DEFAULT_FILE
 from pipeline.execute.discover import discover
@@ -91,6 +92,9 @@ def nightly_verb(
             written = write_report(context, plan)
         with night.stage("notify"):
             new, issues = notify(context)
+        # With links to the report and to the issues.
+        with night.stage("site"):
+            site = make_site(context, plan)
     # Once the night is written down, which is published, too.
     published = publish_stage(context, plan)
     if form is Format.JSON:
@@ -99,6 +103,7 @@ def nightly_verb(
                 "runs": runs,
                 "seconds": round(time.monotonic() - began, 3),
                 "report": str(written[-1]),
+                "site": str(site),
                 "issues": [str(path) for path in issues],
                 "new_issues": [str(path) for path in new],
                 "published": vars(published[0]) if published else None,
@@ -109,6 +114,7 @@ def nightly_verb(
     for path in issues:
         out.print(f"issue   {path}{' (new)' if path in new else ''}", markup=False)
     out.print(f"report  {written[-1]}", markup=False)
+    out.print(f"site    {site}", markup=False)
     if published:
         out.print(published[1], markup=False)
     done = f"{counted(runs, 'run')} measured" if runs else "nothing was left to measure"
