@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.publish.openmetrics import exposition, number, selector, timestamp
@@ -49,12 +49,14 @@ def test_what_would_end_a_label_is_escaped() -> None:
 
 
 @given(st.floats(allow_nan=False))
+@settings(deadline=None)
 def test_a_number_is_read_back_as_itself(value: float) -> None:
     read = float(number(value))
     assert read == value and math.copysign(1, read) == math.copysign(1, value)
 
 
 @given(st.integers(-(10**14), 10**14))
+@settings(deadline=None)
 def test_a_moment_is_read_as_its_millisecond_however_it_is_rounded(at: int) -> None:
     # As Prometheus reads it: int64(seconds * 1000).
     read = float(timestamp(at)) * 1000

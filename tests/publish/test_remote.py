@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline import __version__
@@ -62,6 +62,7 @@ def stored(series: list[TimeSeries]) -> dict[Labels, dict[int, float]]:
 
 
 @given(st.lists(st.integers(0, 12), max_size=8), st.integers(1, 9))
+@settings(deadline=None)
 def test_batches_hold_every_sample_once_in_order(sizes: list[int], most: int) -> None:
     series = [
         TimeSeries(labelled("x", n=n), [Sample(at, n) for at in range(size)])

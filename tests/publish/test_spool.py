@@ -6,7 +6,7 @@ import math
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.publish.samples import Labels, Sample, TimeSeries, labelled
@@ -20,6 +20,7 @@ PIECES = st.lists(
 
 
 @given(PIECES, PIECES)
+@settings(deadline=None)
 def test_every_sample_is_once_in_its_span_by_name_series_and_time(
     first: list[TimeSeries], second: list[TimeSeries]
 ) -> None:

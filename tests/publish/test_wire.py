@@ -7,7 +7,7 @@ import math
 import pytest
 import requests
 from cramjam import snappy
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.publish.samples import Labels, Sample, TimeSeries, labelled
@@ -28,12 +28,14 @@ SERIES = st.builds(
 
 
 @given(st.lists(SERIES, max_size=4))
+@settings(deadline=None)
 def test_what_was_written_is_read_back(series: list[TimeSeries]) -> None:
     assert decoded(write_request(series)) == series
     assert bytes(snappy.decompress_raw(body(series))) == write_request(series)
 
 
 @given(st.integers(0, 2**64 - 1))
+@settings(deadline=None)
 def test_a_varint_takes_seven_bits_a_byte(number: int) -> None:
     written = varint(number)
     assert len(written) == max(1, math.ceil(number.bit_length() / 7))
