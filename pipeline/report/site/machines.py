@@ -14,6 +14,10 @@ from pipeline.report.wording import short
 MOST_RUNS = 5000
 """Runs of a machine that its chart shows: the newest."""
 
+MOST_CONTROLS = 100
+"""Pairs of equal binaries that are told: those that differ most. Of a branch, every commit that
+changes no program makes one."""
+
 
 @dataclass(slots=True)
 class _Machine:
@@ -111,7 +115,10 @@ class Machines:
                 }
                 for machine in self._machines.values()
             ],
-            "controls": self._controls,
+            "controls": sorted(
+                self._controls, key=lambda one: abs(one["median"] - 1), reverse=True
+            )[:MOST_CONTROLS],
+            "pairs": len(self._controls),
         }
 
 

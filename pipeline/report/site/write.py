@@ -33,9 +33,12 @@ from pipeline.store.regressions import RegressionRow
 
 _PACKAGE = "pipeline.report.site"
 _SCRIPTS = (
-    *("data", "state", "chart", "parts", "table"),
+    *("data", "state", "paint", "chart", "parts", "table"),
     *("overview", "trend", "step", "compare", "sla", "machines", "site"),
 )
+_STAMP = 12
+"""Digits by which the data of one site are told from those of the one before."""
+
 _MARK = '<meta name="generator" content="nightshift site">'
 """By which a page of ours is known, so that no other is written over."""
 
@@ -62,7 +65,7 @@ def write_site(
     cannot be written, or when ``folder`` has a page that is not ours.
     """
     page = folder / "index.html"
-    data = folder / f"data-{digest([now, plan.hash])[:12]}"
+    data = folder / f"data-{digest([now, plan.hash])[:_STAMP]}"
     partial = folder / "index.html.partial"
     try:
         if page.exists() and _MARK not in page.read_text(encoding="utf-8", errors="replace"):
@@ -96,7 +99,7 @@ def write_site(
             f"the site {folder} cannot be written: {error.strerror}; mend it and run "
             "`nightshift site`"
         ) from error
-    for other in folder.glob("data-*"):
+    for other in folder.glob(f"data-{'[0-9a-f]' * _STAMP}"):
         if other != data:
             shutil.rmtree(other, ignore_errors=True)
     return page

@@ -2,7 +2,7 @@
 VIEWS.machines = {
   title: "Machines and controls",
   async make() {
-    const { machines, controls: found } = await load("machines");
+    const { machines, controls: found, pairs } = await load("machines");
     const made = [heading("Machines and controls")];
     made.push(element("p", "of", "The same program run again should measure the same. What differs here is the machine, and no change of that size can be told in a single run."));
     machines.forEach((machine) => {
@@ -38,7 +38,7 @@ VIEWS.machines = {
     });
     made.push(element("h2", "", "Controls: revisions that are the same binary"));
     if (!found.length) made.push(element("p", "", 'There is none. A revision entered once more, as "17.11#2", is one.'));
-    else made.push(table("Each step of the second relative to the first; all should be 1.00", ["Line", "First", "Second", "Median", "Lowest", "Highest", "Steps"], found.map((one) => row([
+    else made.push(table(`Each step of the second relative to the first; all should be 1.00${pairs > found.length ? `. The ${found.length} of ${pairs} pairs that differ most` : ""}`, ["Line", "First", "Second", "Median", "Lowest", "Highest", "Steps"], found.map((one) => row([
       linked(trends.get(one.trend).line, link("compare", { line: one.trend, base: one.of, versions: JSON.stringify([one.control]), metric: one.metric })),
       one.of, one.control, ratioInto(element("td"), one.metric, one.median), `${one.low[0]} ${ratioText(one.low[1])}`, `${one.high[0]} ${ratioText(one.high[1])}`, String(one.steps),
     ]))));

@@ -22,7 +22,7 @@ VIEWS.insert = lineView("Insert Benchmark", async (trend, state, { range }) => {
     tags: [element("span", lastKnown(sla[step], range) < SUSTAINED ? "now failed" : "now", lastKnown(sla[step], range) < SUSTAINED ? "▼ missed" : "met")],
     labels: trend.labels, dates: state.axis ? trend.dates : null, range, lines: [{ name: metric, values: values[step], colour: "--series-0" }, ...(target ? [{ name: target, values: targets[step], colour: "--soft" }] : [])],
     changes: trend.changes.filter((change) => change.step === step && change.metric === metric),
-    marks: trend.labels.map((_, place) => place).filter((place) => sla[step][place] < SUSTAINED).map((place) => ({ place, text: "SLA missed" })),
+    marks: trend.labels.map((_, place) => place).filter((place) => sla[step][place] < SUSTAINED),
     reference: metric === "sla" ? SUSTAINED : undefined, zoom: zoomIn(trend),
     tell: (place) => `${trend.labels[place]}\n${metric} ${shown(values[step][place])} ${unitOf(metric)}${target ? `\n${target} ${number(targets[step][place])}` : ""}\nSLA ${ratioText(sla[step][place])}, ${sla[step][place] < SUSTAINED ? "missed" : "met"}`,
   })));

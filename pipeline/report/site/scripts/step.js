@@ -63,7 +63,7 @@ function panel(trend, step, metric, values, runs, base, range, state, failed) {
     caption: unitOf(metric) ? `${metric}, ${unitOf(metric)}` : metric, tags: [now], height: 180, labels: trend.labels,
     dates: state.axis ? trend.dates : null, range, lines: [{ name: metric, values, colour: "--series-0" }],
     dots: { places: trend.places, values: runs }, changes,
-    marks: failed.filter(([, , status]) => status === "failed").map(([run, , , note]) => ({ place: trend.places[run], text: note })),
+    marks: failed.filter(([, , status]) => status === "failed").map(([run]) => trend.places[run]),
     tell: (place) => {
       const each = [];
       for (let run = 0; run < runs.length; run += 1) if (trend.places[run] === place && !Number.isNaN(runs[run])) each.push(number(runs[run]));

@@ -64,7 +64,7 @@ VIEWS.trend = lineView("Trend", async (trend, state, { metric, base, range }) =>
       panels.append(chart({
         caption: name, link: address(), tags: [tag], height: PANEL, labels: trend.labels, dates, range,
         lines: [{ name, values: ratios.get(step), colour: "--series-0" }], changes: own, reference: 1,
-        marks: trend.failures.filter(([, failed, status]) => failed === step && status === "failed").map(([run, , , note]) => ({ place: trend.places[run], text: note })),
+        marks: trend.failures.filter(([, failed, status]) => failed === step && status === "failed").map(([run]) => trend.places[run]),
         tell: (place) => tellStep(trend, metric, values[step], ratios.get(step), own, place, step),
         pick: (place) => { location.hash = address(place); }, pickText: "shows the step", zoom: zoomIn(trend),
       }));
@@ -74,8 +74,8 @@ VIEWS.trend = lineView("Trend", async (trend, state, { metric, base, range }) =>
   });
   made.push(folded(`Table: ${metric} relative to ${trend.labels[base]}, newest first`, () => {
     const [first, last] = range;
-    return longTable(`${metric} relative to ${trend.labels[base]}`, ["Revision", ...shown.map((step) => trend.steps[step].name)], last - first + 1,
-      (number_) => [trend.labels[last - number_], ...shown.map((step) => ratioInto(element("td"), metric, ratios.get(step)[last - number_]))]);
+    return longTable(`${metric} relative to ${trend.labels[base]}`, ["Revision", ...lines.map(({ name }) => `median of ${name}`), ...shown.map((step) => trend.steps[step].name)], last - first + 1,
+      (number_) => [trend.labels[last - number_], ...[...lines.map((line) => line.values), ...shown.map((step) => ratios.get(step))].map((values_) => ratioInto(element("td"), metric, values_[last - number_]))]);
   }));
   return made;
 });
