@@ -143,9 +143,11 @@ def test_equal_binaries_are_compared(night: Made) -> None:
     ratios = [ratio for _, ratio, _, _ in machine["points"]]
     assert len(ratios) == 96
     assert all(0.97 < ratio < 1.03 for ratio in ratios)
-    assert [(one["of"], one["control"]) for one in machines["controls"]] == [
-        ("17.10", "17.10#2")
-    ] * 2
+    controls = machines["controls"]
+    assert [(one["of"], one["control"]) for one in controls] == [("17.10", "17.10#2")] * 2
+    assert machines["pairs"] == 2
+    differ = [abs(one["median"] - 1) for one in controls]
+    assert differ == sorted(differ, reverse=True)
 
 
 def test_a_hostile_name_is_only_text(hostile: Made) -> None:
@@ -195,8 +197,11 @@ def test_a_full_disk_leaves_the_site_that_was_there(
 def test_what_a_killed_writer_left_is_removed_by_the_next(night: Made, tmp_path: Path) -> None:
     page = write(night, tmp_path / "site")
     shutil.copytree(page.parent / index(page)["data"], page.parent / "data-000000000000")
+    (page.parent / "data-mine").mkdir()
     write(night, tmp_path / "site", NOW + timedelta(days=1))
-    assert not (page.parent / "data-000000000000").exists()
+    assert sorted(path.name for path in page.parent.iterdir()) == sorted(
+        ["index.html", index(page)["data"], "data-mine"]
+    )
 
 
 def test_a_store_without_runs_has_a_site(tmp_path: Path) -> None:
