@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from grafana_foundation_sdk.builders.dashboard import ConstantVariable
+from grafana_foundation_sdk.builders.table import Panel as Table
 from grafana_foundation_sdk.builders.timeseries import Panel as TimeSeries
 from grafana_foundation_sdk.models.dashboard import Dashboard
 
@@ -13,6 +14,7 @@ from dashboards.board import Event, Row, assemble
 from dashboards.trend import change_point_table
 
 _STEP = f'{promql.SETUP},step="$step"'
+_ACTIVITY = promql.other("activity", f'{_STEP},activity=~"$activity"')
 _QPS = "Throughput"
 
 
@@ -24,14 +26,20 @@ def step(addresses: Sequence[ConstantVariable]) -> Dashboard:
         "Step detail",
         "One step: throughput, cost per operation, response time, variance, work beside it.",
         since="now-5y",
-        variables=[*addresses, *variables.setup(), variables.step(), variables.view()],
+        variables=[
+            *addresses,
+            *variables.setup(),
+            variables.step(),
+            variables.view(),
+            variables.activity(),
+        ],
         rows=[
             Row(9, [(16, charts[0]), (8, _relative())]),
             Row(8, [(8, chart) for chart in charts[1:4]], "Cost of an operation"),
             Row(8, [(8, chart) for chart in charts[4:7]], "Response time, and how steady it was"),
             Row(8, [(8, chart) for chart in charts[7:10]], "The machine"),
             Row(8, [(8, chart) for chart in charts[10:13]], "Work in the background"),
-            Row(8, [(24, _activity())], "The DBMS beside the statements"),
+            Row(9, [(15, _activity()), (9, _activities())], "The DBMS"),
             Row(8, [(24, change_point_table(_STEP))]),
         ],
         events=[
@@ -72,11 +80,25 @@ def _relative() -> TimeSeries:
 
 def _activity() -> TimeSeries:
     return panels.chart(
-        "Activity of the DBMS, over its mean",
-        "What it told of itself in each run: 1 is as usual. The report page has it over the time "
-        "of a step.",
-        {"{{activity}}": promql.over_its_mean(promql.other("activity", _STEP))},
+        "What the DBMS did beside the statements, over its mean",
+        "Of each activity: 1 is as usual. The report page has it over the time of a step.",
+        {"{{activity}}": promql.over_its_mean(_ACTIVITY)},
         unit=look.RATIO,
+        one_color_each=False,
+    )
+
+
+def _activities() -> Table:
+    return panels.table(
+        "Its newest run, and the mean of all",
+        "Of every activity. A name ends with its unit: docs/metrics.md.",
+        [promql.newest(_ACTIVITY), f"avg_over_time({_ACTIVITY}[$__range])"],
+        {
+            "activity": panels.Column("activity"),
+            "Value #A": panels.Column("newest", unit=look.COUNT, width=100),
+            "Value #B": panels.Column("mean", unit=look.COUNT, width=100),
+        },
+        by="activity",
     )
 
 

@@ -93,6 +93,11 @@ def step() -> QueryVariable:
     return label("step", among=SETUP)
 
 
+def activity() -> QueryVariable:
+    """Return the choice of what a DBMS does beside the statements."""
+    return label("activity", OTHERS["activity"].name, among=(*SETUP, "step"), several=True)
+
+
 def base() -> QueryVariable:
     """Return the choice of the revision that others are compared with."""
     return (

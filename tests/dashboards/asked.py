@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.dashboards.grafana import Board, Choice, Query, Range, ask, choices, queries, range_of
+from tests.dashboards.grafana import (
+    Board,
+    Choice,
+    Query,
+    Range,
+    ask,
+    choices,
+    options,
+    queries,
+    range_of,
+    variables,
+)
 from tests.prometheus import Prometheus
 
 
@@ -21,6 +32,16 @@ def unanswered(server: Prometheus, name: str, board: Board) -> list[Query]:
         if not left:
             break
     return left
+
+
+def unoffered(server: Prometheus, board: Board) -> list[str]:
+    """Return the variables that never offer anything."""
+    left = {name: each for name, each in variables(board).items() if each["type"] == "query"}
+    for chosen in choices(server, board):
+        for name, variable in list(left.items()):
+            if options(server, variable, range_of(board), chosen):
+                del left[name]
+    return list(left)
 
 
 def fields_of(server: Prometheus, panel: dict[str, Any], span: Range, chosen: Choice) -> set[str]:

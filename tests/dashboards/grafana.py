@@ -122,8 +122,8 @@ def _values(
 ) -> list[str]:
     kind = variable["type"]
     if kind == "query":
-        found = options(server, variable, span, chosen)
-        return [variable["allValue"]] if variable["multi"] and found else found
+        several = variable["multi"]
+        return [variable["allValue"]] if several else options(server, variable, span, chosen)
     if kind == "custom":
         return list(variable["query"].split(","))
     assert kind in ("constant", "datasource")

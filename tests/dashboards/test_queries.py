@@ -10,7 +10,7 @@ import pytest
 from pipeline.publish.everything import opening
 from pipeline.publish.remote import RemoteWriter
 from tests.dashboards import synthetic
-from tests.dashboards.asked import fields_of, unanswered
+from tests.dashboards.asked import fields_of, unanswered, unoffered
 from tests.dashboards.grafana import (
     Range,
     ask,
@@ -25,6 +25,8 @@ from tests.prometheus import CONFIG, Prometheus
 
 BOARDS = boards()
 EACH = pytest.mark.parametrize("name", BOARDS)
+
+RELATIVE = 'nightshift_revision_relative_throughput_ratio{stat="median"}'
 
 pytestmark = pytest.mark.integration
 
@@ -45,8 +47,11 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]:
 
 
 @EACH
-def test_every_panel_and_every_annotation_has_data(server: Prometheus, name: str) -> None:
+def test_every_panel_every_annotation_and_every_variable_has_data(
+    server: Prometheus, name: str
+) -> None:
     assert unanswered(server, name, BOARDS[name]) == []
+    assert unoffered(server, BOARDS[name]) == []
 
 
 @EACH
@@ -135,11 +140,20 @@ def test_an_annotation_says_the_effect_in_percent(server: Prometheus) -> None:
         assert {labels["percent"] for labels in found} == {"-12"}
 
 
-def test_a_point_of_today_is_on_an_axis_that_ends_before_it(server: Prometheus) -> None:
+@pytest.mark.parametrize("days", [90, 365, 1825, 7300])
+def test_every_sample_is_on_the_axis_once_and_that_of_today_too(
+    server: Prometheus, days: int
+) -> None:
     board = BOARDS["target-trend"]
-    now = range_of(board)
-    # Weeks between places: the last place is up to a week ago.
-    span = Range(now.end - 20 * 365 * 86400, now.end)
-    assert span.step[1] == "7d"
     [query] = [each for each in queries("", board) if each.where == "Median of each group"]
-    assert ask(server, query, span, next(choices(server, board)))
+    now = range_of(board).end
+    span = Range(now - days * 86400, now)
+    step, _ = span.step
+    start, end = (moment // step * step for moment in (span.start, span.end))
+    expression = filled(query.expression, span, next(choices(server, board)))
+    [points] = server.query_range(expression, start, end, step).values()
+    samples = next(iter(server.samples(RELATIVE).values()))
+    # Each stands at the place before it, up to which Grafana's axis reaches.
+    assert {point.at for point in points} == {
+        (sample.at - 1) // (1000 * step) * 1000 * step for sample in samples
+    }
