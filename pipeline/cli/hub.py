@@ -14,6 +14,7 @@ from pipeline.cli.context import (
     Context,
     Format,
     FormatOption,
+    QuickOption,
     out,
     print_json,
     warn,
@@ -44,14 +45,14 @@ def hub_group(context: typer.Context) -> None:
 
 
 @group.command("up")
-def up_verb(config: ConfigOption = DEFAULT_FILE) -> None:
+def up_verb(config: ConfigOption = DEFAULT_FILE, quick: QuickOption = False) -> None:
     """Run the hub until it is stopped, and publish every few minutes.
 
     That is Prometheus, and Grafana where it is installed.
 
     Example: nightshift hub up
     """
-    context = Context(config)
+    context = Context(config, quick)
     settings = context.config.hub
     layout = Layout(context.config.hub_folder)
     account = find_account()
@@ -93,10 +94,11 @@ def _publishers(context: Context, layout: Layout) -> list[Publisher]:
     at, _ = addresses(context.config)
     receivers = dict.fromkeys(filter(None, (f"{at.url}{WRITE}", context.config.publish.url)))
     verb = (sys.executable, "-m", "pipeline", "publish", "--config", str(context.file.path))
+    quick = ("--quick",) if context.quick else ()
     return [
         Publisher(
             url,
-            (*verb, "--url", url),
+            (*verb, *quick, "--url", url),
             layout.log(f"publish-{number}"),
             context.config.hub.publish,
             _tell,

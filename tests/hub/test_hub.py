@@ -18,10 +18,15 @@ from typing import Any
 import pytest
 import requests
 
+from pipeline.cli.context import Context
+from pipeline.execute.discover import remember
 from pipeline.hub.ask import Address, ask
 from pipeline.hub.layout import Layout, is_held, prepare
 from pipeline.machine.account import Account
 from pipeline.machine.ports import free_port
+from tests.cli.conftest import CONFIG
+from tests.cli.measured import write_runs
+from tests.execute.samples import known
 from tests.prometheus import tool
 
 ROOT = Path(__file__).parents[2]
@@ -169,6 +174,24 @@ def test_the_hub_runs_until_it_is_stopped_and_keeps_its_data(hub: Hub, account: 
     after = hub.status()
     assert (after["state"], after["version"]) == (None, None)
     assert after["bytes"] > 0
+
+
+def test_what_is_in_the_store_is_published_by_itself(
+    hub: Hub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hub.configure(CONFIG)
+    monkeypatch.chdir(hub.folder)
+    remember(known(), hub.folder / "results")
+    write_runs()
+    Context().ingest()
+    process = hub.started()
+    hub.until(lambda: '"well": true' in hub.layout.state.read_text(), process)
+    assert hub.status()["newest"] is not None
+    steps = "count(last_over_time(nightshift_run_operations_per_second[10y]))"
+    said = requests.get(f"{hub.at.url}/api/v1/query", params={"query": steps}, timeout=10)
+    ((_, count),) = (each["value"] for each in said.json()["data"]["result"])
+    assert count == "2", "of two steps"
+    hub.stop(process)
 
 
 def test_a_folder_has_one_hub(hub: Hub) -> None:
