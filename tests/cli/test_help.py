@@ -69,7 +69,7 @@ def test_results_are_printed_as_text_or_json(nightshift: Nightshift, path: tuple
 def test_the_verbs_come_in_the_order_of_a_night(nightshift: Nightshift) -> None:
     ran = nightshift("--help")
     verbs = re.findall(r"(?m)^  (\w+) {2,}\S", ran.out.partition("Commands:")[2])
-    assert verbs[:13] == [
+    assert verbs[:14] == [
         "nightly",
         "discover",
         "plan",
