@@ -67,8 +67,8 @@ def points(selector: str) -> str:
 
 
 def over_its_mean(selector: str) -> str:
-    """Return the values of each series over its mean in the time range; none of what is all 0."""
-    return f"{points(selector)} / (avg_over_time({selector}[$__range] @ end()) > 0)"
+    """Return the values of each series over its mean in the time range; 0 of what is always 0."""
+    return f"{points(selector)} / clamp_min(avg_over_time({selector}[$__range] @ end()), 1e-9)"
 
 
 def age(selector: str) -> str:

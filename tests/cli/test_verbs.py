@@ -324,8 +324,9 @@ def test_a_night_measures_shows_and_tells(
     assert ran.out.startswith(FIRST_LOOK + "\nminors, cached: qps (1/s)\n")
     assert ran.out.count("minors, cached: qps (1/s)\n") == 2
     assert "  better  minors: 17.9 -> 17.10  " in ran.out
-    *_, report, done = ran.out.splitlines()
+    *_, report, site, done = ran.out.splitlines()
     assert report == "report  results/report.html"
+    assert site == "site    results/site/index.html"
     assert done.startswith("27 runs measured in ")
 
     again = nightshift("nightly")
