@@ -68,7 +68,8 @@ def points(selector: str) -> str:
 
 def over_its_mean(selector: str) -> str:
     """Return the values of each series over its mean in the time range; 0 of what is always 0."""
-    return f"{points(selector)} / clamp_min(avg_over_time({selector}[$__range] @ end()), 1e-9)"
+    mean = f"avg_over_time({selector}[$__range] @ end() offset -$__interval)"
+    return f"{points(selector)} / clamp_min({mean}, 1e-9)"
 
 
 def age(selector: str) -> str:
