@@ -10,7 +10,7 @@ function longTable(caption, heads, count, make) {
   const body = around.querySelector("tbody");
   const made = around.querySelector("table");
   made.setAttribute("aria-rowcount", count + 1);
-  made.style.width = `${9 + 6.5 * (heads.length - 1)}rem`;
+  made.style.width = `${9 + 8 * (heads.length - 1)}rem`;
   around.classList.add("long");
   const space = (rows) => {
     const gap = element("tr", "gap");

@@ -74,7 +74,7 @@ VIEWS.trend = lineView("Trend", async (trend, state, { metric, base, range }) =>
   });
   made.push(folded(`Table: ${metric} relative to ${trend.labels[base]}, newest first`, () => {
     const [first, last] = range;
-    return longTable(`${metric} relative to ${trend.labels[base]}`, ["Revision", ...lines.map(({ name }) => `median of ${name}`), ...shown.map((step) => trend.steps[step].name)], last - first + 1,
+    return longTable(`${metric} relative to ${trend.labels[base]}`, ["Revision", ...lines.map(({ name }) => `${name} (median)`), ...shown.map((step) => trend.steps[step].name)], last - first + 1,
       (number_) => [trend.labels[last - number_], ...[...lines.map((line) => line.values), ...shown.map((step) => ratios.get(step))].map((values_) => ratioInto(element("td"), metric, values_[last - number_]))]);
   }));
   return made;
