@@ -51,6 +51,11 @@ class Publisher:
         self._process: subprocess.Popen[bytes] | None = None
         self._due = clock()
 
+    @property
+    def running(self) -> bool:
+        """Whether it publishes now."""
+        return self._process is not None
+
     def look(self) -> None:
         """Start it when it is due, and see how it ended."""
         if self._process is not None:

@@ -46,8 +46,9 @@ class Hub:
             for kept in self._services:
                 self._start(kept, stop)
             while not stop.wait(POLL):
-                for each in self._running:
-                    each.look()
+                for kept in self._services:
+                    kept.look()
+                self._publish()
                 self._note()
         finally:
             self._end()
@@ -67,6 +68,14 @@ class Hub:
             if looks == int(SLOW / POLL):
                 self._told(f"{kept.service.name} still reads what it has stored")
         self._told(f"{kept.service.name} answers at {kept.service.address.url}")
+
+    def _publish(self) -> None:
+        """Let one publish at a time: what is published is noted in one place."""
+        busy = next((each for each in self._publishers if each.running), None)
+        for publisher in self._publishers if busy is None else [busy]:
+            publisher.look()
+            if publisher.running:
+                return
 
     def _end(self) -> None:
         """Stop everything: all are asked first, then each is waited for."""

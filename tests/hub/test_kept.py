@@ -9,12 +9,15 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from threading import Event, Thread
 
 import pytest
 
 from pipeline.errors import UserError
 from pipeline.hub.ask import Address
+from pipeline.hub.layout import Layout
 from pipeline.hub.publisher import Publisher
+from pipeline.hub.run import Hub
 from pipeline.hub.service import FIRST_DELAY, LONGEST_DELAY, SETTLED, Kept, Service
 from pipeline.machine.account import Account
 from pipeline.machine.ports import free_port
@@ -198,3 +201,38 @@ def test_publishing_is_not_begun_twice_at_once(
     assert begun.read_text() == "x"
     slow.stop()
     assert slow.last is None
+
+
+def test_several_receivers_are_served_in_turn(
+    server_folder: Path, told: list[str], clock: Clock
+) -> None:
+    taken = server_folder / "taken"
+    script = (
+        "import os, sys, time\n"
+        f"os.mkdir({str(taken)!r})\n"
+        "time.sleep(0.2)\n"
+        f"os.rmdir({str(taken)!r})\n"
+        "print('published')"
+    )
+    both = [
+        Publisher(
+            f"{URL}-{number}",
+            (sys.executable, "-c", script),
+            server_folder / f"publish-{number}.log",
+            1000.0,
+            told.append,
+            clock,
+        )
+        for number in range(2)
+    ]
+    stop, hub = Event(), Hub(Layout(server_folder), [], both, told.append)
+    work = Thread(target=hub.run, args=(stop,))
+    work.start()
+    try:
+        until(lambda: all(each.last is not None for each in both))
+    finally:
+        stop.set()
+        work.join()
+    # The second would not have found its place free.
+    assert [each.last and each.last.said for each in both] == ["published", "published"]
+    assert told == []
