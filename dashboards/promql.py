@@ -33,6 +33,9 @@ EITHER = "${view}"
 
 _SERIES = ", ".join(SERIES_LABELS)
 
+_NOW = "@ end() offset -$__interval"
+"""The end of a time range, and not that of Grafana's axis, which may be days before it."""
+
 
 def figure(view: str, metric: str, matchers: str = STEPS) -> str:
     """Return the selector of a metric of the store, by its name there, in a view."""
@@ -68,7 +71,7 @@ def points(selector: str) -> str:
 
 def over_its_mean(selector: str) -> str:
     """Return the values of each series over its mean in the time range; 0 of what is always 0."""
-    mean = f"avg_over_time({selector}[$__range] @ end() offset -$__interval)"
+    mean = f"avg_over_time({selector}[$__range] {_NOW})"
     return f"{points(selector)} / clamp_min({mean}, 1e-9)"
 
 
@@ -87,7 +90,7 @@ def runs_relative_to_base(matchers: str = STEPS) -> str:
     base = figure(VERSION, "qps", f'{matchers},revision="$base"')
     return (
         f"{points(figure(RUN, 'qps', matchers))} / on ({_SERIES}) group_left () "
-        f"last_over_time({base}{EVER} @ end())"
+        f"last_over_time({base}{EVER} {_NOW})"
     )
 
 

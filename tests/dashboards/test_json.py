@@ -132,6 +132,9 @@ def test_nothing_depends_on_how_far_prometheus_looks_back_by_itself(name: str) -
     for query in queries(name, BOARDS[name]):
         for match in SELECTOR.finditer(query.expression):
             assert query.expression[match.end()] == "[", query
+        # Grafana's axis ends at a whole interval: what was measured since is behind it.
+        ends = query.expression.count("@ end()")
+        assert query.expression.count("@ end() offset -$__interval") == ends
 
 
 @EACH
