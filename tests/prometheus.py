@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 import requests
 
+from pipeline.hub.prometheus import BLOCKS
 from pipeline.machine.account import contained
 from pipeline.machine.ports import LOOPBACK, free_port
 from pipeline.publish.samples import Labels, Sample
@@ -86,6 +87,7 @@ class Prometheus:
                         f"--config.file={self._config}",
                         f"--storage.tsdb.path={self.data}",
                         "--storage.tsdb.retention.time=100y",
+                        *BLOCKS,
                         f"--web.listen-address={LOOPBACK}:{self.port}",
                         "--web.enable-remote-write-receiver",
                         "--web.enable-lifecycle",

@@ -144,7 +144,8 @@ def publish(
 def _writer(settings: PublishSection, url: str) -> RemoteWriter:
     return RemoteWriter(
         url,
-        credentials=_credentials(settings),
+        # They are for the receiver of the configuration, and for nobody else's eyes.
+        credentials=_credentials(settings) if url == settings.url else None,
         certificate=str(settings.certificate) if settings.certificate else True,
         timeout=min(TIMEOUT, settings.patience),
         patience=settings.patience,

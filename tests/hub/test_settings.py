@@ -47,6 +47,7 @@ def test_old_samples_are_taken_and_kept() -> None:
     assert "alerting" not in settings
     flags = prometheus.command(Path("/p"), Path("/c"), Path("/d"), LOOPBACK, "100y")
     assert "--storage.tsdb.retention.time=100y" in flags
+    assert set(prometheus.BLOCKS) <= set(flags)
     assert "--web.listen-address=127.0.0.1:9090" in flags
     assert "--web.enable-remote-write-receiver" in flags
 

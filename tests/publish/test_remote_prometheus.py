@@ -69,7 +69,10 @@ def test_without_a_window_for_the_past_all_of_it_is_refused_and_told(
 ) -> None:
     server = start_prometheus("global: {}\n")
     writer(server).write([TimeSeries(labelled("nightshift_other"), [Sample(NOW, 1)])])
-    past = [TimeSeries(labelled("nightshift_test", n=n), [Sample(NOW - DAY, n)]) for n in range(20)]
+    past = [
+        TimeSeries(labelled("nightshift_test", n=n), [Sample(NOW - 900 * DAY, n)])
+        for n in range(20)
+    ]
     assert writer(server).write(past) == Written(refused=20, reasons=("out of bounds",))
 
 
