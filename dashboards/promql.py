@@ -147,7 +147,7 @@ def newest_over_first(matchers: str) -> str:
 
     By their places in the line, because releases of one day have no order in time.
     """
-    return _ratio(matchers, _at_the_end("min", matchers))
+    return _ratio(matchers, _at_the_end("bottomk", matchers))
 
 
 def newest_over_base(matchers: str = STEPS) -> str:
@@ -165,7 +165,7 @@ def _throughput(matchers: str) -> str:
 
 
 def _ratio(matchers: str, base: str) -> str:
-    newest_ones = _at_the_end("max", matchers)
+    newest_ones = _at_the_end("topk", matchers)
     return f"({newest_ones}) / on ({_SERIES}) group_left () ({base})"
 
 
@@ -176,9 +176,7 @@ def _at_the_end(end: str, matchers: str) -> str:
         f"0 * {throughput} + on (target, line, revision) group_left () "
         f"last_over_time({other('version_position')}{EVER})"
     )
-    return (
-        f"{throughput} and ({place} == on ({_SERIES}) group_left () {end} by ({_SERIES}) ({place}))"
-    )
+    return f"{throughput} and {end} by ({_SERIES}) (1, {place})"
 
 
 def _in_order(expression: str) -> str:
