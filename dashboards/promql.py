@@ -121,7 +121,7 @@ _COSTS = "|".join(
 
 def versions_of(metric: str) -> str:
     """Return one metric of every version, in base units, of the chosen steps."""
-    return _in_order(f"last_over_time({figure(VERSION, metric)}{EVER})")
+    return _in_order(last(figure(VERSION, metric)))
 
 
 def version_values() -> str:
@@ -143,40 +143,29 @@ def version_ratios() -> str:
 
 
 def newest_over_first(matchers: str) -> str:
-    """Return the throughput of the newest version of each step over that of the first.
+    """Return the throughput of the newest revision of each step over that of the first.
 
     By their places in the line, because releases of one day have no order in time.
     """
-    return _ratio(matchers, _at_the_end("bottomk", matchers))
+    ends = (last(other(f"{end}_operations_per_second", matchers)) for end in ("newest", "first"))
+    return " / ".join(ends)
 
 
 def newest_over_base(matchers: str = STEPS) -> str:
-    """Return the throughput of the newest version of each step over that of the base."""
-    return _ratio(matchers, _throughput(f'{matchers},revision="$base"'))
+    """Return the throughput of the newest revision of each step over that of the base."""
+    base = last(figure(VERSION, "qps", f'{matchers},revision="$base"'))
+    newest_ones = last(other("newest_operations_per_second", matchers))
+    return f"{newest_ones} / on ({_SERIES}) {base}"
+
+
+def last(selector: str) -> str:
+    """Return the last value of each series, however old."""
+    return f"last_over_time({selector}{EVER})"
 
 
 def _chosen(more: str = "") -> str:
     selector = f'{{__name__="$metric",{STEPS},workload_version="$workload_version"{more}}}'
-    return f"last_over_time({selector}{EVER})"
-
-
-def _throughput(matchers: str) -> str:
-    return f"last_over_time({figure(VERSION, 'qps', matchers)}{EVER})"
-
-
-def _ratio(matchers: str, base: str) -> str:
-    newest_ones = _at_the_end("topk", matchers)
-    return f"({newest_ones}) / on ({_SERIES}) group_left () ({base})"
-
-
-def _at_the_end(end: str, matchers: str) -> str:
-    """Keep the version of each step whose place is the smallest or the largest."""
-    throughput = _throughput(matchers)
-    place = (
-        f"0 * {throughput} + on (target, line, revision) group_left () "
-        f"last_over_time({other('version_position')}{EVER})"
-    )
-    return f"{throughput} and {end} by ({_SERIES}) (1, {place})"
+    return last(selector)
 
 
 def _in_order(expression: str) -> str:
@@ -186,8 +175,7 @@ def _in_order(expression: str) -> str:
     """
     line = 'target="$target",line="$line"'
     places, base = (
-        f"last_over_time({other('version_position', matchers)}{EVER})"
-        for matchers in (line, f'{line},revision="$base"')
+        last(other("version_position", matchers)) for matchers in (line, f'{line},revision="$base"')
     )
     return (
         f"({expression}) * on (target, line, revision) group_left (place) "

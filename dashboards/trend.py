@@ -142,12 +142,11 @@ def change_point_table(matchers: str) -> Table:
 def _newest() -> Table:
     return panels.table(
         "Newest revision over $base, slowest first",
-        "Throughput of each step, in the last revision of the line that has it.",
+        "Throughput of each step in the revision with the last place that was measured.",
         [promql.newest_over_base()],
         {
             "step": panels.Column("step", links=[links.to_step(links.of_row("step"))]),
             panels.VALUE: panels.relative_column("rQPS"),
-            "revision": panels.Column("revision"),
             "group": panels.Column("group", width=100),
         },
         by=panels.VALUE,

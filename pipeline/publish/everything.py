@@ -15,7 +15,7 @@ from pipeline.publish.changes import change_facts, regression_facts
 from pipeline.publish.facts import fact_groups
 from pipeline.publish.health import control_groups, machine_groups, night_groups
 from pipeline.publish.names import OTHERS
-from pipeline.publish.revisions import revision_groups, version_groups
+from pipeline.publish.revisions import end_groups, revision_groups, version_groups
 from pipeline.publish.runs import run_groups
 from pipeline.publish.samples import Group, Sample, TimeSeries, labelled, milliseconds
 from pipeline.publish.strands import strands
@@ -48,6 +48,7 @@ def all_groups(
         facts = chain(regression_facts(regressions), change_facts(detected.regressions, measured))
         yield from fact_groups(facts, known)
     yield from version_groups(measured)
+    yield from end_groups(store, measured)
     yield from revision_groups(store, measured)
     yield from run_groups(store, measured)
 

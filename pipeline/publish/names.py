@@ -162,6 +162,16 @@ OTHERS: Mapping[str, Other] = {
             "rQPS at the time of the revision: relative to the first revision of the line",
         ),
         (
+            "first_operations_per_second",
+            SERIES_LABELS,
+            "throughput of the first revision of the line, at the last run of the newest one",
+        ),
+        (
+            "newest_operations_per_second",
+            SERIES_LABELS,
+            "throughput of the newest revision of the line that was measured, at its last run",
+        ),
+        (
             "version_position",
             ("line", "target", "revision"),
             "place of the revision in the order of its line, from 0",

@@ -35,6 +35,30 @@ def revision_groups(store: Engine, strands: Iterable[Strand]) -> Iterator[Group]
             yield _group(store, strand, standing, base)
 
 
+def end_groups(store: Engine, strands: Iterable[Strand]) -> Iterator[Group]:
+    """Yield a group for each strand: the throughput of its first and of its newest revision.
+
+    Which of them is the newest their places say, and no time: releases of one day have none.
+    """
+    for strand in strands:
+        ends = {"first": strand.standings[0], "newest": strand.standings[-1]}
+        runs = [[run.digest for run in each.runs] for each in ends.values()]
+        at = milliseconds(strand.standings[-1].runs[-1].started_at)
+        key = " ".join(map(str, strand.setup))
+        yield Group(f"ends {key}", digest([runs, at]), partial(_ends, store, strand, ends, at))
+
+
+def _ends(
+    store: Engine, strand: Strand, ends: Mapping[str, Standing], at: int
+) -> Iterator[TimeSeries]:
+    for end, standing in ends.items():
+        name = OTHERS[f"{end}_{FIGURES[_THROUGHPUT].name}"].name
+        for (step, group), metrics in _figures(store, standing).items():
+            if _THROUGHPUT in metrics:
+                value = statistics.median(metrics[_THROUGHPUT])
+                yield TimeSeries(strand.label(name, step, group), [Sample(at, value)])
+
+
 def version_groups(strands: Iterable[Strand]) -> Iterator[Group]:
     """Yield a group for each revision of each line: its place, and when it was made."""
     placed: dict[tuple[str, str, str], Standing] = {}

@@ -108,7 +108,7 @@ def test_the_grid_is_in_the_order_of_the_line_and_costs_are_turned_over(
     assert turned
 
 
-def test_the_newest_is_that_of_the_last_place_in_the_line(server: Prometheus) -> None:
+def test_the_newest_is_over_the_first_of_the_line(server: Prometheus) -> None:
     board = BOARDS["overview"]
     [lines] = [panel for panel in panels(board) if panel["title"].startswith("Lines:")]
     chosen = next(choices(server, board))

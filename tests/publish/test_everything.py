@@ -210,6 +210,34 @@ def test_versions_can_be_compared_whether_dated_or_not(
     assert len(views) <= len(COMPARED) + 2
 
 
+def test_the_newest_is_the_one_with_the_last_place(
+    made: tuple[Engine, Plan], position: Position
+) -> None:
+    store, plan = made
+    receiver = Receiver()
+    publish(made, position, receiver)
+    for line in plan.lines:
+        labels = [revision.label for revision in line.revisions]
+        for end, label in (("first", labels[0]), ("newest", labels[-1])):
+            found = {
+                known["step"]: value
+                for series, value in receiver.last().items()
+                if (known := dict(series))["__name__"] == f"nightshift_{end}_operations_per_second"
+                and known["line"] == line.name
+            }
+            measured = [
+                row
+                for row in rows(store, cells=line.keys(), metrics=["qps"])
+                if row.revision == label
+            ]
+            assert found == {
+                step.name: pytest.approx(
+                    statistics.median(row.value for row in measured if row.step == step.name)
+                )
+                for step in STEPS
+            }
+
+
 def test_relative_throughput_has_an_interval(made: tuple[Engine, Plan], position: Position) -> None:
     receiver = Receiver()
     publish(made, position, receiver)
@@ -295,8 +323,8 @@ def test_a_later_repetition_changes_the_median_of_its_revision(
                 update(schema.run).where(schema.run.c.id == row.id).values(cell_key=row.cell_key)
             )
     later = publish(made, position, receiver)
-    # And the control of 17.1, which is compared with it.
-    assert later.corrections == sum(len(line.revisions) for line in plan.lines) + 1
+    # And the ends of both lines, and the control of 17.1, which is compared with it.
+    assert later.corrections == sum(len(line.revisions) for line in plan.lines) + 2 + 1
     assert receiver.dropped == 0
     position.forget()
     publish(made, position, rebuilt)
