@@ -28,6 +28,7 @@ from pipeline.report.page.machine import (
     view_machines,
     view_settings,
 )
+from pipeline.report.page.recent import recent
 from pipeline.report.page.summary import summarise
 from pipeline.report.render.html import colour_styles
 from pipeline.report.safety import embedded, policy
@@ -79,6 +80,7 @@ def render_page(
     now: datetime,
 ) -> str:
     """Return the page as text."""
+    plan, detected, left_out = recent(plan, detected)
     lines = gather(store, plan)
     anchors = Anchors()
     places = name_places(
@@ -97,11 +99,12 @@ def render_page(
         {
             "summary": summarise(lines, plan, detected, places, now),
             "lines": views,
+            "left_out": left_out,
             "layouts": {line.name: view_layouts(store, line, settings) for line in plan.lines},
             "machines": view_machines(runs),
             "builds": view_builds(runs),
             "settings": view_settings(lines, lambda settings_id: settings_of(store, settings_id)),
-            "left_out": PER_RUN_SETTINGS,
+            "per_run": PER_RUN_SETTINGS,
             "limits": settings,
         },
         charts.document(),
