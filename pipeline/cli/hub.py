@@ -29,6 +29,7 @@ from pipeline.hub.service import Kept
 from pipeline.hub.services import addresses, find_services
 from pipeline.hub.status import Status, status
 from pipeline.machine.account import find_account
+from pipeline.publish.remote import receiver_name
 
 group = typer.Typer()
 app.add_typer(group, name="hub")
@@ -92,18 +93,20 @@ def _publishers(context: Context, layout: Layout) -> list[Publisher]:
     The latter gets what a night could not send.
     """
     at, _ = addresses(context.config)
-    receivers = dict.fromkeys(filter(None, (f"{at.url}{WRITE}", context.config.publish.url)))
+    own, other = f"{at.url}{WRITE}", context.config.publish.url
+    # The other is in the configuration: whoever lists processes does not read a token in it.
+    receivers = {own: ("--url", own)} | ({other: ()} if other not in ("", own) else {})
     verb = (sys.executable, "-m", "pipeline", "publish", "--config", str(context.file.path))
     quick = ("--quick",) if context.quick else ()
     return [
         Publisher(
-            url,
-            (*verb, *quick, "--url", url),
+            receiver_name(url),
+            (*verb, *quick, *option),
             layout.log(f"publish-{number}"),
             context.config.hub.publish,
             _tell,
         )
-        for number, url in enumerate(receivers, start=1)
+        for number, (url, option) in enumerate(receivers.items(), start=1)
     ]
 
 

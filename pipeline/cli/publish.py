@@ -24,7 +24,7 @@ from pipeline.cli.context import (
     warn,
 )
 from pipeline.config import DEFAULT_FILE, PublishSection
-from pipeline.errors import UserError
+from pipeline.errors import UserError, first_line
 from pipeline.execute.plan import Plan
 from pipeline.journal import now
 from pipeline.nights import Nights
@@ -32,7 +32,7 @@ from pipeline.publish.blocks import write_blocks
 from pipeline.publish.credentials import Credentials, basic, bearer
 from pipeline.publish.everything import all_groups, closing, opening
 from pipeline.publish.position import opened
-from pipeline.publish.remote import TIMEOUT, RemoteWriter, Written
+from pipeline.publish.remote import TIMEOUT, RemoteWriter, Written, receiver_name
 from pipeline.publish.samples import TimeSeries
 from pipeline.publish.sync import Synced, sync
 from pipeline.store.regressions import stored_regressions
@@ -76,15 +76,15 @@ def publish_verb(
         )
     if blocks is not None and not rebuild:
         raise UserError("--blocks is for everything at once; add --rebuild")
-    synced = Synced()
+    name, synced = receiver_name(receiver), Synced()
     try:
         publish(context, context.plan(), receiver, synced, rebuild=rebuild, blocks=blocks)
     finally:
-        told = _told(synced, receiver, time.monotonic() - began)
+        told = _told(synced, name, time.monotonic() - began)
         if form is Format.TEXT and told:
             out.print(told, markup=False)
     if form is Format.JSON:
-        print_json({"url": receiver, "seconds": round(time.monotonic() - began, 3), **vars(synced)})
+        print_json({"url": name, "seconds": round(time.monotonic() - began, 3), **vars(synced)})
 
 
 def publish_stage(context: Context, plan: Plan) -> tuple[Synced, str] | None:
@@ -100,7 +100,12 @@ def publish_stage(context: Context, plan: Plan) -> tuple[Synced, str] | None:
         publish(context, plan, url, synced)
     except UserError as error:
         warn(f"not all was published: {error}")
-    return synced, _told(synced, url, time.monotonic() - began)
+    except Exception as error:
+        warn(
+            f"not all was published: {type(error).__name__}: {first_line(error)}; "
+            "`nightshift publish` says where"
+        )
+    return synced, _told(synced, receiver_name(url), time.monotonic() - began)
 
 
 def publish(
@@ -164,13 +169,13 @@ def _credentials(settings: PublishSection) -> Credentials | None:
     return bearer(settings.secret)
 
 
-def _told(synced: Synced, url: str, seconds: float) -> str:
+def _told(synced: Synced, receiver: str, seconds: float) -> str:
     """Say in a line what was sent, and warn of what was refused; nothing of a vain attempt."""
     if synced.refused:
         why = "; ".join(synced.reasons)
-        warn(f"{url} refused {counted(synced.refused, 'sample')} for good: {why}")
+        warn(f"{receiver} refused {counted(synced.refused, 'sample')} for good: {why}")
     if not synced.groups and not synced.complete:
         return ""
     corrected = f", {counted(synced.corrections, 'correction')}" if synced.corrections else ""
     sent = f"{counted(synced.samples, 'sample')}{corrected}" if synced.groups else "nothing new"
-    return f"published {sent} to {url} in {show_duration(seconds)}"
+    return f"published {sent} to {receiver} in {show_duration(seconds)}"

@@ -133,7 +133,7 @@ class RemoteWriter:
         sleep: Callable[[float], None] = time.sleep,
         jitter: Callable[[], float] = random.random,
     ) -> None:
-        self.name = _receiver(url)
+        self.name = receiver_name(url)
         if isinstance(certificate, str) and not Path(certificate).is_file():
             raise UserError(f"{certificate}, which [publish] names, is no file of certificates")
         self._url = url
@@ -226,7 +226,9 @@ class RemoteWriter:
             ) from error
         except requests.Timeout:
             return _Answer(0, f"does not answer within {self._timeout:g} s")
-        except requests.RequestException as error:
+        except (OSError, ValueError) as error:
+            # What requests raises is an OSError; of a host that cannot be one, and of a missing
+            # file of certificates that the environment names, others' errors come through.
             return _Answer(0, f"does not answer ({_reason(error)})")
 
     def _quoted(self, words: str) -> str:
@@ -280,8 +282,11 @@ def batches(series: Iterable[TimeSeries], most: int) -> Iterator[list[TimeSeries
         yield batch
 
 
-def _receiver(url: str) -> str:
-    """Return a receiver as messages call it: its address, of which no part is a secret."""
+def receiver_name(url: str) -> str:
+    """Return a receiver as messages call it: its address, of which no part is a secret.
+
+    Raises UserError for an address that is none, and for one with credentials.
+    """
     try:
         parts = urlsplit(url)
         _ = parts.port
@@ -315,7 +320,7 @@ def _retry_after(answer: requests.Response) -> float | None:
     try:
         until = parsedate_to_datetime(told)
         return max(0.0, (until - parsedate_to_datetime(answer.headers["Date"])).total_seconds())
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, OverflowError, TypeError, ValueError):
         return None
 
 

@@ -134,6 +134,7 @@ def test_the_jitter_takes_up_to_half_of_a_wait(
         ({"Date": AT[1], "Retry-After": AT[0]}, 0.5),
         ({"Retry-After": "soon"}, 0.5),
         ({"Retry-After": "-3"}, 0.5),
+        ({"Retry-After": "Mon, 01 Jan 99999999999 00:00:00 GMT"}, 0.5),
     ],
 )
 def test_a_receiver_says_when_to_come_back(
@@ -289,6 +290,21 @@ def test_credentials_that_are_not_there_are_named() -> None:
         with pytest.raises(UserError, match="variable TOKEN holds no token") as error:
             bearer("TOKEN", {"TOKEN": unfit})
         assert unfit not in str(error.value)
+
+
+def test_an_address_that_nobody_can_have_is_one_line(sleeps: Sleeps) -> None:
+    writer = RemoteWriter("http://a..b/api/v1/write", sleep=sleeps, patience=1.0)
+    with pytest.raises(UnreachableError, match=r"does not answer .*'a\.\.b'"):
+        writer.write(make_series(1))
+
+
+def test_a_file_that_the_environment_names_and_that_is_not_there_is_one_line(
+    sleeps: Sleeps, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REQUESTS_CA_BUNDLE", "/missing.pem")
+    writer = RemoteWriter("https://receiver.invalid/api/v1/write", sleep=sleeps, patience=1.0)
+    with pytest.raises(UnreachableError, match=r"does not answer .*/missing\.pem"):
+        writer.write(make_series(1))
 
 
 @pytest.mark.parametrize(
