@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 from sqlalchemy import Engine
@@ -18,6 +18,12 @@ from pipeline.store.queries import RunHead, Value, run_heads, values_of
 
 VERSION_LENGTH = 8
 """Letters of a workload's hash that tell its versions apart."""
+
+_FIRST = datetime(1970, 1, 1, tzinfo=UTC)
+_DAY = timedelta(days=1)
+"""How much later than its first run a revision may have been made: clocks and zones differ."""
+_APART = timedelta(seconds=1)
+"""Between revisions of one time: more than corrections, of a millisecond each, come up to."""
 
 _AT_ONCE = 100
 """Runs whose values are read by one statement."""
@@ -40,7 +46,7 @@ class Setup(NamedTuple):
 class Standing:
     """A revision of a strand: its place on the line, when it was made, and its runs, oldest first.
 
-    ``made`` is None where that is not known.
+    ``made`` is None where that is not known: where nobody says it, or nobody can believe it.
     """
 
     position: int
@@ -105,20 +111,40 @@ def _along(line: Line, heads: Iterable[RunHead]) -> list[Strand]:
         if (place := places.get(head.cell_key)) is not None:
             found.setdefault(_setup(line.name, head), {}).setdefault(place, []).append(head)
     return [
-        Strand(
-            setup,
-            tuple(
-                Standing(place, runs[0].revision, _made(line.revisions[place], runs), tuple(runs))
-                for place, runs in sorted(by_place.items())
-            ),
-        )
+        Strand(setup, tuple(_standings(line.revisions, by_place)))
         for setup, by_place in found.items()
     ]
 
 
-def _made(revision: Revision, runs: Iterable[RunHead]) -> datetime | None:
+def _standings(
+    revisions: Sequence[Revision], by_place: Mapping[int, Sequence[RunHead]]
+) -> Iterator[Standing]:
+    """Yield the revisions that have runs, each with a time of its own.
+
+    A branch that was rebased has many commits of one second, and a control was made when its
+    revision was; of two values of a series at one time Prometheus keeps one.
+    """
+    taken: set[datetime] = set()
+    for place, runs in sorted(by_place.items()):
+        made = _made(revisions[place], runs)
+        while made in taken:
+            made += _APART
+        if made is not None:
+            taken.add(made)
+        yield Standing(place, runs[0].revision, made, tuple(runs))
+
+
+def _made(revision: Revision, runs: Sequence[RunHead]) -> datetime | None:
+    """Return when a revision was made, if that is known and can be.
+
+    One sample of the future would make all others too old to be taken; and nothing is older than
+    the time that is counted from.
+    """
     told = (run.revision_at for run in runs if run.revision_at is not None)
-    return revision.at or next(told, None)
+    made = revision.at or next(told, None)
+    if made is None or not _FIRST < made < runs[0].started_at + _DAY:
+        return None
+    return made
 
 
 def _setup(line: str, head: RunHead) -> Setup:

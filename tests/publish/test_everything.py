@@ -181,6 +181,36 @@ def test_revisions_are_told_at_the_time_they_were_made(
             assert values == expected
 
 
+def test_revisions_of_one_time_are_all_told(made: tuple[Engine, Plan], position: Position) -> None:
+    store, plan = made
+    receiver, at = Receiver(), datetime(2024, 5, 1, tzinfo=UTC)
+    plan = dated(plan, dict.fromkeys(LINES["minors"], at))
+    publish((store, plan), position, receiver)
+    assert receiver.dropped == 0
+    told_of = {
+        told(labels)["step"]: list(values)
+        for labels, values in receiver.named("nightshift_revision_operations_per_second").items()
+        if told(labels)["line"] == "minors"
+    }
+    seconds = [milliseconds(at) + 1000 * place for place in range(len(LINES["minors"]))]
+    assert told_of == {step.name: seconds for step in STEPS}
+
+
+@pytest.mark.parametrize("at", [datetime(2099, 1, 1, tzinfo=UTC), datetime(1969, 1, 1, tzinfo=UTC)])
+def test_a_date_that_cannot_be_is_none(
+    made: tuple[Engine, Plan], position: Position, at: datetime
+) -> None:
+    store, plan = made
+    receiver = Receiver()
+    publish((store, dated(plan, {**MADE, "17.2": at})), position, receiver)
+    first = min(run.started_at for run in runs(store) if run.revision == "17.2")
+    times = {time for values in receiver.kept.values() for time in values}
+    assert milliseconds(at) not in times
+    versions = receiver.named("nightshift_version_position")
+    (values,) = [each for labels, each in versions.items() if told(labels)["revision"] == "17.2"]
+    assert list(values) == [milliseconds(first)]
+
+
 def test_versions_can_be_compared_whether_dated_or_not(
     made: tuple[Engine, Plan], position: Position
 ) -> None:
