@@ -16,7 +16,14 @@ from sqlalchemy import Engine
 
 from pipeline.analyse.bench import BenchRunner
 from pipeline.bundle import list_bundles
-from pipeline.config import DEFAULT_FILE, Config, ConfigFile, StoreSection, load_config
+from pipeline.config import (
+    DEFAULT_FILE,
+    Config,
+    ConfigFile,
+    PublishSection,
+    StoreSection,
+    load_config,
+)
 from pipeline.errors import UserError
 from pipeline.execute.build import Builder
 from pipeline.execute.discover import Discovered, Offer, discovered
@@ -90,8 +97,10 @@ class Context:
         if self._elsewhere is None:
             return self.file.config
         paths = self.file.config.paths.model_copy(update={"results": self._elsewhere})
-        # A team's database is not for results that are kept apart.
-        return self.file.config.model_copy(update={"paths": paths, "store": StoreSection()})
+        # A team's database and receiver are not for results that are kept apart.
+        return self.file.config.model_copy(
+            update={"paths": paths, "store": StoreSection(), "publish": PublishSection()}
+        )
 
     @property
     def results(self) -> Path:

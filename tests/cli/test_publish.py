@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from pipeline.cli import publish
+from pipeline.execute.discover import remember
 from tests.cli.conftest import CONFIG, Nightshift
+from tests.execute.samples import known
 from tests.fakes.receiver import Receiver
 
 
@@ -30,6 +32,15 @@ def test_a_token_in_the_address_is_never_shown(
         assert ran.code == 0
         assert "opensesame" not in ran.out + ran.err
         assert receiver.url in ran.out
+
+
+def test_results_that_are_kept_apart_are_not_published(
+    nightshift: Nightshift, night: list[tuple[str, int]], receiver: Receiver
+) -> None:
+    remember(known(), Path("apart"))
+    assert nightshift("nightly", "--results", "apart").code == 0
+    assert receiver.asked == []
+    assert not Path("apart/published.db").exists()
 
 
 @pytest.mark.parametrize("problem", [OSError("odd"), ValueError("odd"), KeyError("odd")])
