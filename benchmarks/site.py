@@ -5,7 +5,8 @@ change in every fifth step, writes its site, and opens it in a headless Chromium
 network, several times:
 
 - first contentful paint, and when the overview is there, by the browser's own clock;
-- each view from the moment that its address is set until it was painted.
+- each view from the moment that its address is set until it was painted;
+- the report page of the same store, which shows the newest part of so long a line.
 
 Rows go into the store as they are: what is timed comes after them.
 
@@ -45,6 +46,7 @@ from pipeline.model import (
     Workload,
     digest,
 )
+from pipeline.report.page import write_page
 from pipeline.report.setups import Setup
 from pipeline.report.site import write_site
 from pipeline.store import schema
@@ -125,8 +127,16 @@ def main() -> None:
         began = time.perf_counter()
         page = write_site(site, store, plan, detected, [], ReportSection(), datetime.now(UTC))
         print(f"written in {time.perf_counter() - began:.1f} s: {_size(site)}")
+        began = time.perf_counter()
+        report = write_page(
+            folder / "report.html", store, plan, detected, ReportSection(), {}, datetime.now(UTC)
+        )
+        size = report.stat().st_size / 1e6
+        print(f"the report page in {time.perf_counter() - began:.1f} s: {size:.1f} MB")
         with started(folder / "profile") as browser:
             measure(browser, page, options.times)
+            paints = [_paint(browser, report) for _ in range(options.times)]
+            print(f"the report's first contentful paint {_spread(paints)}")
 
 
 def measure(browser: Browser, page: Path, times: int) -> None:
@@ -134,13 +144,8 @@ def measure(browser: Browser, page: Path, times: int) -> None:
     paints, overviews = [], []
     views: dict[str, list[float]] = {address: [] for address in VIEWS}
     for _ in range(times):
-        browser.open(Path("/dev/null"))
-        browser.open(page, height=900)
-        browser.until("performance.getEntriesByName('first-contentful-paint').length > 0")
+        paints.append(_paint(browser, page))
         browser.until("performance.getEntriesByName('nightshift-shown').length > 0")
-        paints.append(
-            browser.run("performance.getEntriesByName('first-contentful-paint')[0].startTime")
-        )
         overviews.append(
             browser.run("performance.getEntriesByName('nightshift-shown')[0].startTime")
         )
@@ -151,6 +156,15 @@ def measure(browser: Browser, page: Path, times: int) -> None:
     print(f"overview is there       {_spread(overviews)}")
     for address, found in views.items():
         print(f"{address:<42} {_spread(found)}")
+
+
+def _paint(browser: Browser, page: Path) -> float:
+    """Open a page and return when something was seen of it, in milliseconds."""
+    browser.open(Path("/dev/null"))
+    browser.open(page, height=900)
+    browser.until("performance.getEntriesByName('first-contentful-paint').length > 0")
+    entry = "performance.getEntriesByName('first-contentful-paint')[0].startTime"
+    return float(browser.run(entry))
 
 
 def make_plan(revisions: int, steps: int, repetitions: int) -> Plan:
