@@ -102,9 +102,9 @@ def test_the_overview_says_what_needs_a_look_and_leads_there(browser: Browser, n
     worse = [one for one in night.detected.regressions if one.worse]
     assert text(browser, "h1") == f"{len(worse)} regressions need a look"
     rows = cells(browser, ".regressions")
-    assert rows[0][0] == "suspected"
-    assert re.fullmatch(r"\S+1\d\.\d % to \S+1\d\.\d %", rows[0][2])
-    assert rows[0][4] == "scan_range=100"
+    assert rows[0][4] == "suspected"
+    assert re.fullmatch(r"\S+1\d\.\d % to \S+1\d\.\d %", rows[0][5])
+    assert rows[0][2] == "scan_range=100"
     assert {row[6] for row in rows[: len(worse)]} == {"minors", "branch"}
     links = "[...document.querySelectorAll('.regressions .links a')].map((link) => link.href)"
     report, issue = (

@@ -23,7 +23,7 @@ VIEWS.machines = {
         const sorted = [...ratios].sort((a, b) => a - b);
         const part = (share) => sorted[Math.round(share * (sorted.length - 1))];
         const places = points.map((_, place) => place);
-        section.append(element("p", "", `Nine of ten runs were within ${ratioText(part(0.05))} and ${ratioText(part(0.95))} of the median of their binary.`), chart({
+        section.append(element("p", "", `Nine of ten runs were between ${part(0.05).toFixed(3)} and ${part(0.95).toFixed(3)} of the median of their binary.`), chart({
           caption: "Each run relative to the median of its binary, median over the steps", height: 220,
           labels: points.map(([at]) => timeText(at)), dates: points.map(([at]) => at), range: [0, points.length - 1],
           lines: [{ name: "runs", values: Float32Array.from(ratios, () => NaN), colour: "--series-0" }],

@@ -23,13 +23,13 @@ function regressionRows(found) {
     }
     if (one.issue) links.append(linked("issue", one.issue));
     const why = element("td", "why", reasonOf(one));
-    return row([element("span", "state", one.kind ? `${one.state} (${one.kind})` : one.state), effect, element("span", "of", one.interval), one.metric,
-      where, since, one.line, others, links, ...(why.textContent ? [why] : [])]);
+    return row([effect, one.metric, where, since, element("span", "state", one.kind ? `${one.state} (${one.kind})` : one.state),
+      element("span", "of", one.interval), one.line, others, links, ...(why.textContent ? [why] : [])]);
   });
 }
 
 function regressionTable(caption, found) {
-  const heads = ["State", "Largest change", "95 % interval", "Metric", "Step", "Since", "Line", "Extent", "Look at"];
+  const heads = ["Largest change", "Metric", "Step", "Since", "State", "95 % interval", "Line", "Extent", "Look at"];
   if (found.some(reasonOf)) heads.push(WHY);
   const whole = table(caption, heads, regressionRows(found.slice(0, FIRST)), "regressions titled");
   const rest = found.slice(FIRST);
