@@ -26,6 +26,7 @@ from pipeline.cli.context import (
 from pipeline.config import DEFAULT_FILE, PublishSection
 from pipeline.errors import UserError, first_line
 from pipeline.execute.plan import Plan
+from pipeline.hub.status import receiver as hub_receiver
 from pipeline.journal import now
 from pipeline.nights import Nights
 from pipeline.publish.blocks import write_blocks
@@ -43,9 +44,7 @@ from pipeline.units import counted, show_duration
 def publish_verb(
     config: ConfigOption = DEFAULT_FILE,
     quick: QuickOption = False,
-    url: Annotated[
-        str, typer.Option(help="Publish to this receiver and not to that of the configuration.")
-    ] = "",
+    url: Annotated[str, typer.Option(help="Publish to this receiver instead.")] = "",
     rebuild: Annotated[
         bool,
         typer.Option("--rebuild", help="Send everything again: the receiver was emptied."),
@@ -61,14 +60,15 @@ def publish_verb(
 ) -> None:
     """Send to Prometheus what it does not have yet.
 
-    Every value has the time at which it was measured, and what was corrected is told again.
+    That is the receiver of the configuration or, without one, the hub that runs here. Every value
+    has the time at which it was measured, and what was corrected is told again.
 
     Example: nightshift publish --url http://127.0.0.1:9090/api/v1/write
     """
     began = time.monotonic()
     context = Context(config, quick)
     settings = context.config.publish
-    receiver = url or settings.url
+    receiver = url or settings.url or hub_receiver(context.config)
     if not receiver:
         raise UserError(
             "there is nowhere to publish to; set url in [publish], give --url, or run "
@@ -123,13 +123,19 @@ def publish(
     given. Raises UserError where it cannot be written to.
     """
     name = context.config.publish.name
+    detected = kept_detection(context.results)
+    if detected is not None and detected.plan != plan.hash:
+        warn(
+            "nothing is said of changes: they were searched in another plan; run `nightshift "
+            "detect` (with --quick, if that was meant) first"
+        )
     with opened(context.results, url) as position:
         if rebuild:
             position.forget()
         groups = all_groups(
             context.store,
             plan,
-            kept_detection(context.results),
+            detected,
             stored_regressions(context.store),
             Nights(context.results).read(),
             position.known(),

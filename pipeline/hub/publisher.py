@@ -17,6 +17,10 @@ STOP_PATIENCE = 30.0
 """Seconds that a stage has to end when the hub does; it goes on the next time."""
 
 
+_WARNING = "nightshift: "
+"""What begins a line that the verb warns with, or fails with."""
+
+
 class Published(Frozen):
     """How the last time ended: to which receiver, when, whether well, and what was said."""
 
@@ -29,7 +33,8 @@ class Published(Frozen):
 class Publisher:
     """Publishes to one receiver every so many seconds, by ``command``, never twice at once.
 
-    A failure is told when it begins, when it becomes another, and when it is over.
+    Told are the first time, and a failure when it begins, becomes another, and is over. A warning
+    is one: then not all was published.
     """
 
     def __init__(
@@ -91,10 +96,20 @@ class Publisher:
 
     def _see(self, code: int) -> None:
         lines = self._log.read_text(errors="replace").strip().splitlines()
-        said = lines[-1].removeprefix("nightshift: ") if lines else f"exit code {code}"
+        warned = [line for line in lines if line.startswith(_WARNING)]
+        said = "; ".join(line.removeprefix(_WARNING) for line in warned or lines[-1:])
         before = self.last
-        self.last = Published(url=self._url, at=datetime.now(UTC), well=code == 0, said=said)
-        if code and (before is None or before.well or before.said != said):
-            self._told(f"not all was published to {self._url}: {said}")
-        elif not code and before is not None and not before.well:
-            self._told(f"published again: {said}")
+        self.last = Published(
+            url=self._url,
+            at=datetime.now(UTC),
+            well=code == 0 and not warned,
+            said=said or f"exit code {code}",
+        )
+        if before is not None and (before.well, before.said) == (self.last.well, self.last.said):
+            return
+        if not self.last.well:
+            self._told(f"not all was published to {self._url}: {self.last.said}")
+        elif before is None:
+            self._told(self.last.said)
+        elif not before.well:
+            self._told(f"published again: {self.last.said}")

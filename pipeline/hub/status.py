@@ -12,6 +12,7 @@ from pipeline.config import Config
 from pipeline.hub import prometheus
 from pipeline.hub.ask import Address, ask
 from pipeline.hub.layout import Layout, is_held
+from pipeline.hub.prometheus import WRITE
 from pipeline.hub.services import addresses
 from pipeline.hub.state import State, read_state
 from pipeline.model import Frozen
@@ -36,6 +37,12 @@ class Status(Frozen):
     folder: Path
     bytes: int | None
     newest: datetime | None
+
+
+def receiver(config: Config) -> str:
+    """Return where the hub of a configuration takes samples; empty where none runs."""
+    at, _ = addresses(config)
+    return f"{at.url}{WRITE}" if is_held(Layout(config.hub_folder)) else ""
 
 
 def status(config: Config) -> Status:

@@ -19,12 +19,13 @@ import pytest
 import requests
 
 from pipeline.cli.context import Context
+from pipeline.cli.stages import detect_stage
 from pipeline.execute.discover import remember
 from pipeline.hub.ask import Address, ask
 from pipeline.hub.layout import Layout, held, is_held, prepare
 from pipeline.machine.account import Account
 from pipeline.machine.ports import free_port
-from tests.cli.conftest import CONFIG
+from tests.cli.conftest import CONFIG, LONGER
 from tests.cli.measured import write_runs
 from tests.execute.samples import known
 from tests.prometheus import tool
@@ -106,6 +107,19 @@ class Hub:
             check=True,
         )
         return json.loads(said.stdout)
+
+    def publish(self) -> str:
+        """Publish by hand and return what is said, but for how long it took."""
+        said = subprocess.run(
+            [sys.executable, "-m", "pipeline", "publish"],
+            cwd=self.folder,
+            env={**self._environment, "PYTHONPATH": str(ROOT)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=True,
+        )
+        return said.stdout.rpartition(" in ")[0]
 
     def pid(self, name: str) -> int | None:
         """Return the process of a service, as the hub notes it."""
@@ -191,6 +205,11 @@ def test_what_is_in_the_store_is_published_by_itself(
     said = requests.get(f"{hub.at.url}/api/v1/query", params={"query": steps}, timeout=10)
     ((_, count),) = (each["value"] for each in said.json()["data"]["result"])
     assert count == "2", "of two steps"
+    # By hand it goes to the hub, too, and what an edited plan does not tell is said.
+    detect_stage(Context(), Context().plan())
+    assert hub.publish() == f"published nothing new to {hub.at.url}/api/v1/write"
+    hub.configure(LONGER)
+    assert hub.publish().startswith("nightshift: nothing is said of changes: they were searched in")
     hub.stop(process)
 
 

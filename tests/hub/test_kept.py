@@ -159,7 +159,7 @@ def once(publisher: Publisher, clock: Clock) -> None:
     until(ended)
 
 
-def test_publishing_is_told_when_it_fails_and_when_it_goes_on(
+def test_publishing_is_told_first_when_it_fails_and_when_it_goes_on(
     tmp_path: Path, told: list[str], clock: Clock
 ) -> None:
     state = tmp_path / "state"
@@ -179,12 +179,23 @@ def test_publishing_is_told_when_it_fails_and_when_it_goes_on(
         state.write_text(said)
         once(shown, clock)
     assert told == [
+        "published 5 samples",
         f"not all was published to {URL}: nobody answers",
         f"not all was published to {URL}: the disk is full",
         "published again: published 7 samples",
     ]
     assert shown.last is not None
     assert (shown.last.well, shown.last.said) == (True, "published nothing new")
+
+
+def test_what_publishing_warns_of_is_not_hidden_by_its_last_line(
+    tmp_path: Path, told: list[str], clock: Clock
+) -> None:
+    script = "print('nightshift: 3 samples were refused', 'published 5 samples', sep='\\n')"
+    shown = publisher(tmp_path, script, told, clock)
+    once(shown, clock)
+    assert told == [f"not all was published to {URL}: 3 samples were refused"]
+    assert shown.last is not None and not shown.last.well
 
 
 def test_publishing_is_not_begun_twice_at_once(
@@ -235,4 +246,4 @@ def test_several_receivers_are_served_in_turn(
         work.join()
     # The second would not have found its place free.
     assert [each.last and each.last.said for each in both] == ["published", "published"]
-    assert told == []
+    assert told == ["published", "published"]
