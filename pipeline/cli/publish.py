@@ -21,8 +21,10 @@ from pipeline.cli.context import (
     QuickOption,
     out,
     print_json,
+    screen,
     warn,
 )
+from pipeline.cli.progress import counting
 from pipeline.config import DEFAULT_FILE, PublishSection
 from pipeline.errors import UserError, first_line
 from pipeline.execute.plan import Plan
@@ -132,24 +134,28 @@ def publish(
     with opened(context.results, url) as position:
         if rebuild:
             position.forget()
-        groups = all_groups(
-            context.store,
-            plan,
-            detected,
-            stored_regressions(context.store),
-            Nights(context.results).read(),
-            position.known(),
-            pipeline=name,
-            watched=context.config.detect.metrics,
+        groups = list(
+            all_groups(
+                context.store,
+                plan,
+                detected,
+                stored_regressions(context.store),
+                Nights(context.results).read(),
+                position.known(),
+                pipeline=name,
+                watched=context.config.detect.metrics,
+            )
         )
-        if blocks is not None:
-            # All at once: blocks of parts would overlap one another.
-            sync(groups, position, partial(_into_blocks, blocks), synced, at_once=sys.maxsize)
-            return
-        write = _writer(context.config.publish, url).write
-        write(opening(name, position.refused(), now()))
-        sync(groups, position, write, synced)
-        write(closing(name, now()))
+        with counting(screen(), "publish", len(groups)) as progress:
+            if blocks is not None:
+                # All at once: blocks of parts would overlap one another.
+                write = partial(_into_blocks, blocks)
+                sync(groups, position, write, synced, progress, at_once=sys.maxsize)
+                return
+            send = _writer(context.config.publish, url).write
+            send(opening(name, position.refused(), now()))
+            sync(groups, position, send, synced, progress)
+            send(closing(name, now()))
 
 
 def _writer(settings: PublishSection, url: str) -> RemoteWriter:

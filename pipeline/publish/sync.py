@@ -40,28 +40,28 @@ def sync(
     position: Position,
     write: Write,
     synced: Synced,
-    progress: Callable[[int], None] = lambda samples: None,
+    progress: Callable[[], None] = lambda: None,
     at_once: int = SAMPLES_AT_ONCE,
 ) -> None:
     """Send the groups that the receiver does not have as they are; ``synced`` tells how far it is.
 
     A group that says something else than before is sent again, a millisecond later for each time:
     of two values at the same time Prometheus keeps the first and says nothing. ``progress`` is
-    called with the number of samples whenever some were noted as sent. Raises what ``write``
-    raises.
+    called once a group. Raises what ``write`` raises.
     """
     batch = _Batch()
     known = position.known()
     for group in groups:
+        progress()
         told = known.get(group.key)
         if told is not None and told.digest == group.digest:
             continue
         batch.add(group, Told(group.digest, 0 if told is None else told.correction + 1))
         if batch.samples >= at_once:
-            _send(batch, position, write, synced, progress)
+            _send(batch, position, write, synced)
             batch = _Batch()
     if batch.told:
-        _send(batch, position, write, synced, progress)
+        _send(batch, position, write, synced)
     synced.complete = True
 
 
@@ -84,13 +84,7 @@ class _Batch:
         return [TimeSeries(labels, sorted(samples)) for labels, samples in self._series.items()]
 
 
-def _send(
-    batch: _Batch,
-    position: Position,
-    write: Write,
-    synced: Synced,
-    progress: Callable[[int], None],
-) -> None:
+def _send(batch: _Batch, position: Position, write: Write, synced: Synced) -> None:
     written = write(batch.series())
     position.note(batch.told, written.refused)
     synced.groups += len(batch.told)
@@ -98,4 +92,3 @@ def _send(
     synced.samples += written.sent
     synced.refused += written.refused
     synced.reasons += [each for each in written.reasons if each not in synced.reasons]
-    progress(batch.samples)

@@ -52,6 +52,14 @@ def test_a_group_that_was_sent_is_not_even_read(position: Position) -> None:
     sync([same], position, Receiver().write, Synced())
 
 
+def test_progress_is_told_for_what_is_there_too(position: Position) -> None:
+    counted = []
+    groups = [group(str(n), {"x": 1.0}, at=n) for n in range(3)]
+    for expected in (3, 6):
+        sync(groups, position, Receiver().write, Synced(), lambda: counted.append(1))
+        assert len(counted) == expected
+
+
 def test_every_correction_is_told_a_millisecond_later(position: Position) -> None:
     receiver, synced = Receiver(), Synced()
     for value in (1.0, 5.0, 4.0):
