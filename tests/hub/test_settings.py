@@ -43,7 +43,7 @@ def test_prometheus_takes_its_configuration(tmp_path: Path, promtool: str, folde
 
 def test_old_samples_are_taken_and_kept() -> None:
     settings = json.loads(prometheus.configuration(Path("/x")))
-    assert settings["storage"]["tsdb"]["out_of_order_time_window"] == "10y"
+    assert settings["storage"]["tsdb"]["out_of_order_time_window"] == "100y"
     assert "alerting" not in settings
     flags = prometheus.command(Path("/p"), Path("/c"), Path("/d"), LOOPBACK, "100y")
     assert "--storage.tsdb.retention.time=100y" in flags
