@@ -57,7 +57,6 @@ def up_verb(config: ConfigOption = DEFAULT_FILE, quick: QuickOption = False) -> 
     settings = context.config.hub
     layout = Layout(context.config.hub_folder)
     account = find_account()
-    layout.folder.mkdir(parents=True, exist_ok=True)
     with held(layout):
         services = find_services(context.config, layout, account)
         prepare(layout, account)

@@ -85,7 +85,8 @@ class Layout:
 def prepare(layout: Layout, account: Account, dashboards: Path = DASHBOARDS) -> None:
     """Make the folder ready for services that run as ``account``.
 
-    Raises UserError for a folder of another owner, or one out of the account's reach.
+    Raises UserError for a folder of another owner, one out of the account's reach, and one that
+    cannot be written.
     """
     try:
         layout.folder.mkdir(parents=True, exist_ok=True)
@@ -104,17 +105,19 @@ def prepare(layout: Layout, account: Account, dashboards: Path = DASHBOARDS) -> 
             ("json", layout.boards),
         ):
             _copy(dashboards / source, to)
-    except PermissionError as error:
-        raise UserError(
-            f"{error.filename} cannot be written; run the hub as its owner, or set hub.folder in "
-            "nightshift.toml to another folder"
-        ) from error
+    except OSError as error:
+        raise _unwritable(error) from error
 
 
 @contextmanager
 def held(layout: Layout) -> Iterator[None]:
-    """Hold the folder for one hub. Raises UserError where another has it."""
-    with (layout.folder / ".lock").open("a+") as file:
+    """Hold the folder for one hub. Raises UserError where another has it, or none can."""
+    try:
+        layout.folder.mkdir(parents=True, exist_ok=True)
+        lock = (layout.folder / ".lock").open("a+")
+    except OSError as error:
+        raise _unwritable(error) from error
+    with lock as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
@@ -139,6 +142,13 @@ def is_held(layout: Layout) -> bool:
     except OSError:
         return False
     return False
+
+
+def _unwritable(error: OSError) -> UserError:
+    return UserError(
+        f"{error.filename} cannot be written ({error.strerror}); run the hub as its owner, or set "
+        "hub.folder in nightshift.toml to another folder"
+    )
 
 
 def _check_owner(data: Path, account: Account) -> None:

@@ -83,7 +83,7 @@ class Hub:
             each.ask_to_stop()
         for each in self._running:
             each.stop()
-        with suppress(FileNotFoundError):
+        with suppress(OSError):
             self._layout.state.unlink()
 
     def _note(self) -> None:
@@ -103,5 +103,9 @@ class Hub:
             published=tuple(each.last for each in self._publishers if each.last is not None),
         )
         if state != self._noted:
-            write_state(self._layout.state, state)
             self._noted = state
+            try:
+                write_state(self._layout.state, state)
+            except OSError as error:
+                # What runs goes on: only who asks is not told.
+                self._told(f"{self._layout.state} cannot be written: {error.strerror}")

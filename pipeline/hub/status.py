@@ -71,8 +71,12 @@ def _newest(at: Address) -> datetime | None:
 
 
 def _data(at: Address, path: str, **parameters: str) -> dict[str, Any]:
+    """Return the data of an answer; nothing where it is none of a Prometheus."""
     said = ask(at, f"/api/v1/{path}", **parameters)
-    return dict(json.loads(said)["data"]) if said is not None else {}
+    try:
+        return dict(json.loads(said)["data"]) if said is not None else {}
+    except (KeyError, TypeError, ValueError):
+        return {}
 
 
 def _size(folder: Path) -> int | None:

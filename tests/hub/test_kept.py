@@ -214,6 +214,24 @@ def test_publishing_is_not_begun_twice_at_once(
     assert slow.last is None
 
 
+def test_a_hub_goes_on_where_its_state_cannot_be_written(
+    server_folder: Path, told: list[str], clock: Clock
+) -> None:
+    layout = Layout(server_folder)
+    layout.state.mkdir()
+    shown = publisher(server_folder, "print('published')", told, clock)
+    stop, hub = Event(), Hub(layout, [], [shown], told.append)
+    work = Thread(target=hub.run, args=(stop,))
+    work.start()
+    try:
+        until(lambda: shown.last is not None)
+    finally:
+        stop.set()
+        work.join()
+    assert shown.last is not None and shown.last.well
+    assert set(told) == {f"{layout.state} cannot be written: Is a directory"}
+
+
 def test_several_receivers_are_served_in_turn(
     server_folder: Path, told: list[str], clock: Clock
 ) -> None:
