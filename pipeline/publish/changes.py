@@ -50,21 +50,25 @@ def regression_facts(known: Iterable[RegressionRow]) -> Iterator[Fact]:
         }
         effect = labelled(OTHERS["regression_effect_ratio"].name, **labels)
         yield Fact(effect, milliseconds(row.events[0].at), worst(found).effect)
-        for at, state in _states(row):
+        for at, state in _states(row).items():
             for each in RegressionState:
                 series = labelled(OTHERS["regression_state"].name, **labels, state=each.value)
-                yield Fact(series, milliseconds(at), float(each is state))
+                yield Fact(series, at, float(each is state))
 
 
-def _states(row: RegressionRow) -> Iterator[tuple[datetime, RegressionState]]:
-    """Yield the states that a regression went through, each with its beginning."""
+def _states(row: RegressionRow) -> Mapping[int, RegressionState]:
+    """Return the states that a regression went through, each by when it began, in milliseconds.
+
+    Of two at one time, as of one that is found again and has recovered, it is in the latter.
+    """
     history = History(row.regression, Bounds("", "", ""))
+    began: dict[int, RegressionState] = {}
     last = None
     for event in row.events:
         history.add(event)
         if history.state is not last:
-            last = history.state
-            yield event.at, last
+            last = began[milliseconds(event.at)] = history.state
+    return began
 
 
 def _points(shift: Shift, regression: Regression, standing: Standing) -> Iterator[Fact]:

@@ -432,6 +432,24 @@ def test_a_regression_goes_through_its_states(
     assert (told(labels)["first_bad"], values) == ("17.2", {times[0]: -0.2})
 
 
+def test_what_is_found_when_it_has_recovered_is_resolved(
+    made: tuple[Engine, Plan], position: Position
+) -> None:
+    _, plan = made
+    receiver = Receiver()
+    row = regression(plan)
+    resolved = Event(at=FOUND, event=EventKind.RESOLVED, fingerprint="f00d")
+    row = row._replace(events=(row.events[0], resolved))
+    publish(made, position, receiver, [row])
+    held = {
+        told(labels)["state"]
+        for labels in receiver.named("nightshift_regression_state")
+        if receiver.last()[labels]
+    }
+    assert held == {"resolved"}
+    assert publish(made, position, receiver, [row]).groups == 0
+
+
 def test_runs_that_began_together_are_told_apart(
     made: tuple[Engine, Plan], position: Position
 ) -> None:
