@@ -44,8 +44,8 @@ def _kept(line: Line, regressions: Sequence[Regression], shown: int) -> list[int
         for regression in regressions
         if regression.line == line.name
         for shift in regression.shifts
-        for position in (shift.earliest - 1, shift.earliest, shift.position - 1, shift.position)
-        + (shift.latest, shift.latest + 1)
+        for place in (shift.earliest, shift.position, shift.latest + 1)
+        for position in (place - 1, place)
     }
     newest = range(count - shown + 1, count)
     return sorted({0, *newest, *(each for each in around if 0 <= each < count)})
