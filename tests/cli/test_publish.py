@@ -9,9 +9,10 @@ import pytest
 
 from pipeline.cli import publish
 from pipeline.execute.discover import remember
+from pipeline.publish.samples import Labels, Sample
 from tests.cli.conftest import CONFIG, Nightshift
 from tests.execute.samples import known
-from tests.fakes.receiver import Receiver
+from tests.fakes.receiver import Fault, Receiver
 
 
 @pytest.fixture
@@ -60,3 +61,73 @@ def test_no_error_of_publishing_is_one_of_the_night(
     assert ran.json["published"]["complete"] is False
     assert f"not all was published: {type(problem).__name__}: " in ran.err
     assert "Traceback" not in ran.err
+
+
+FAULTS = {
+    "answers 500": Fault(500, "broken"),
+    "answers 500 after it took all": Fault(500, "broken", taken=True),
+    "full disk": Fault(500, "write /data/wal/00000000: no space left on device"),
+    "cut off": Fault(),
+    "cut off after it took all": Fault(taken=True),
+    "busy for an hour": Fault(429, "later", {"Retry-After": "3600"}),
+    "does not let us": Fault(403, "forbidden"),
+    "moved": Fault(302, "", {"Location": "http://127.0.0.1:1/"}),
+}
+"""What a receiver answers, for as long as a night is patient."""
+
+
+@pytest.mark.parametrize("fault", FAULTS.values(), ids=list(FAULTS))
+@pytest.mark.parametrize("taken", [0, 1], ids=["at first", "in the middle"])
+def test_a_night_succeeds_whatever_its_receiver_does_and_the_rest_comes_later(
+    nightshift: Nightshift,
+    night: list[tuple[str, int]],
+    receiver: Receiver,
+    folder: Path,
+    fault: Fault,
+    taken: int,
+) -> None:
+    config = folder / "nightshift.toml"
+    config.write_text(f'{config.read_text()}patience = "10ms"\n')
+    # The newest sample comes first, in a request of its own.
+    receiver.faults = [Fault(204, taken=True)] * taken + [fault] * 100
+    ran = nightshift("nightly")
+    assert ran.code == 0
+    assert len([line for line in ran.err.splitlines() if "not all was published" in line]) == 1
+    assert "published " not in ran.out
+    receiver.faults.clear()
+    later = nightshift("publish")
+    assert (later.code, later.err) == (0, "")
+    again = nightshift("publish")
+    assert "published nothing new" in again.out
+    rebuilt = Receiver()
+    with rebuilt.serving():
+        config.write_text(config.read_text().replace(receiver.url, rebuilt.url))
+        assert nightshift("publish").code == 0
+    assert measured(receiver) == measured(rebuilt) != {}
+
+
+def test_what_a_night_has_refused_is_told_and_the_others_are_taken(
+    nightshift: Nightshift, night: list[tuple[str, int]], receiver: Receiver
+) -> None:
+    def refuses(labels: Labels, sample: Sample) -> str:
+        return "not today" if ("step", "scan_range=100") in labels else ""
+
+    receiver.refuses = refuses
+    ran = nightshift("nightly")
+    assert ran.code == 0
+    assert "refused" in ran.err
+    assert "for good: not today" in ran.err
+    assert not any(("step", "scan_range=100") in labels for labels in receiver.stored)
+    asked = len(receiver.asked)
+    assert "published nothing new" in nightshift("publish").out
+    # The newest sample and the last one: what was refused is not tried again.
+    assert len(receiver.asked) == asked + 2
+
+
+def measured(receiver: Receiver) -> dict[Labels, dict[int, float]]:
+    """What a receiver was told, without the heartbeat of publishing."""
+    return {
+        labels: values
+        for labels, values in receiver.stored.items()
+        if not dict(labels)["__name__"].startswith("nightshift_publish_")
+    }
