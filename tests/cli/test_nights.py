@@ -46,7 +46,7 @@ def test_a_night_is_written_down(
     assert (first.unbuilt, first.queue, first.series) == (0, 0, 4)
     assert first.regressions == dict.fromkeys(RegressionState, 0), "an improvement is none"
     assert list(first.stages) == [
-        *("discover", "plan", "run", "ingest", "detect", "confirm", "report", "notify")
+        *("discover", "plan", "run", "ingest", "detect", "confirm", "report", "notify", "site")
     ]
     assert 0 < sum(first.stages.values()) <= first.seconds
     assert first.budget == {"confirm": 0.0, "bisect": 1800.0}
