@@ -64,7 +64,7 @@ class Recorder:
         )
         try:
             return ended.model_copy(update=self._measured() | self._planned() | self._so_far())
-        except (UserError, SQLAlchemyError):
+        except (OSError, UserError, SQLAlchemyError):
             if not error:
                 raise
             # A store or a journal that cannot be read may be what ended it.

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from pipeline.hub.service import Told
+from pipeline.hub.service import Told, said_in
 from pipeline.machine.account import contained
 from pipeline.model import Frozen
 
@@ -95,7 +95,7 @@ class Publisher:
         self._process = None
 
     def _see(self, code: int) -> None:
-        lines = self._log.read_text(errors="replace").strip().splitlines()
+        lines = said_in(self._log).strip().splitlines()
         warned = [line for line in lines if line.startswith(_WARNING)]
         said = "; ".join(line.removeprefix(_WARNING) for line in warned or lines[-1:])
         before = self.last

@@ -140,4 +140,12 @@ class Kept:
         code = self._process.poll() if self._process is not None else None
         if code is not None and code < 0:
             return f"killed by {signal.Signals(-code).name}"
-        return self.service.complaint(self.service.log.read_text(errors="replace"))[:_CUT]
+        return self.service.complaint(said_in(self.service.log))[:_CUT]
+
+
+def said_in(log: Path) -> str:
+    """Return what a log says; nothing where somebody took it away."""
+    try:
+        return log.read_text(errors="replace")
+    except FileNotFoundError:
+        return ""

@@ -20,6 +20,11 @@ FILE = "published.db"
 _PATIENCE = 30.0
 """Seconds to wait for another nightshift that is publishing from the same folder."""
 
+_DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR})
+"""What SQLite calls a file that is damaged, none of its own, or has other tables."""
+_PRIMARY = 0xFF
+"""The bits of its codes that say so; the others have details."""
+
 _TABLES = """
 CREATE TABLE IF NOT EXISTS sent (
     receiver TEXT NOT NULL, key TEXT NOT NULL, digest TEXT NOT NULL, correction INTEGER NOT NULL,
@@ -106,8 +111,12 @@ def opened(results: Path, receiver: str) -> Iterator[Position]:
             raise UserError(
                 "another nightshift is publishing from this folder; try again when it is done"
             ) from error
-        raise UserError(
-            f"{path}: {error}; if it is damaged remove it, and everything is published anew"
-        ) from error
+        # What Python itself cannot read has no code.
+        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT)
+        if code & _PRIMARY in _DAMAGED:
+            raise UserError(
+                f"{path}: {error}; remove it, and everything is published anew"
+            ) from error
+        raise UserError(f"{path}: {error}; see its disk and its permissions") from error
     finally:
         connection.close()

@@ -115,6 +115,25 @@ def test_what_ends_is_told_and_started_again_later_each_time(
     assert told[-1].endswith("in 1 s"), "it ran well for a while"
 
 
+def test_a_log_that_is_taken_away_ends_no_hub(
+    service: Service, account: Account, told: list[str], clock: Clock
+) -> None:
+    ended = Kept(replace(service, command=("false",)), account, told.append, clock)
+    ended.start()
+    service.log.unlink()
+
+    def seen() -> bool:
+        ended.look()
+        return ended.pid is None
+
+    until(seen)
+    assert told == ["Sleeper ended (nothing); it is started again in 1 s"]
+    log = str(service.folder / "publish.log")
+    shown = publisher(service.folder, f"import os; os.remove({log!r})", told, clock)
+    once(shown, clock)
+    assert shown.last is not None and shown.last.said == "exit code 0"
+
+
 def test_what_never_served_is_to_be_mended(service: Service, account: Account) -> None:
     wrong = Kept(replace(service, command=("sh", "-c", "echo no such flag")), account, print)
     wrong.start()

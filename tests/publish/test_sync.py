@@ -140,6 +140,14 @@ def test_two_do_not_publish_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         assert after.known() == {"a": Told("x", 0)}
 
 
+def test_a_full_disk_is_told_and_nothing_is_to_be_removed(tmp_path: Path) -> None:
+    told = {f"group {number}": Told("x" * 1000, 0) for number in range(100)}
+    full = pytest.raises(UserError, match=r"published\.db: .* full; see its disk")
+    with full, opened(tmp_path, URL) as position:
+        position._connection.execute("PRAGMA max_page_count = 8")
+        position.note(told)
+
+
 def test_a_damaged_file_is_told(tmp_path: Path) -> None:
     (tmp_path / FILE).write_bytes(b"this is not what SQLite writes" * 100)
     with pytest.raises(UserError, match=r"published\.db.*remove it"), opened(tmp_path, URL):
