@@ -57,7 +57,7 @@ def control_groups(
         for copy in strand.standings:
             original = standings.get(copy.label.partition("#")[0])
             if original is not None and original is not copy:
-                pair = [[run.digest for run in side.runs] for side in (original, copy)]
+                pair = [original.said, copy.said]
                 yield Group(
                     f"control {' '.join(map(str, (*strand.setup, copy.label)))}",
                     digest([pair, sorted(metrics), milliseconds(copy.runs[-1].started_at)]),

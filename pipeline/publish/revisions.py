@@ -99,8 +99,8 @@ def _group(store: Engine, strand: Strand, standing: Standing, base: Callable[[],
 
     said = digest(
         [
-            [run.digest for run in standing.runs],
-            [run.digest for run in first.runs],
+            standing.said,
+            first.said,
             standing.made,
             standing.first_run,
         ]

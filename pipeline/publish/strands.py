@@ -59,6 +59,11 @@ class Standing:
         """When it was first measured."""
         return self.runs[0].started_at
 
+    @property
+    def said(self) -> list[tuple[str, str | None]]:
+        """Its runs and what they say. In a store from before there were digests names alone."""
+        return [(run.run_id, run.digest) for run in self.runs]
+
 
 @dataclass(frozen=True)
 class Strand:

@@ -181,6 +181,37 @@ def test_revisions_are_told_at_the_time_they_were_made(
             assert values == expected
 
 
+def test_another_first_revision_is_seen_in_a_store_without_digests(
+    made: tuple[Engine, Plan], position: Position
+) -> None:
+    store, plan = made
+    receiver = Receiver()
+    with store.begin() as connection:
+        connection.execute(update(schema.run).values(digest=None))
+    plan = dated(plan, {**MADE, "17.2": datetime(2024, 5, 1, tzinfo=UTC)})
+    publish((store, plan), position, receiver)
+    later = [
+        line.model_copy(
+            update={
+                "revisions": line.revisions[1:],
+                "cells": tuple(
+                    cell for cell in line.cells if cell.revision.label != line.revisions[0].label
+                ),
+            }
+        )
+        for line in plan.lines
+    ]
+    publish((store, plan.model_copy(update={"lines": tuple(later)})), position, receiver)
+    newest = [
+        value
+        for labels, value in receiver.last().items()
+        if name_of(labels) == "nightshift_revision_relative_throughput_ratio"
+        and (told(labels)["line"], told(labels)["stat"]) == ("minors", "median")
+    ]
+    # 17.2 is now relative to itself.
+    assert newest == [1.0] * len(STEPS)
+
+
 def test_revisions_of_one_time_are_all_told(made: tuple[Engine, Plan], position: Position) -> None:
     store, plan = made
     receiver, at = Receiver(), datetime(2024, 5, 1, tzinfo=UTC)
