@@ -79,7 +79,7 @@ def _night(title: str, metric: str, description: str) -> Stat:
 
 
 def _open(state: str, description: str) -> Stat:
-    states = promql.newest(
+    states = promql.ever(
         promql.other("regression_state", f'{_TARGET},worse="true",state="{state}"')
     )
     return panels.stat(
@@ -95,8 +95,8 @@ def _open(state: str, description: str) -> Stat:
 def _found(title: str, *, worse: bool) -> Table:
     """Return the regressions, or the improvements, that nobody has taken up yet."""
     way = f'{_TARGET},worse="{str(worse).lower()}"'
-    states = promql.newest(promql.other("regression_state", f'{way},state=~"suspected|confirmed"'))
-    effects = promql.newest(promql.other("regression_effect_ratio", way))
+    states = promql.ever(promql.other("regression_state", f'{way},state=~"suspected|confirmed"'))
+    effects = promql.ever(promql.other("regression_effect_ratio", way))
     rows = f"({states} == 1) * on ({_REGRESSION}) group_left () ({effects} != 0)"
     trend = links.to_dashboard(
         "Target trend", links.TREND, target=links.of_row("target"), line=links.of_row("line")

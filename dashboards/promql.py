@@ -59,6 +59,11 @@ def newest(selector: str) -> str:
     return f"last_over_time({selector}[$__range])"
 
 
+def ever(selector: str) -> str:
+    """Return the last value of each series, in the time range or before: a state lasts."""
+    return f"last_over_time({selector}{EVER})"
+
+
 def points(selector: str) -> str:
     """Return the values of each series, each once, wherever they lie in the time range.
 

@@ -117,6 +117,27 @@ def test_the_newest_is_over_the_first_of_the_line(server: Prometheus) -> None:
         assert list(server.query(expression).values()) == [2.0]
 
 
+def test_what_needs_a_look_does_so_whatever_the_time_range(server: Prometheus) -> None:
+    board = BOARDS["overview"]
+    chosen = next(choices(server, board))
+    now = range_of(board).end
+    open_ones = [
+        query
+        for query in queries("overview", board)
+        if query.where in ("Regressions confirmed", "Regressions that need a look")
+    ]
+    assert len(open_ones) == 3
+    for query in open_ones:
+        whole, minutes = (
+            ask(server, query, Range(start, now), chosen)
+            for start in (range_of(board).start, now - 600)
+        )
+        assert len(minutes) == len(whole) == 1, "decided an hour ago"
+    [count] = [query for query in open_ones if query.where == "Regressions confirmed"]
+    expression = filled(count.expression, Range(now - 600, now), chosen)
+    assert list(server.query(expression).values()) == [1.0]
+
+
 @pytest.mark.parametrize("name", ["overview", "target-trend", "step-detail"])
 def test_what_is_taken_back_is_neither_drawn_nor_listed(server: Prometheus, name: str) -> None:
     board = BOARDS[name]
