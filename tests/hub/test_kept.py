@@ -248,7 +248,7 @@ def test_a_hub_goes_on_where_its_state_cannot_be_written(
         stop.set()
         work.join()
     assert shown.last is not None and shown.last.well
-    assert set(told) == {f"{layout.state} cannot be written: Is a directory"}
+    assert f"{layout.state} cannot be written: Is a directory" in told
 
 
 def test_several_receivers_are_served_in_turn(
