@@ -18,6 +18,7 @@ from pipeline.cli.context import (
     out,
     print_json,
     screen,
+    warn,
 )
 from pipeline.cli.detect import show as show_detected
 from pipeline.cli.notify import notify
@@ -29,6 +30,7 @@ from pipeline.cli.report import write_report
 from pipeline.cli.site import make_site
 from pipeline.cli.stages import check_tools, detect_stage, run_stage
 from pipeline.config import DEFAULT_FILE
+from pipeline.errors import UserError
 from pipeline.execute.discover import discover
 from pipeline.execute.plan import Line, Plan
 from pipeline.model import Cell
@@ -94,7 +96,7 @@ def nightly_verb(
             new, issues = notify(context)
         # With links to the report and to the issues.
         with night.stage("site"):
-            site = make_site(context, plan)
+            site = _site(context, plan)
     # Once the night is written down, which is published, too.
     published = publish_stage(context, plan)
     if form is Format.JSON:
@@ -103,7 +105,7 @@ def nightly_verb(
                 "runs": runs,
                 "seconds": round(time.monotonic() - began, 3),
                 "report": str(written[-1]),
-                "site": str(site),
+                "site": str(site) if site else None,
                 "issues": [str(path) for path in issues],
                 "new_issues": [str(path) for path in new],
                 "published": vars(published[0]) if published else None,
@@ -114,11 +116,21 @@ def nightly_verb(
     for path in issues:
         out.print(f"issue   {path}{' (new)' if path in new else ''}", markup=False)
     out.print(f"report  {written[-1]}", markup=False)
-    out.print(f"site    {site}", markup=False)
+    if site:
+        out.print(f"site    {site}", markup=False)
     if published:
         out.print(published[1], markup=False)
     done = f"{counted(runs, 'run')} measured" if runs else "nothing was left to measure"
     out.print(f"{done} in {show_duration(time.monotonic() - began)}")
+
+
+def _site(context: Context, plan: Plan) -> Path | None:
+    """Write the site. What stands in its way is told, and ends no night: all else is done."""
+    try:
+        return make_site(context, plan)
+    except UserError as error:
+        warn(str(error))
+        return None
 
 
 def _show_line(context: Context, line: Line) -> None:

@@ -18,6 +18,9 @@ from pipeline.publish.strands import Standing, Strand, published_values
 
 _THROUGHPUT = "qps"
 
+_LARGEST = 1e300
+"""What :func:`changepoint.compare` takes. Such a value is a defect, and must not stop the rest."""
+
 Figures = Mapping[tuple[str, str], Mapping[str, Sequence[float]]]
 """Values of the runs by (step, group) and metric."""
 
@@ -138,7 +141,8 @@ def _relative(
     if level <= 0:
         return
     yield "median", statistics.median(values) / level
-    if not same and len(base) > 1 and len(values) > 1:
+    comparable = all(abs(value) < _LARGEST for value in (*base, *values))
+    if not same and len(base) > 1 and len(values) > 1 and comparable:
         bounds = compare(base, values, smallest_effect=0.0).ratio_interval
         yield from (
             (stat, bound)

@@ -124,6 +124,19 @@ def test_what_a_night_has_refused_is_told_and_the_others_are_taken(
     assert len(receiver.asked) == asked + 2
 
 
+def test_a_folder_in_the_way_of_the_site_ends_no_night(
+    nightshift: Nightshift, night: list[tuple[str, int]], receiver: Receiver
+) -> None:
+    Path("results/site").mkdir(parents=True)
+    Path("results/site/index.html").write_text("somebody else's")
+    ran = nightshift("nightly", "--format", "json")
+    assert ran.code == 0
+    assert "results/site" in ran.err
+    assert ran.json["site"] is None
+    assert ran.json["published"]["complete"] is True
+    assert Path("results/site/index.html").read_text() == "somebody else's"
+
+
 def measured(receiver: Receiver) -> dict[Labels, dict[int, float]]:
     """What a receiver was told, without the heartbeat of publishing."""
     return {

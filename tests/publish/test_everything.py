@@ -319,6 +319,18 @@ def test_relative_throughput_has_an_interval(made: tuple[Engine, Plan], position
         assert ("minors", step.name, "low") not in found
 
 
+def test_a_value_beyond_all_measure_stops_nothing(
+    made: tuple[Engine, Plan], position: Position
+) -> None:
+    store, _ = made
+    with store.begin() as connection:
+        connection.execute(update(schema.measurement).values(value=1e308))
+    receiver = Receiver()
+    assert publish(made, position, receiver).complete
+    relative = receiver.named("nightshift_revision_relative_throughput_ratio")
+    assert {told(labels)["stat"] for labels in relative} == {"median"}
+
+
 def test_a_step_that_failed_its_sla_has_no_other_figures(
     made: tuple[Engine, Plan], position: Position, tmp_path: Path
 ) -> None:
