@@ -45,10 +45,10 @@ def end_groups(store: Engine, strands: Iterable[Strand]) -> Iterator[Group]:
     """
     for strand in strands:
         ends = {"first": strand.standings[0], "newest": strand.standings[-1]}
-        runs = [[run.digest for run in each.runs] for each in ends.values()]
+        said = [standing.said for standing in ends.values()]
         at = milliseconds(strand.standings[-1].runs[-1].started_at)
         key = " ".join(map(str, strand.setup))
-        yield Group(f"ends {key}", digest([runs, at]), partial(_ends, store, strand, ends, at))
+        yield Group(f"ends {key}", digest([said, at]), partial(_ends, store, strand, ends, at))
 
 
 def _ends(
