@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from pipeline.errors import UserError, meant
 from pipeline.metrics import METRICS
 from pipeline.mistakes import (
+    ADDRESS,
     AGE,
     HOST_PORT,
     NAME,
@@ -449,6 +450,22 @@ class HubSection(Section):
         description="how often what is new is published",
         json_schema_extra={"default": "5m"},
     )
+    report_url: str = Field(
+        default="", pattern=ADDRESS, description="where the report page is served, for links"
+    )
+    site_url: str = Field(
+        default="", pattern=ADDRESS, description="where the trend site is served, for links"
+    )
+    issues_url: str = Field(
+        default="",
+        pattern=ADDRESS,
+        description="where issues are, which a regression's fingerprint is looked for in",
+    )
+
+    @property
+    def links(self) -> dict[str, str]:
+        """Where the dashboards' links lead to, by the names of their constants."""
+        return {name: getattr(self, name) for name in ("report_url", "site_url", "issues_url")}
 
     @model_validator(mode="after")
     def _address(self) -> HubSection:

@@ -28,6 +28,9 @@ AGE = r"^[1-9]\d*[ywd]$"
 HOST_PORT = r"^([^\s/@]+:\d+)?$"
 """What a host with a port is; empty for none."""
 
+ADDRESS = r"^(https?://\S+)?$"
+"""What the address of a page is; empty for none."""
+
 _EXPECTED = {
     NAME: "is not a name; write letters, digits, dots, dashes and underscores",
     VERSION: 'is not a version; write one or the beginning of one, as "17.4" or "17"',
@@ -35,6 +38,7 @@ _EXPECTED = {
     "a password nowhere but in a variable",
     VARIABLE: "is not the name of an environment variable; write letters, digits and underscores",
     AGE: 'is not an age; write a number and y, w or d, as "5y"',
+    ADDRESS: 'is no address; write one as "https://bench.example/report.html"',
     HOST_PORT: 'is no host with a port; write them as "127.0.0.1:9093"',
 }
 

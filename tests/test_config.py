@@ -50,6 +50,7 @@ def refusal(text: str) -> str:
         ("[publish]\nsecret = 'a b'", "15: publish.secret", "not the name of an environment"),
         ("[hub]\nretention = '15'", "15: hub.retention", "write a number and y, w or d"),
         ("[hub]\nalertmanager = 'here'", "15: hub.alertmanager", "is no host with a port"),
+        ("[hub]\nsite_url = 'here'", "15: hub.site_url", "is no address; write one as"),
         ("[hub]\nhost = 'here'", "14: hub", "host 'here' is no IP address, as 127.0.0.1"),
         ("[hub]\ngrafana_port = 0", "15: hub.grafana_port", "greater than or equal to 1"),
         ("[quick]\nrow = 5000", "15: quick.row", "did you mean rows?"),

@@ -21,6 +21,7 @@ from pipeline.cli.context import (
 )
 from pipeline.config import DEFAULT_FILE
 from pipeline.hub import prometheus
+from pipeline.hub.boards import give_addresses
 from pipeline.hub.layout import DASHBOARDS, Layout, held, prepare
 from pipeline.hub.prometheus import WRITE
 from pipeline.hub.publisher import Publisher
@@ -60,6 +61,7 @@ def up_verb(config: ConfigOption = DEFAULT_FILE, quick: QuickOption = False) -> 
     with held(layout):
         services = find_services(context.config, layout, account)
         prepare(layout, account)
+        give_addresses(layout.boards, settings.links)
         layout.configuration.write_text(
             prometheus.configuration(layout.rules, settings.alertmanager)
         )

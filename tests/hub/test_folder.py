@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -11,7 +12,8 @@ import pytest
 
 from pipeline.config import load_config
 from pipeline.errors import UserError
-from pipeline.hub.layout import Layout, held, prepare
+from pipeline.hub.boards import give_addresses
+from pipeline.hub.layout import DASHBOARDS, Layout, held, prepare
 from pipeline.hub.status import status
 from pipeline.machine.account import Account
 
@@ -60,3 +62,23 @@ def test_a_folder_that_cannot_be_is_one_line(tmp_path: Path, account: Account) -
         prepare(layout, account)
     with pytest.raises(UserError, match=r"hub cannot be written \(Not a directory\)"), held(layout):
         pass
+
+
+def test_links_lead_where_the_configuration_says(server_folder: Path, account: Account) -> None:
+    file = server_folder / "nightshift.toml"
+    file.write_text('[hub]\nsite_url = "https://bench.example/site/"\n')
+    layout = Layout(server_folder / "hub")
+    prepare(layout, account)
+    give_addresses(layout.boards, load_config(file).config.hub.links)
+    boards = sorted(layout.boards.glob("*.json"))
+    for path in boards:
+        expected = json.loads((DASHBOARDS / "json" / path.name).read_text())
+        (constant,) = (
+            each for each in expected["templating"]["list"] if each["name"] == "site_url"
+        )
+        constant["query"] = "https://bench.example/site/"
+        assert json.loads(path.read_text()) == expected
+    assert [path.name for path in boards] == sorted(
+        path.name for path in (DASHBOARDS / "json").glob("*.json")
+    )
+    assert boards

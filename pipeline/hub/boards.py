@@ -1,0 +1,17 @@
+"""The dashboards of a hub: as they are committed, with the addresses that their links lead to."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+
+def give_addresses(boards: Path, addresses: Mapping[str, str]) -> None:
+    """Write addresses into every dashboard of a folder, by the names of their constants."""
+    for path in boards.glob("*.json"):
+        board = json.loads(path.read_text())
+        for variable in board["templating"]["list"]:
+            if variable["type"] == "constant" and variable["name"] in addresses:
+                variable["query"] = addresses[variable["name"]]
+        path.write_text(json.dumps(board, indent=2) + "\n")
