@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import pwd
-import shutil
 import signal
 import socket
 import subprocess
@@ -20,9 +19,13 @@ import requests
 
 from pipeline.cli.context import Context
 from pipeline.cli.stages import detect_stage
+from pipeline.config import Config
+from pipeline.errors import UserError
 from pipeline.execute.discover import remember
+from pipeline.hub import programs as found
 from pipeline.hub.ask import Address, ask
 from pipeline.hub.layout import Layout, held, is_held, prepare
+from pipeline.hub.services import find_services
 from pipeline.machine.account import Account
 from pipeline.machine.ports import free_port
 from tests.cli.conftest import CONFIG, LONGER
@@ -279,17 +282,14 @@ def test_a_port_in_use_is_one_line(hub: Hub) -> None:
 
 
 def test_a_missing_prometheus_is_one_line(
-    hub: Hub, programs: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, account: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (programs / "prometheus").unlink()
-    if shutil.which("prometheus", path="/usr/bin:/bin:/usr/sbin:/usr/local/sbin") is None:
-        assert "prometheus is not installed" in hub.refused()
-    from pipeline.hub import programs as found
-
-    monkeypatch.setenv("PATH", str(programs))
+    # Where tests and packages put it, too.
+    monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(found, "_ALSO", ())
-    monkeypatch.setattr(sys, "executable", str(programs / "python"))
-    assert found.find_program("prometheus") is None
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    with pytest.raises(UserError, match="prometheus is not installed; run `make setup`"):
+        find_services(Config(), Layout(tmp_path), account)
 
 
 def test_data_of_another_owner_is_one_line(hub: Hub, account: Account) -> None:
