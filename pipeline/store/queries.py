@@ -298,72 +298,55 @@ def runs(
     engine: Engine, *, cells: Sequence[str] | None = None, line: str | None = None
 ) -> list[RunRow]:
     """Return the runs of the cells with these keys, or of an imported line, oldest first."""
-    wanted = (
-        select(
-            run.c.run_id,
-            run.c.origin,
-            run.c.target,
-            run.c.revision,
-            run.c.revision_order,
-            run.c.line,
-            run.c.repetition,
-            run.c.cell_key,
-            build.c.options,
-            build.c.program_hash,
-            build.c.provenance,
-            config.c.name,
-            machine.c.fingerprint,
-            run.c.pinning,
-            run.c.tools,
-            workload.c.definition,
-            run.c.settings_id,
-            run.c.started_at,
-            run.c.ended_at,
-            run.c.revision_at,
-            run.c.digest,
-        )
-        .select_from(run)
-        .join(build, build.c.id == run.c.build_id)
-        .join(config, config.c.id == run.c.config_id)
-        .join(machine, machine.c.id == run.c.machine_id)
-        .join(workload, workload.c.id == run.c.workload_id)
-        .order_by(*_OLDEST_FIRST)
+    wanted = select(
+        run.c.run_id,
+        run.c.origin,
+        run.c.target,
+        run.c.revision,
+        run.c.revision_order,
+        run.c.line,
+        run.c.repetition,
+        run.c.cell_key,
+        build.c.options,
+        build.c.program_hash,
+        build.c.provenance,
+        config.c.name,
+        machine.c.fingerprint,
+        run.c.pinning,
+        run.c.tools,
+        workload.c.definition,
+        run.c.settings_id,
+        run.c.started_at,
+        run.c.ended_at,
+        run.c.revision_at,
+        run.c.digest,
     )
-    wanted = _of_runs(wanted, cells, line)
     with engine.connect() as connection:
-        return [RunRow(*found) for found in connection.execute(wanted)]
+        return [RunRow(*found) for found in connection.execute(_with_shared(wanted, cells, line))]
 
 
 def run_heads(engine: Engine, *, cells: Sequence[str] | None = None) -> list[RunHead]:
     """Return the runs of the cells with these keys, or all, oldest first, without what is large."""
-    wanted = (
-        select(
-            run.c.run_id,
-            run.c.cell_key,
-            run.c.revision,
-            run.c.revision_at,
-            run.c.repetition,
-            run.c.target,
-            config.c.family,
-            build.c.options,
-            build.c.program_hash,
-            machine.c.hash,
-            machine.c.machine_class,
-            workload.c.name,
-            workload.c.hash,
-            workload.c.clients,
-            run.c.started_at,
-            run.c.digest,
-        )
-        .select_from(run)
-        .join(build, build.c.id == run.c.build_id)
-        .join(config, config.c.id == run.c.config_id)
-        .join(machine, machine.c.id == run.c.machine_id)
-        .join(workload, workload.c.id == run.c.workload_id)
-        .order_by(*_OLDEST_FIRST)
+    wanted = select(
+        run.c.run_id,
+        run.c.cell_key,
+        run.c.revision,
+        run.c.revision_at,
+        run.c.repetition,
+        run.c.target,
+        config.c.family,
+        build.c.options,
+        build.c.program_hash,
+        machine.c.hash,
+        machine.c.machine_class,
+        workload.c.name,
+        workload.c.hash,
+        workload.c.clients,
+        run.c.started_at,
+        run.c.digest,
     )
     with engine.connect() as connection:
-        return [RunHead._make(found) for found in connection.execute(_of_runs(wanted, cells))]
+        return [RunHead._make(found) for found in connection.execute(_with_shared(wanted, cells))]
 
 
 def figures(engine: Engine, *, cells: Sequence[str], metrics: Sequence[str]) -> Iterator[Value]:
@@ -498,6 +481,20 @@ def count_measurements(engine: Engine) -> int:
     """Return how many measurements the store holds."""
     with engine.connect() as connection:
         return int(connection.execute(select(func.count()).select_from(measurement)).scalar_one())
+
+
+def _with_shared(
+    wanted: Select[Any], cells: Sequence[str] | None, line: str | None = None
+) -> Select[Any]:
+    """Join runs with what they share with others, oldest first."""
+    joined = (
+        wanted.select_from(run)
+        .join(build, build.c.id == run.c.build_id)
+        .join(config, config.c.id == run.c.config_id)
+        .join(machine, machine.c.id == run.c.machine_id)
+        .join(workload, workload.c.id == run.c.workload_id)
+    )
+    return _of_runs(joined.order_by(*_OLDEST_FIRST), cells, line)
 
 
 def _of_runs(
