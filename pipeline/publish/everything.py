@@ -57,8 +57,7 @@ def opening(pipeline: str, refused: int, at: datetime) -> list[TimeSeries]:
     """Return what a receiver is told first: how many samples it has ever refused, as of now.
 
     That the newest sample comes first matters to Prometheus (2.42 at least). It compacts what it
-    holds in memory as soon as that spans three hours, which old samples in front of newer ones do,
-    and a series that is new in that very moment can stay invisible until it is started again.
+    holds in memory as soon as that spans three hours, which old samples in front of newer ones do.
     Behind a newest sample all others are late, and compacted later.
     """
     return [_now("publish_refused_samples", pipeline, at, float(refused))]

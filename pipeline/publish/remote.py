@@ -160,6 +160,8 @@ class RemoteWriter:
             if self._unreachable:
                 raise _OutOfReachError(self._unreachable)
             for batch in batches(series, self._batch):
+                # What is refused here is refused, and told of, with its batch.
+                self._refusal([_beginning(each) for each in batch])
                 self._write(batch, tally)
         except _OutOfReachError as error:
             self._unreachable = str(error)
@@ -238,6 +240,17 @@ class RemoteWriter:
         shown = "".join(each if each.isprintable() else " " for each in words)
         line = " ".join(shown.split())
         return line if len(line) <= LONGEST_REASON else f"{line[: LONGEST_REASON - 3]}..."
+
+
+def _beginning(series: TimeSeries) -> TimeSeries:
+    """Return the first sample of a series, which is sent before them all.
+
+    Prometheus (2.42 at least) collects the garbage of what it holds in memory while it takes
+    samples, and a series that is new in that very moment is collected with the samples that came
+    with it, though it says they were taken. Whoever comes a second time finds it, or makes it anew;
+    of equal samples one is kept.
+    """
+    return TimeSeries(series.labels, series.samples[:1])
 
 
 class _OutOfReachError(Exception):

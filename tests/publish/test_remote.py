@@ -84,7 +84,8 @@ def test_every_sample_is_sent_in_as_few_requests_as_batches(
     series = make_series(5, samples=7)
     assert writer().write(iter(series)) == Written(sent=35)
     assert receiver.stored == stored(series)
-    assert len(receiver.asked) == 4
+    # Four batches, each with its beginnings before it.
+    assert len(receiver.asked) == 4 + 4
     for headers in receiver.asked:
         assert headers["Content-Encoding"] == "snappy"
         assert headers["Content-Type"] == "application/x-protobuf"
@@ -231,8 +232,8 @@ def test_the_search_for_refused_samples_has_an_end(
     written = writer().write(make_series(1000))
     assert written.sent == 0 and written.refused == 1000
     assert written.reasons == tuple(f"out of bounds: 000{n}" for n in range(3))
-    # Each of the hundred batches once, and what the search cost.
-    assert len(receiver.asked) == 100 + 40
+    # Each of the hundred batches once, its beginnings before it, and what the search cost.
+    assert len(receiver.asked) == 2 * 100 + 40
 
 
 @pytest.mark.parametrize("status", [301, 307, 308, 401, 403, 404, 405])
@@ -343,3 +344,21 @@ def test_a_private_receiver_is_checked_by_its_authority(
         assert trusting.write(make_series(1)) == Written(sent=1)
     with pytest.raises(UserError, match="is no file of certificates"):
         RemoteWriter(private.url, certificate=str(tmp_path / "missing"))
+
+
+def test_what_is_lost_with_a_series_that_is_new_is_sent_once_more(
+    receiver: Receiver,
+    writer: Callable[..., RemoteWriter],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    known: set[Labels] = set()
+    take = receiver.take
+
+    def forget_what_is_new(series: list[TimeSeries]) -> None:
+        take([each for each in series if each.labels in known])
+        known.update(each.labels for each in series)
+
+    monkeypatch.setattr(receiver, "take", forget_what_is_new)
+    series = make_series(3, samples=2)
+    assert writer(batch=100).write(series) == Written(sent=6)
+    assert receiver.stored == stored(series)
