@@ -31,12 +31,16 @@ HOST_PORT = r"^([^\s/@]+:\d+)?$"
 ADDRESS = r"^(https?://\S+)?$"
 """What the address of a page is; empty for none."""
 
+REPOSITORY = r"^([A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9._-]+)?$"
+"""What a repository on GitHub is; empty for none."""
+
 _EXPECTED = {
     NAME: "is not a name; write letters, digits, dots, dashes and underscores",
     VERSION: 'is not a version; write one or the beginning of one, as "17.4" or "17"',
     RECEIVER: 'is no address of a receiver; write one as "http://127.0.0.1:9090/api/v1/write", and '
     "a password nowhere but in a variable",
     VARIABLE: "is not the name of an environment variable; write letters, digits and underscores",
+    REPOSITORY: 'is no repository on GitHub; write its owner and its name, as "me/bench"',
     AGE: 'is not an age; write a number and y, w or d, as "5y"',
     ADDRESS: 'is no address; write one as "https://bench.example/report.html"',
     HOST_PORT: 'is no host with a port; write them as "127.0.0.1:9093"',

@@ -45,7 +45,7 @@ def refusal(text: str) -> str:
         ("[machine]\nclas = 'x'", "15: machine.clas", "did you mean class?"),
         ("[detect]\nmetric = ['qps']", "15: detect.metric", "did you mean metrics?"),
         ("[report]\nworst = 0.9", "15: report.worst", "did you mean worse?"),
-        ("[notify]\nsinc = 'x'", "15: notify.sinc", "did you mean sink?"),
+        ("[notify]\nsincs = 'x'", "15: notify.sincs", "did you mean sinks?"),
         ("[publish]\nurl = '127.0.0.1:9090'", "15: publish.url", "is no address of a receiver"),
         ("[publish]\nsecret = 'a b'", "15: publish.secret", "not the name of an environment"),
         ("[hub]\nretention = '15'", "15: hub.retention", "write a number and y, w or d"),
@@ -121,7 +121,7 @@ def refusal(text: str) -> str:
             "17: detect.metrics",
             "there is no metric 'qpss'; did you mean qps?",
         ),
-        ("[notify]\nsink = 'mail'", "15: notify.sink", "input should be 'directory'"),
+        ("[notify]\nsinks = ['mail']", "15: notify.sinks", "input should be 'directory'"),
         (
             "[[line]]\nname='x'\ntarget='postgres'\ntake = 'newest'",
             "17: line.take",

@@ -99,7 +99,7 @@ def test_the_committed_configuration_passes_both() -> None:
         "[report]\nfurther = [[0.5]]",
         "[report]\nfurther = [[0, 'red']]",
         "[report]\nfurther = [[0.5, 'pink']]",
-        "[notify]\nsink = 'mail'",
+        "[notify]\nsinks = ['mail']",
         "[quick]\nmeasure = 1",
         "[quick]\nsteps = [1]",
         "[store]\nurl = 5",

@@ -1,0 +1,54 @@
+"""nightshift.toml: one file for each group of its tables."""
+
+from pipeline.config.analyse import BisectSection, ConfirmSection, DetectSection, RuleSection
+from pipeline.config.base import Name, Section, Version
+from pipeline.config.build import BuildSection, PatchSection
+from pipeline.config.file import DEFAULT_FILE, Config, ConfigFile, json_schema, load_config
+from pipeline.config.machine import ClassSection, MachineSection
+from pipeline.config.notify import (
+    GithubSection,
+    NotifySection,
+    SinkName,
+    SlackSection,
+    WebhookSection,
+)
+from pipeline.config.places import Paths, StoreSection
+from pipeline.config.plan import LineSection, Night, Quick, WorkloadSection
+from pipeline.config.publish import HubSection, PublishSection
+from pipeline.config.report import COLOURS, Colour, ColourLook, ReportSection
+
+__all__ = [
+    "COLOURS",
+    "DEFAULT_FILE",
+    "BisectSection",
+    "BuildSection",
+    "ClassSection",
+    "Colour",
+    "ColourLook",
+    "Config",
+    "ConfigFile",
+    "ConfirmSection",
+    "DetectSection",
+    "GithubSection",
+    "HubSection",
+    "LineSection",
+    "MachineSection",
+    "Name",
+    "Night",
+    "NotifySection",
+    "PatchSection",
+    "Paths",
+    "PublishSection",
+    "Quick",
+    "ReportSection",
+    "RuleSection",
+    "Section",
+    "SinkName",
+    "SlackSection",
+    "StoreSection",
+    "Version",
+    "WebhookSection",
+    "WorkloadSection",
+    "json_schema",
+    "load_config",
+]

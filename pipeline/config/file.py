@@ -1,0 +1,179 @@
+"""nightshift.toml, read into a validated model.
+
+A mistake in the file is answered with the file, the line and what was meant.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field, ValidationError
+
+from pipeline.config.analyse import BisectSection, ConfirmSection, DetectSection, RuleSection
+from pipeline.config.base import Section
+from pipeline.config.build import BuildSection, PatchSection
+from pipeline.config.machine import ClassSection, MachineSection
+from pipeline.config.notify import (
+    GithubSection,
+    NotifySection,
+    SlackSection,
+    WebhookSection,
+)
+from pipeline.config.places import Paths, StoreSection
+from pipeline.config.plan import LineSection, Night, Quick, WorkloadSection
+from pipeline.config.publish import HubSection, PublishSection
+from pipeline.config.report import ReportSection
+from pipeline.errors import UserError, meant
+from pipeline.metrics import METRICS
+from pipeline.mistakes import settings_at, toml_message, wording
+from pipeline.toml_lines import Location, find_line
+
+DEFAULT_FILE = Path("nightshift.toml")
+
+
+class Config(Section):
+    """The whole file."""
+
+    paths: Paths = Field(default_factory=Paths)
+    store: StoreSection = Field(default_factory=StoreSection)
+    machine: MachineSection = Field(default_factory=MachineSection)
+    machine_class: tuple[ClassSection, ...] = Field(default=(), alias="class")
+    night: Night = Field(default_factory=Night)
+    build: tuple[BuildSection, ...] = ()
+    patch: tuple[PatchSection, ...] = ()
+    line: tuple[LineSection, ...] = ()
+    workload: tuple[WorkloadSection, ...] = ()
+    detect: DetectSection = Field(default_factory=DetectSection)
+    confirm: ConfirmSection = Field(default_factory=ConfirmSection)
+    bisect: BisectSection = Field(default_factory=BisectSection)
+    rule: tuple[RuleSection, ...] = ()
+    report: ReportSection = Field(default_factory=ReportSection)
+    notify: NotifySection = Field(default_factory=NotifySection)
+    github: GithubSection = Field(default_factory=GithubSection)
+    webhook: WebhookSection = Field(default_factory=WebhookSection)
+    slack: SlackSection = Field(default_factory=SlackSection)
+    publish: PublishSection = Field(default_factory=PublishSection)
+    hub: HubSection = Field(default_factory=HubSection)
+    quick: Quick = Field(default_factory=Quick)
+
+    @property
+    def store_url(self) -> str:
+        """The store's URL, with the default filled in."""
+        return self.store.url or f"sqlite:///{(self.paths.results / 'store.db').absolute()}"
+
+    @property
+    def issues_folder(self) -> Path:
+        """Where the directory sink writes."""
+        return self.notify.folder or self.paths.results / "issues"
+
+    @property
+    def hub_folder(self) -> Path:
+        """Where the hub keeps its data."""
+        return (self.hub.folder or self.paths.results / "hub").absolute()
+
+
+class ConfigFile:
+    """A configuration with the text it came from, so that errors can name a line."""
+
+    def __init__(self, path: Path, text: str) -> None:
+        self.path = path
+        self.text = text
+        try:
+            raw = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise UserError(toml_message(path, text, error)) from error
+        try:
+            self.config = _validated(raw)
+        except ValidationError as error:
+            raise self._first_problem(error) from error
+        self._check_references()
+
+    def problem(self, location: Sequence[str | int], message: str) -> UserError:
+        """Return the error for a setting: ``nightshift.toml:12: line.take: message``."""
+        line = find_line(self.text, location)
+        where = ".".join(str(part) for part in location if not isinstance(part, int))
+        return UserError(f"{self.path}:{line}: {where}: {message}")
+
+    def _first_problem(self, error: ValidationError) -> UserError:
+        # A misspelt setting comes before all: the true one counts as missing then.
+        first = min(
+            error.errors(),
+            key=lambda e: (e["type"] != "extra_forbidden", find_line(self.text, e["loc"])),
+        )
+        location = first["loc"]
+        if first["type"] == "extra_forbidden":
+            known = settings_at(Config, location[:-1])
+            hint = meant(str(location[-1]), known)
+            return self.problem(location, f"there is no such setting; {hint}")
+        return self.problem(location, wording(first))
+
+    def _check_references(self) -> None:
+        names = [line.name for line in self.config.line]
+        self._check_once("line", names)
+        self._check_once("build", [options.name for options in self.config.build])
+        classes = self.config.machine_class
+        self._check_once("class", [each.name for each in classes])
+        for index, each in enumerate(classes):
+            self._check_known(("class", index, "lines"), "line", each.lines, names)
+        self._check_once("workload", [workload.name for workload in self.config.workload])
+        for index, workload in enumerate(self.config.workload):
+            self._check_known(("workload", index, "lines"), "line", workload.lines, names)
+        self._check_known(("detect", "metrics"), "metric", self.config.detect.metrics, METRICS)
+
+    def _check_once(self, table: str, names: Sequence[str]) -> None:
+        for index, name in enumerate(names):
+            if name in names[:index]:
+                raise self.problem((table, index, "name"), f"two {table}s are named {name}")
+
+    def _check_known(
+        self, location: Location, kind: str, wanted: Sequence[str], known: Iterable[str]
+    ) -> None:
+        for at, name in enumerate(wanted):
+            if name not in (choices := list(known)):
+                raise self.problem(
+                    (*location, at), f"there is no {kind} {name!r}; {meant(name, choices)}"
+                )
+
+
+def load_config(path: Path) -> ConfigFile:
+    """Read a configuration file. Raises UserError with file and line for any mistake."""
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError as error:
+        raise UserError(
+            f"{path} does not exist; run in the folder that holds it or give --config FILE"
+        ) from error
+    except IsADirectoryError as error:
+        raise UserError(
+            f"{path} is a folder; give the file in it, as --config {path / DEFAULT_FILE}"
+        ) from error
+    except OSError as error:
+        raise UserError(f"{path} cannot be read: {error.strerror}") from error
+    try:
+        text = data.decode("utf-8-sig")  # Some editors begin a file with a mark of its encoding.
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise UserError(f"{path}:{line}: not UTF-8; save the file in that encoding") from error
+    return ConfigFile(path, text)
+
+
+def json_schema() -> dict[str, Any]:
+    """Return the JSON schema of nightshift.toml, for editors."""
+    schema = Config.model_json_schema(by_alias=True)
+    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+    schema["title"] = "nightshift.toml"
+    return schema
+
+
+def _validated(raw: Mapping[str, Any]) -> Config:
+    """Validate as strictly as the schema does: "3" is no number and 1 is no boolean.
+
+    Strictness is that of JSON, where a list may stand for a tuple and a text for a path. A
+    date, which JSON lacks, goes in as what no setting takes.
+    """
+    text = json.dumps(raw, default=lambda moment: {"date": str(moment)})
+    return Config.model_validate_json(text, strict=True)
