@@ -13,6 +13,7 @@ from typing import Self
 from pipeline.analyse.experiment import Figure, Figures
 from pipeline.analyse.series import SLA_METRICS
 from pipeline.bundle import Bundle, DamagedBundleError, bundle_path, read_bundle, set_aside
+from pipeline.errors import UserError
 from pipeline.execute.build import Builder
 from pipeline.execute.expect import Expectation
 from pipeline.execute.measure import Bench, measure_cell
@@ -111,6 +112,12 @@ class BenchRunner:
         return figures_of(read_bundle(self._run(cell, attempt)))
 
     def _run(self, cell: Cell, attempt: int) -> Path:
+        if cell.machine_class != self._machine.machine_class:
+            raise UserError(
+                f"{cell.revision.target} {cell.revision.label} has to be measured on a machine of "
+                f"class {cell.machine_class}, and this one is of class "
+                f"{self._machine.machine_class}; run `nightshift pursue` there"
+            )
         processors = available()
         clients = cell.workload.scale.clients
         pinning = choose(clients, processors) if self._pin else Pinning()

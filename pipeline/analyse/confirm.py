@@ -154,7 +154,8 @@ def planned_cells(plan: Plan, regression: Regression, shift: Shift) -> list[Cell
         for line in plan.lines
         if line.name == regression.line
         for cell in line.cells
-        if (cell.workload.hash, cell.config.family, cell.build_options) == cell_of(shift)
+        if (cell.workload.hash, cell.config.family, cell.build_options, cell.machine_class)
+        == cell_of(shift)
     ]
 
 

@@ -19,7 +19,8 @@ from pipeline.execute.plan import Plan
 from pipeline.model import Frozen, Regression, Series
 from pipeline.store.queries import rows, runs
 
-_FILE = "detected.json"
+FILE = "detected.json"
+"""Its name in the results folder."""
 
 
 class Detected(Frozen):
@@ -85,7 +86,7 @@ def search(
 def save_detected(detected: Detected, results: Path) -> Path:
     """Keep what was found for the stages after."""
     results.mkdir(parents=True, exist_ok=True)
-    path = results / _FILE
+    path = results / FILE
     partial = path.with_suffix(".partial")
     partial.write_text(detected.model_dump_json(indent=1))
     partial.rename(path)
@@ -97,7 +98,7 @@ def kept_detection(results: Path) -> Detected | None:
 
     Raises UserError when the file is damaged.
     """
-    path = results / _FILE
+    path = results / FILE
     try:
         return Detected.model_validate_json(path.read_text())
     except FileNotFoundError:
@@ -108,7 +109,7 @@ def kept_detection(results: Path) -> Detected | None:
 
 def load_detected(results: Path, plan: Plan) -> Detected:
     """Return what the last detection found. Raises UserError when it was not of this plan."""
-    path = results / _FILE
+    path = results / FILE
     detected = kept_detection(results)
     if detected is None:
         raise UserError(

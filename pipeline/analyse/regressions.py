@@ -128,10 +128,18 @@ def clearest(regression: Regression, count: int) -> list[Shift]:
     return sorted(beside, key=size, reverse=True)[:count]
 
 
-def cell_of(shift: Shift) -> tuple[str, str, str]:
+def machine_of(regression: Regression) -> str:
+    """Return the machine class on which it is measured again: where it is clearest."""
+    try:
+        return clearest(regression, 1)[0].series.machine_class
+    except UserError:
+        return worst(regression).series.machine_class
+
+
+def cell_of(shift: Shift) -> tuple[str, str, str, str]:
     """Return what tells the cell of a shift from others of its revision."""
     key = shift.series
-    return key.workload_hash, key.config, key.build_options
+    return key.workload_hash, key.config, key.build_options, key.machine_class
 
 
 def _badness(regression: Regression) -> tuple[bool, float, int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
@@ -33,8 +33,8 @@ from pipeline.execute.plan import Plan, check_workloads, make_plan
 from pipeline.execute.watch import Watcher
 from pipeline.execute.workspace import Workspace
 from pipeline.machine.account import find_account
-from pipeline.machine.fingerprint import fingerprint
-from pipeline.model import Machine
+from pipeline.machine.fingerprint import described, fingerprint, scale_name
+from pipeline.model import Frozen, Machine
 from pipeline.store.database import open_store
 from pipeline.store.ingest import IngestReport, ingest
 from pipeline.store.queries import measured_cells
@@ -125,7 +125,41 @@ class Context:
     @cached_property
     def machine(self) -> Machine:
         """This machine."""
-        return fingerprint(self.config.machine.machine_class or None, self.cache)
+        return fingerprint(self.config.machine.own_class or None, self.cache)
+
+    @cached_property
+    def machines(self) -> tuple[Machine, ...]:
+        """One machine of each class that measures; without classes, this machine.
+
+        Raises UserError where this machine is of a class whose size is not its own.
+        """
+        classes = self.config.machine_class
+        if not classes:
+            return (self.machine,)
+        for at, section in enumerate(classes):
+            has = scale_name(self.machine.cores, self.machine.memory_bytes)
+            wanted = scale_name(section.cores, section.memory_gb * 2**30)
+            if section.name == self.machine.machine_class and has != wanted:
+                raise self.file.problem(
+                    ("class", at, "cores"),
+                    f"this machine is said to be of class {section.name}, which is {wanted}, and "
+                    f"it is {has}",
+                )
+        return tuple(described(each.name, each.cores, each.memory_gb) for each in classes)
+
+    @property
+    def machine_class(self) -> str:
+        """The class of this machine."""
+        return self.machine.machine_class
+
+    def check_class(self) -> None:
+        """Refuse to measure on a machine that is of no class of the configuration."""
+        names = [each.machine_class for each in self.machines]
+        if self.machine_class not in names:
+            raise UserError(
+                f"this machine is of class {self.machine_class}, and {self.file.path} has "
+                f"{', '.join(names)}; tell which it is by NIGHTSHIFT_MACHINE_CLASS"
+            )
 
     @cached_property
     def workspace(self) -> Workspace:
@@ -181,7 +215,7 @@ class Context:
         self.offers()
         known = found if found is not None else discovered(self.results)
         measured = measured_cells(self.store)
-        return make_plan(self.file, known, self.machine, self.quick, self.profile, measured, also)
+        return make_plan(self.file, known, self.machines, self.quick, self.profile, measured, also)
 
     def ingest(
         self, paths: Iterable[Path] | None = None, progress: Callable[[], None] = lambda: None
@@ -210,4 +244,10 @@ def warn(text: str) -> None:
 def print_json(value: Any) -> None:
     """Print a value as JSON on standard output; infinities, which JSON lacks, as texts."""
     text = to_json(value, indent=1, inf_nan_mode="strings", fallback=str)
+    out.print(text.decode(), markup=False)
+
+
+def print_matrix(jobs: Sequence[Frozen]) -> None:
+    """Print jobs as a matrix of GitHub Actions: one line, fit for a job's output."""
+    text = to_json({"include": [job.model_dump(mode="json") for job in jobs]})
     out.print(text.decode(), markup=False)

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
+from enum import StrEnum
+from typing import Annotated
+
+import typer
 
 from pipeline.cli.app import app
 from pipeline.cli.context import (
     ConfigOption,
     Context,
-    Format,
-    FormatOption,
     QuickOption,
     out,
     print_json,
+    print_matrix,
 )
 from pipeline.config import DEFAULT_FILE
 from pipeline.execute.expect import Expectation
+from pipeline.execute.matrix import jobs_of
 from pipeline.model import Workload
 from pipeline.store.queries import measured
 from pipeline.units import counted, show_duration
@@ -23,21 +27,38 @@ from pipeline.workloads import find_family
 from pipeline.workloads.base import Measure, Timing
 
 
+class PlanFormat(StrEnum):
+    """How a plan is printed."""
+
+    TEXT = "text"
+    JSON = "json"
+    GITHUB_MATRIX = "github-matrix"
+
+
 @app.command("plan")
 def plan_verb(
     config: ConfigOption = DEFAULT_FILE,
     quick: QuickOption = False,
-    form: FormatOption = Format.TEXT,
+    form: Annotated[
+        PlanFormat, typer.Option("--format", help="How it is printed.")
+    ] = PlanFormat.TEXT,
 ) -> None:
     """Show what is to be measured, and what of it is left.
 
-    Example: nightshift plan --quick
+    As a matrix of GitHub Actions it is a job for each cell, of which runs are left.
+
+    Example: nightshift plan --format github-matrix
     """
     context = Context(config, quick)
     plan = context.plan()
     remaining = plan.remaining(measured(context.store))
     seconds = Expectation(cell for cell, _ in remaining).left
-    if form is Format.JSON:
+    if form is PlanFormat.GITHUB_MATRIX:
+        classes = context.config.machine_class
+        jobs = jobs_of(remaining, {each.name: each.labels for each in classes})
+        print_matrix(jobs)
+        return
+    if form is PlanFormat.JSON:
         print_json(
             {
                 "lines": {

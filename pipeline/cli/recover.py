@@ -21,6 +21,15 @@ from pipeline.store.queries import measured
 _STANDING = {RegressionState.CONFIRMED, RegressionState.ACKNOWLEDGED}
 
 
+def standing(regression: Regression) -> bool:
+    """Say whether it can be measured that a regression is gone: one of a level that stands."""
+    return (
+        regression.worse
+        and regression.kind is RegressionKind.LEVEL
+        and regression.state in _STANDING
+    )
+
+
 def recover_all(
     context: Context,
     plan: Plan,
@@ -37,9 +46,8 @@ def recover_all(
     there = {key for key, _ in measured(context.store)}
     for regression in regressions:
         fix = fix_of(regression, regressions)
-        standing = regression.worse and regression.state in _STANDING
         left = ends - time.monotonic()
-        if fix is None or not standing or regression.kind is not RegressionKind.LEVEL or left <= 0:
+        if fix is None or not standing(regression) or left <= 0:
             continue
         try:
             experiment = experiment_for(regression, plan, context.config.confirm, there)

@@ -32,13 +32,23 @@ def run_verb(
         bool,
         typer.Option("--profile", help="Keep a CPU profile of every step, in runs of their own."),
     ] = False,
+    cell: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Only these cells, by the keys that `plan --format github-matrix` gives."
+        ),
+    ] = None,
     form: FormatOption = Format.TEXT,
 ) -> None:
     """Measure what is left of the plan; each run becomes a bundle.
 
+    Where the configuration has machine classes, that is what this machine's class measures.
+
     Example: nightshift run --quick
     """
     context = Context(config, quick, profile=profile)
+    context.check_class()
+    keys = [key for given in cell or () for key in given.split()]
     paths: list[Path] = []
 
     def keep(_cell: Cell, _repetition: int, path: Path) -> None:
@@ -46,7 +56,7 @@ def run_verb(
         if form is Format.TEXT:
             out.print(str(path), markup=False)
 
-    run_stage(context, context.plan(), make_watcher(screen()), keep)
+    run_stage(context, context.plan(), make_watcher(screen()), keep, keys)
     if form is Format.JSON:
         print_json([str(path) for path in paths])
     elif not paths:

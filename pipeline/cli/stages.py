@@ -12,6 +12,7 @@ from pipeline.bundle import DamagedBundleError, NewerBundleError, set_aside
 from pipeline.cli.context import Context, warn
 from pipeline.errors import UserError
 from pipeline.execute.build import identical
+from pipeline.execute.matrix import chosen
 from pipeline.execute.plan import Plan
 from pipeline.execute.run import Builds, build_all, build_key, run_all, save_builds
 from pipeline.execute.watch import Watcher
@@ -35,17 +36,28 @@ def run_stage(
     plan: Plan,
     watcher: Watcher,
     on_bundle: Callable[[Cell, int, Path], None],
+    keys: Sequence[str] = (),
 ) -> int:
-    """Measure what is left of a plan and return how many runs that were.
+    """Measure what is left of a plan for this machine's class; return how many runs that were.
 
+    With ``keys`` only of the cells whose keys begin so; UserError for one that the plan lacks.
     Bundles that an earlier, killed night left are taken into the store first, so nothing is
     measured twice.
     """
     check_tools(context)
+    plan = plan.of_class(context.machine_class)
+    for key in keys:
+        if not any(cell.key.startswith(key) for cell in plan.due):
+            raise UserError(
+                f"the plan of {context.machine_class} has no cell {key}; revisions have to be "
+                "those of the plan that it came from: take that machine's discovered.json"
+            )
     with context.workspace.held():
         take_bundles(context)
         done = measured(context.store)
         remaining = plan.remaining(done)
+        if keys:
+            remaining = chosen(remaining, keys)
         if not remaining:
             return 0
         builds = build_all((cell for cell, _ in remaining), context.builder, watcher)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
+
 from pydantic import Field
 
 from pipeline.config.base import Name, Section
-from pipeline.units import Price, Size
+from pipeline.units import Price
 
 
 class MachineSection(Section):
@@ -29,13 +31,18 @@ class MachineSection(Section):
         description='what an hour of it costs, as "0.34 EUR"; the ledger then tells money, too',
     )
 
+    @property
+    def own_class(self) -> str:
+        """The class of this machine, where it has a name: all machines of a fleet share a file."""
+        return os.environ.get("NIGHTSHIFT_MACHINE_CLASS", self.machine_class)
+
 
 class ClassSection(Section):
     """A class of machines that measure for a hub, which has no such machine itself."""
 
     name: Name = Field(description="name of the machine class")
     cores: int = Field(ge=1, description="processors, which configurations are scaled to")
-    memory: Size = Field(description='memory, as "8GB"')
+    memory_gb: int = Field(ge=1, description="installed memory in GB, which they are scaled to")
     runner: tuple[str, ...] = Field(
         default=(),
         description="labels of its self-hosted runners; by default self-hosted and the name",

@@ -15,7 +15,8 @@ from pipeline.sources import source_for
 from pipeline.sources.cached import HOUR
 from pipeline.targets import find_target
 
-_FILE = "discovered.json"
+FILE = "discovered.json"
+"""Its name in the results folder."""
 
 SHORT = 12
 """Digits of a commit's hash that make its name: enough for the largest repositories."""
@@ -56,14 +57,14 @@ def remember(found: Discovered, results: Path) -> None:
         Remembered(target=offer.target, supply=offer.supply, revisions=_without_supply(revisions))
         for offer, revisions in found.items()
     ]
-    partial = results / f"{_FILE}.partial"
+    partial = results / f"{FILE}.partial"
     partial.write_bytes(_REMEMBERED.dump_json(remembered, indent=1, exclude_defaults=True))
-    partial.rename(results / _FILE)
+    partial.rename(results / FILE)
 
 
 def discovered(results: Path) -> Discovered:
     """Return what the last :func:`discover` found. Raises UserError before the first."""
-    path = results / _FILE
+    path = results / FILE
     try:
         remembered = _REMEMBERED.validate_json(path.read_bytes())
     except FileNotFoundError as error:

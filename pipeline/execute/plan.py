@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
+from itertools import product
 from types import MappingProxyType
 
 from pipeline.config import Config, ConfigFile, WorkloadSection
@@ -49,13 +50,21 @@ class Line(Frozen):
         """Return the cells that a night measures."""
         return tuple(cell for cell in self.cells if cell.revision.label not in self.kept)
 
+    def classes(self) -> list[str]:
+        """Return the machine classes that measure it, each once."""
+        return list(dict.fromkeys(cell.machine_class for cell in self.cells))
+
     def workloads(self) -> list[Workload]:
         """Return the workloads, each once for every number of clients."""
         return list({cell.workload.hash: cell.workload for cell in self.cells}.values())
 
-    def keys(self, workload: Workload | None = None) -> list[str]:
-        """Return the identities of the cells, of one workload or of all."""
-        return [cell.key for cell in self.cells if workload in (None, cell.workload)]
+    def keys(self, workload: Workload | None = None, machine_class: str | None = None) -> list[str]:
+        """Return the identities of the cells, of one workload and machine class or of all."""
+        return [
+            cell.key
+            for cell in self.cells
+            if workload in (None, cell.workload) and machine_class in (None, cell.machine_class)
+        ]
 
     def position(self, label: str) -> int:
         """Return the place of the revision with this label."""
@@ -86,6 +95,18 @@ class Plan(Frozen):
     def hash(self) -> str:
         """Identity: what was concluded from one plan says nothing of another."""
         return digest([[line.name, line.keys()] for line in self.lines])
+
+    def of_class(self, machine_class: str) -> Plan:
+        """Return the plan with the cells of one machine class only."""
+        lines = tuple(
+            line.model_copy(
+                update={
+                    "cells": tuple(c for c in line.cells if c.machine_class == machine_class),
+                }
+            )
+            for line in self.lines
+        )
+        return self.model_copy(update={"lines": lines})
 
     def alone(self, line: str, label: str) -> Plan:
         """Return the plan of one revision of one line only."""
@@ -184,7 +205,7 @@ def _check_quick_steps(file: ConfigFile) -> None:
 def make_plan(
     file: ConfigFile,
     found: Discovered,
-    machine: Machine,
+    machines: Sequence[Machine],
     quick: bool,
     profile: bool = False,
     measured: Mapping[tuple[str, str], Collection[str]] = MappingProxyType({}),
@@ -192,6 +213,8 @@ def make_plan(
 ) -> Plan:
     """Return everything a night measures, in the order of the first repetition.
 
+    ``machines`` stand for the classes that measure: one machine of each. Which lines a class of the
+    configuration measures stands there; another measures all.
     ``quick`` and ``profile`` change the configuration as :func:`quicken` and :func:`profiled`.
     ``measured`` are the keys of the cells that have runs, by target and revision: a revision that
     is no more among the newest of its line stays on it if it was measured. ``also`` are the labels
@@ -201,6 +224,7 @@ def make_plan(
     check_workloads(file)
     config = quicken(file.config) if quick else file.config
     config = profiled(config) if profile else config
+    lines_of = {each.name: frozenset(each.lines) for each in config.machine_class if each.lines}
     lines = []
     for at, line in enumerate(config.line):
         offer = offer_of(file, at, line)
@@ -212,6 +236,9 @@ def make_plan(
             for revision in chosen
             if revision.label in due or (line.target, revision.label) in measured
         ]
+        measuring = [
+            each for each in machines if line.name in lines_of.get(each.machine_class, {line.name})
+        ]
         # By key: a number of clients that stands twice is still one cell.
         cells: dict[str, Cell] = {}
         for index, section in enumerate(config.workload):
@@ -220,7 +247,7 @@ def make_plan(
             for clients in section.clients:
                 workload = _workload(file, ("workload", index), section, clients)
                 options = build_options(line, offer.supply)
-                for revision in candidates:
+                for machine, revision in product(measuring, candidates):
                     cell = make_cell(file, index, workload, revision, options, machine)
                     label = revision.label
                     if label in due or cell.key in measured[line.target, label]:

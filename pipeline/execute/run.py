@@ -86,7 +86,9 @@ class BuildState(Frozen):
     failure: str = ""
 
 
-_BUILDS_FILE = "builds.json"
+BUILDS_FILE = "builds.json"
+"""What became of builds, in the results folder."""
+
 _BUILDS = TypeAdapter(list[BuildState])
 
 
@@ -98,16 +100,26 @@ def save_builds(builds: Builds, results: Path) -> None:
         known[key] = BuildState(**dict(zip(named, key, strict=True)), hash=build.hash)
     for key, why in builds.failures.items():
         known[key] = BuildState(**dict(zip(named, key, strict=True)), failure=why)
+    _write_builds(list(known.values()), results)
+
+
+def add_builds(states: Iterable[BuildState], results: Path) -> None:
+    """Add what became of builds on another machine; what it says of one holds."""
+    known = {_key(state): state for state in [*load_builds(results), *states]}
+    _write_builds(list(known.values()), results)
+
+
+def _write_builds(states: list[BuildState], results: Path) -> None:
     results.mkdir(parents=True, exist_ok=True)
-    partial = results / f"{_BUILDS_FILE}.partial"
-    partial.write_bytes(_BUILDS.dump_json(list(known.values()), indent=1))
-    partial.rename(results / _BUILDS_FILE)
+    partial = results / f"{BUILDS_FILE}.partial"
+    partial.write_bytes(_BUILDS.dump_json(states, indent=1))
+    partial.rename(results / BUILDS_FILE)
 
 
 def load_builds(results: Path) -> list[BuildState]:
     """Return what became of the builds of earlier nights; what cannot be read is forgotten."""
     try:
-        return _BUILDS.validate_json((results / _BUILDS_FILE).read_bytes())
+        return _BUILDS.validate_json((results / BUILDS_FILE).read_bytes())
     except (FileNotFoundError, ValidationError):
         return []
 

@@ -62,6 +62,21 @@ def fingerprint(machine_class: str | None = None, folder: Path = Path()) -> Mach
     )
 
 
+def described(machine_class: str, cores: int, memory: int) -> Machine:
+    """Return a machine of a class, elsewhere, of which no more is known than its size in GB."""
+    return Machine(
+        machine_class=machine_class,
+        hostname=UNKNOWN,
+        cpu_model=UNKNOWN,
+        cores=cores,
+        memory_bytes=memory * 2**30,
+        kernel=UNKNOWN,
+        operating_system=UNKNOWN,
+        virtualised=UNKNOWN,
+        storage=UNKNOWN,
+    )
+
+
 def memory_gb(memory_bytes: int) -> int:
     """Return the installed memory in GB that a kernel's count of usable bytes stands for.
 

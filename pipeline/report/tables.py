@@ -100,17 +100,28 @@ class Subject:
 
 def measured_subjects(store: Engine, line: Line) -> list[Subject]:
     """Return what was measured of a line: its workloads that have results, in their order."""
-    found = (measured_subject(store, line, workload) for workload in line.workloads())
+    found = (
+        measured_subject(store, line, workload, machine_class)
+        for workload in line.workloads()
+        for machine_class in line.classes()
+    )
     return [subject for subject in found if subject is not None]
 
 
-def measured_subject(store: Engine, line: Line, workload: Workload) -> Subject | None:
-    """Return what was measured of a line with one workload; None while nothing was."""
-    keys = line.keys(workload)
+def measured_subject(
+    store: Engine, line: Line, workload: Workload, machine_class: str | None = None
+) -> Subject | None:
+    """Return what was measured of a line with one workload; None while nothing was.
+
+    With a ``machine_class`` it is what machines of that class measured.
+    """
+    keys = line.keys(workload, machine_class)
     columns = _columns([revision.label for revision in line.revisions], runs(store, cells=keys))
     if not columns:
         return None
     name = f"{line.name}, {workload.name}"
+    if len(line.classes()) > 1:
+        name = f"{name}, {machine_class}"
     several = [each.name for each in line.workloads()].count(workload.name) > 1
     return Subject(
         line=line.name,

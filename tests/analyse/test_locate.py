@@ -57,12 +57,12 @@ def planned(text: str, measured: tuple[int, ...] = ()) -> tuple[ConfigFile, Disc
         supplied = (each.model_copy(update={"supply": offer.supply}) for each in COMMITS)
         found = {offer: tuple(supplied)}
     everything = config_file(text.replace("newest = 1\n", "") + WORKLOADS)
-    whole = make_plan(everything, found, MACHINE, False)
+    whole = make_plan(everything, found, [MACHINE], False)
     history: dict[tuple[str, str], set[str]] = {}
     for cell in whole.cells:
         if cell.revision.order[0] in measured:
             history.setdefault(("postgres", cell.revision.label), set()).add(cell.key)
-    return file, found, make_plan(file, found, MACHINE, False, measured=history)
+    return file, found, make_plan(file, found, [MACHINE], False, measured=history)
 
 
 def told(plan: Plan, *shifts: Shift) -> Regression:
@@ -188,7 +188,7 @@ def test_releases_are_searched_on_the_branch_that_their_line_names(
     releases, commits = offers_of(file)
     cache = tmp_path / "cache"
     found = {releases: known()[releases], **discover([commits], cache, None)}
-    plan = make_plan(file, found, MACHINE, False)
+    plan = make_plan(file, found, [MACHINE], False)
 
     def search(*shifts: Shift) -> Search:
         minors = plan.model_copy(update={"lines": plan.lines[:1]})

@@ -65,7 +65,7 @@ def write_values(
             provenance=Provenance(source="x", locator=version, sha256="", options="official"),
         ),
         config=cell.config,
-        machine=context.machine,
+        machine=next(each for each in context.machines if each.machine_class == cell.machine_class),
         workload=cell.workload,
         cell_key=cell.key,
         repetition=repetition,

@@ -26,7 +26,7 @@ WORKLOAD = '[[workload]]\nname = "cached"\nsteps = ["scan"]\n{more}\n'
 
 
 def plan(text: str, quick: bool = False) -> Plan:
-    return make_plan(config_file(text), known(), MACHINE, quick)
+    return make_plan(config_file(text), known(), [MACHINE], quick)
 
 
 def line(name: str = "all", more: str = "") -> str:
@@ -90,7 +90,7 @@ def test_what_was_measured_when_it_was_new_stays_on_the_line() -> None:
         ("postgres", "16.9"): {earlier["16.9"].key},
         ("mysql", "17.11"): {earlier["17.11"].key},
     }
-    made = make_plan(config_file(text + workload()), known(), MACHINE, False, measured=measured)
+    made = make_plan(config_file(text + workload()), known(), [MACHINE], False, measured=measured)
     (only,) = made.lines
     assert labels(only) == ["17.9", "18.0"], "17.10 was measured with another workload"
     assert only.kept == {"17.9"}
@@ -102,7 +102,7 @@ def test_what_one_line_keeps_another_measures() -> None:
     text = line("new", 'since = "14"\nnewest = 1') + line("all", 'since = "14"') + workload()
     keys = {each.revision.label: {each.key} for each in plan(text).cells}
     measured = {("postgres", label): key for label, key in keys.items()}
-    made = make_plan(config_file(text), known(), MACHINE, False, measured=measured)
+    made = make_plan(config_file(text), known(), [MACHINE], False, measured=measured)
     assert [len(each.kept) for each in made.lines] == [len(keys) - 1, 0]
     assert {each.revision.label for each in made.due} == set(keys)
 
@@ -343,7 +343,7 @@ def test_a_line_chooses_from_commits(more: str, chosen: Sequence[int], config: s
     (offer,) = offers_of(config_file(text))
     assert offer.supply.coordinates == "/somewhere"
     found = {offer: revisions_of(offer, COMMITS)}
-    planned = make_plan(config_file(text), found, MACHINE, False)
+    planned = make_plan(config_file(text), found, [MACHINE], False)
     assert [each.order for each in planned.lines[0].revisions] == [(at,) for at in chosen]
     assert {cell.build_options for cell in planned.cells} == {"rel_o2nofp"}
     assert {("io_method" in cell.config.text) for cell in planned.cells} == {config == "18"}
@@ -364,7 +364,7 @@ def test_an_unknown_target_is_answered_with_its_line() -> None:
 
 def test_a_target_whose_releases_are_not_known_yet() -> None:
     with pytest.raises(UserError, match="no release of postgres is known; run `nightshift disc"):
-        make_plan(config_file(line()), {}, MACHINE, quick=False)
+        make_plan(config_file(line()), {}, [MACHINE], quick=False)
 
 
 @pytest.mark.parametrize(
@@ -385,7 +385,7 @@ def test_profiled_runs_are_cells_of_their_own() -> None:
     (plain,) = plan(line(more='revisions = ["17.11"]') + workload()).cells
     (wanted,) = plan(line(more='revisions = ["17.11"]') + workload("profile = true")).cells
     text = line(more='revisions = ["17.11"]') + workload()
-    (switched,) = make_plan(config_file(text), known(), MACHINE, False, profile=True).cells
+    (switched,) = make_plan(config_file(text), known(), [MACHINE], False, profile=True).cells
     assert not plain.workload.profile
     assert wanted == switched
     assert wanted.workload.profile

@@ -273,6 +273,7 @@ def _of_series(line: Line, key: SeriesKey) -> list[Cell]:
         for cell in line.cells
         if cell.config.family == key.config
         and cell.build_options == key.build_options
+        and cell.machine_class == key.machine_class
         and cell.workload.hash == key.workload_hash
     ]
 
