@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.execute.matrix import chosen, jobs_of
@@ -29,6 +29,7 @@ def runs(of: list[Cell], repetitions: int = 3) -> list[tuple[Cell, int]]:
     return [(each, n) for n in range(1, repetitions + 1) for each in of]
 
 
+@settings(deadline=None, max_examples=30)
 @given(
     st.dictionaries(st.sampled_from(["a", "b", "c"]), st.integers(1, 40), max_size=3),
     st.integers(3, 60),
