@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import pytest
+
+from pipeline.model import Regression, RegressionState
+from pipeline.notify.base import Cause
+from pipeline.notify.base.choose import GONE, SETTLED, Telling, choose
+from tests.analyse.samples import shift
+from tests.notify.samples import confirmed, regression, stated
+
+ONE, TWO, THREE = (regression(shift(place)) for place in (11, 12, 13))
+BETTER = regression(shift(14, 0.25, worse=False))
+
+
+def cause(*regressions: Regression) -> Cause:
+    return Cause(regressions=regressions)
+
+
+def test_nothing_is_told_before_it_was_measured_again() -> None:
+    assert choose([cause(ONE)], (), suspected=False) == []
+    assert choose([cause(ONE)], (), suspected=True) == [Telling(ONE, (), new=True)]
+    sure = confirmed(ONE)
+    assert choose([cause(sure)], (), suspected=False) == [Telling(sure, (), new=True)]
+
+
+@pytest.mark.parametrize("state", sorted(SETTLED))
+def test_what_is_settled_is_told_only_where_it_was_told_before(state: RegressionState) -> None:
+    one = stated(ONE, state)
+    assert choose([cause(one)], (), suspected=True) == []
+    told = choose([cause(one)], {one.fingerprint}, suspected=False)
+    assert told == [Telling(one, (), new=False)]
+    assert told[0].stands is (state not in GONE)
+
+
+def test_a_suspicion_that_was_told_is_brought_up_to_date_when_they_are_asked_for_no_more() -> None:
+    assert choose([cause(ONE)], {ONE.fingerprint}, suspected=False) == [Telling(ONE, (), new=False)]
+
+
+def test_improvements_are_never_told() -> None:
+    better = confirmed(BETTER)
+    assert choose([cause(better)], {better.fingerprint}, suspected=True) == []
+    sure = confirmed(ONE)
+    assert choose([cause(better, sure)], (), suspected=True) == [Telling(sure, (), new=True)]
+
+
+def test_one_cause_is_told_once() -> None:
+    one, two, three = confirmed(ONE), confirmed(TWO), confirmed(THREE)
+    told = choose([cause(one, two), cause(three)], (), suspected=False)
+    assert told == [Telling(one, (two,), new=True), Telling(three, (), new=True)]
+    # What was told goes on, whichever is worst by now.
+    told = choose([cause(two, one)], {one.fingerprint}, suspected=False)
+    assert told == [Telling(one, (two,), new=False)]
+    # And both, where they were told apart.
+    told = choose([cause(one, two)], {one.fingerprint, two.fingerprint}, suspected=False)
+    assert told == [Telling(one, (two,), new=False), Telling(two, (one,), new=False)]
+
+
+def test_a_settled_one_hides_no_other() -> None:
+    one, two = stated(ONE, RegressionState.REJECTED), confirmed(TWO)
+    assert choose([cause(one, two)], (), suspected=False) == [Telling(two, (one,), new=True)]
+
+
+def test_a_cause_stands_as_long_as_one_of_its_regressions() -> None:
+    gone = stated(ONE, RegressionState.RESOLVED)
+    (told,) = choose([cause(gone, confirmed(TWO))], {gone.fingerprint}, suspected=False)
+    assert told == Telling(gone, (confirmed(TWO),), new=False)
+    assert told.stands
+    (told,) = choose([cause(gone)], {gone.fingerprint}, suspected=False)
+    assert not told.stands
