@@ -7,7 +7,7 @@ import math
 from pipeline.analyse.explain.classify import Kind
 from pipeline.analyse.explain.explanation import Explanation, StepExplanation
 from pipeline.analyse.explain.figures import FigureChange
-from pipeline.markdown import cell
+from pipeline.markdown import cell, code, fenced
 from pipeline.units import counted
 
 IN_FULL = 3
@@ -28,7 +28,8 @@ def explanation_markdown(explanation: Explanation) -> str:
     lines = [
         f"## Why: {explanation.kind.value}",
         "",
-        f"{explanation.first_bad} against {explanation.last_good}, {explanation.target}.",
+        f"{cell(explanation.first_bad)} against {cell(explanation.last_good)}, "
+        f"{explanation.target}.",
         "",
     ]
     for step in explanation.steps[:IN_FULL]:
@@ -64,15 +65,11 @@ def _step(step: StepExplanation, fingerprint: str) -> list[str]:
             runs = "{} runs before and {} after".format(*shown[0].runs)
             lines += [f"Of the {runs} that were made in turns to confirm it.", ""]
     for change in step.plans:
-        lines += [
-            f"`{cell(change.statement)}`",
-            "",
-            "```diff",
+        told = [
             *(f"- {line}" for line in change.before.splitlines()),
             *(f"+ {line}" for line in change.after.splitlines()),
-            "```",
-            "",
         ]
+        lines += [code(change.statement), "", fenced("\n".join(told), "diff"), ""]
     most = max((function.gained for function in step.functions), default=0.0)
     gained = [
         function
@@ -84,7 +81,7 @@ def _step(step: StepExplanation, fingerprint: str) -> list[str]:
             "| function | self before | self after | gained | with all it calls |",
             "| :--- | ---: | ---: | ---: | ---: |",
             *(
-                f"| `{cell(each.name)}` | {each.own_before:.3g} | {each.own_after:.3g} | "
+                f"| {code(each.name, table=True)} | {each.own_before:.3g} | {each.own_after:.3g} | "
                 f"{each.gained:+.3g} | {each.total_after - each.total_before:+.3g} |"
                 for each in gained
             ),
@@ -93,7 +90,7 @@ def _step(step: StepExplanation, fingerprint: str) -> list[str]:
             "",
         ]
     if step.pictures:
-        names = ", ".join(f"`{name}`" for name in step.pictures)
+        names = ", ".join(map(code, step.pictures))
         lines += [f"Flame graphs in `results/explained/{fingerprint}/`: {names}.", ""]
     return lines
 
@@ -111,13 +108,13 @@ def _figure(figure: FigureChange) -> str:
 
 
 def _settings(explanation: Explanation) -> list[str]:
-    lines = [f"### Settings: {explanation.settings.summary}", ""]
+    lines = [f"### Settings: {cell(explanation.settings.summary)}", ""]
     if explanation.suspects:
         lines += [
             "| setting | before | after |",
             "| :--- | :--- | :--- |",
             *(
-                f"| `{cell(each.name)}` | {cell(each.old)} | {cell(each.new)} |"
+                f"| {code(each.name, table=True)} | {cell(each.old)} | {cell(each.new)} |"
                 for each in explanation.suspects[:MOST_SETTINGS]
             ),
             "",

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from pipeline.analyse.regressions import group_shifts
-from pipeline.markdown import cell
 from pipeline.model import Culprit, Regression, RegressionState, Shift
 from pipeline.notify.directory import issue_name, issue_text, write_issues
 from tests.analyse.samples import shift
@@ -118,11 +117,6 @@ def test_strange_names_stay_in_their_cells(step: str) -> None:
 def test_a_metric_without_a_known_unit_has_none() -> None:
     rows = table_of(issue_text(regression(shift(11, metric="theirs")), REPRODUCE))
     assert rows[2][1] == "theirs"
-
-
-def test_cells_are_one_line() -> None:
-    assert cell("a | b\n\tc") == "a \\| b c"
-    assert cell("back\\slash") == "back\\\\slash"
 
 
 def test_every_regression_is_a_file_and_new_once(tmp_path: Path) -> None:
