@@ -10,7 +10,7 @@ base against control tells whether the machine itself moved.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
 
 from pydantic import Field
@@ -137,33 +137,71 @@ def interleave(
     """
     for cell in (pair.base, pair.head):
         runner.prepare(cell)
-    tracks = [_Track(figure, question) for figure in question.figures]
-    moved: list[str] = []
-    blocks, longest, began = 0, 0.0, clock()
-    while blocks < question.blocks and not moved and any(track.open for track in tracks):
+    trial, longest, began = _Trial(question), 0.0, clock()
+    while trial.open:
         before = clock()
-        if blocks and before - began + longest > question.seconds:
+        if trial.blocks and before - began + longest > question.seconds:
             break
-        blocks += 1
-        base, head, control = _block(runner, pair, blocks)
+        trial.add(*_block(runner, pair, trial.blocks + 1))
         longest = max(longest, clock() - before)
-        for track in tracks:
-            track.add(base, head, control)
-        moved = [track.moved for track in tracks if track.moved]
-    return Answer(
-        rows=tuple(track.row() for track in tracks),
-        blocks=blocks,
-        seconds=clock() - began,
-        moved=tuple(moved),
-    )
+    return trial.answer(clock() - began)
 
 
-def _block(runner: Runner, pair: Pair, number: int) -> tuple[Figures, Figures, Figures]:
+Block = tuple[Figures, Figures, Figures]
+"""What a block yielded: the figures of base, of head, and of the control."""
+
+
+def judged(question: Question, blocks: Iterable[Block], seconds: float) -> Answer:
+    """Return what comes of a question from blocks that were measured before, in ``seconds``.
+
+    It is what :func:`interleave` found when it had measured them.
+    """
+    trial = _Trial(question)
+    for block in blocks:
+        if not trial.open:
+            break
+        trial.add(*block)
+    return trial.answer(seconds)
+
+
+def _block(runner: Runner, pair: Pair, number: int) -> Block:
     """Measure base, head and control, whose keys are random alike, in the order of the block."""
     control = pair.control
     order = (pair.base, pair.head, control) if number % 2 else (control, pair.head, pair.base)
     measured = {cell.key: runner.measure(cell, number) for cell in order}
     return measured[pair.base.key], measured[pair.head.key], measured[control.key]
+
+
+class _Trial:
+    """A question on its way through the blocks."""
+
+    def __init__(self, question: Question) -> None:
+        self._limit = question.blocks
+        self._tracks = [_Track(figure, question) for figure in question.figures]
+        self._moved: list[str] = []
+        self.blocks = 0
+
+    @property
+    def open(self) -> bool:
+        """Say whether another block could tell more."""
+        unclear = any(track.open for track in self._tracks)
+        return self.blocks < self._limit and not self._moved and unclear
+
+    def add(self, base: Figures, head: Figures, control: Figures) -> None:
+        """Take the figures of a block."""
+        self.blocks += 1
+        for track in self._tracks:
+            track.add(base, head, control)
+        self._moved = [track.moved for track in self._tracks if track.moved]
+
+    def answer(self, seconds: float) -> Answer:
+        """Return what is known now, ``seconds`` after it was begun."""
+        return Answer(
+            rows=tuple(track.row() for track in self._tracks),
+            blocks=self.blocks,
+            seconds=seconds,
+            moved=tuple(self._moved),
+        )
 
 
 class _Track:

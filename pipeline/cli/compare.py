@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -16,6 +17,7 @@ from pipeline.analyse.compare import (
     told_apart,
     workload_of,
 )
+from pipeline.analyse.experiment import Runner
 from pipeline.analyse.interleaved import Answer, Question, interleave
 from pipeline.analyse.record import Experiment, aside, write_whole
 from pipeline.analyse.subjects import cell_of, parse_subject
@@ -25,6 +27,7 @@ from pipeline.cli.progress import make_watcher
 from pipeline.config import DEFAULT_FILE
 from pipeline.errors import UserError, meant
 from pipeline.execute.build import NotBuiltError
+from pipeline.execute.watch import Watcher
 from pipeline.metrics import METRICS
 from pipeline.report.compared import as_markdown, as_rows, as_text
 from pipeline.units import parse_duration, parse_percent
@@ -41,24 +44,34 @@ class CompareFormat(StrEnum):
     MARKDOWN = "markdown"
 
 
+BaseArgument = Annotated[
+    str, typer.Argument(help="target:version[@options][+config], or a folder.")
+]
+HeadArgument = Annotated[str, typer.Argument(help="What is compared with it, written alike.")]
+StepOption = Annotated[list[str] | None, typer.Option(help="A step or group; repeat it for more.")]
+MetricOption = Annotated[
+    list[str] | None, typer.Option(help="What is compared; repeat it for more.")
+]
+WorkloadOption = Annotated[str, typer.Option(help="A workload of the configuration.")]
+SmallestOption = Annotated[str, typer.Option(help="The smallest change that matters.")]
+BudgetOption = Annotated[str, typer.Option(help="Time that may be measured.")]
+GateOption = Annotated[bool, typer.Option("--gate", help="Exit with 1 if a regression was shown.")]
+AgainOption = Annotated[bool, typer.Option("--again", help="Measure everything anew.")]
+ResultsOption = Annotated[Path | None, typer.Option(help="Keep results here instead.")]
+
+
 @app.command("compare")
 def compare_verb(
-    base: Annotated[str, typer.Argument(help="target:version[@options][+config], or a folder.")],
-    head: Annotated[str, typer.Argument(help="What is compared with it, written alike.")],
-    step: Annotated[
-        list[str] | None, typer.Option(help="A step or group; repeat it for more.")
-    ] = None,
-    metric: Annotated[
-        list[str] | None, typer.Option(help="What is compared; repeat it for more.")
-    ] = None,
-    workload: Annotated[str, typer.Option(help="A workload of the configuration.")] = "",
-    smallest: Annotated[str, typer.Option(help="The smallest change that matters.")] = "2%",
-    budget: Annotated[str, typer.Option(help="Time that may be measured.")] = "5m",
-    gate: Annotated[
-        bool, typer.Option("--gate", help="Exit with 1 if a regression was shown.")
-    ] = False,
-    again: Annotated[bool, typer.Option("--again", help="Measure everything anew.")] = False,
-    results: Annotated[Path | None, typer.Option(help="Keep results here instead.")] = None,
+    base: BaseArgument,
+    head: HeadArgument,
+    step: StepOption = None,
+    metric: MetricOption = None,
+    workload: WorkloadOption = "",
+    smallest: SmallestOption = "2%",
+    budget: BudgetOption = "5m",
+    gate: GateOption = False,
+    again: AgainOption = False,
+    results: ResultsOption = None,
     config: ConfigOption = DEFAULT_FILE,
     form: Annotated[
         CompareFormat, typer.Option("--format", help="How results are printed.")
@@ -72,7 +85,40 @@ def compare_verb(
     Example: nightshift compare postgres:14.20 postgres:15.15 --step point-query
     """
     context = Context(config, results=results, needed=False)
-    metrics = tuple(metric or context.config.detect.metrics)
+    experiment = experiment_of(
+        context,
+        (base, head),
+        steps=step or (),
+        metrics=metric or (),
+        workload=workload,
+        smallest=smallest,
+        budget=budget,
+    )
+    if again:
+        aside(experiment, context.results)
+    comparison = compared(experiment, measured(context, experiment, make_watcher(screen())))
+    folder = experiment.folder(context.results)
+    write_whole(folder / ANSWER, comparison.model_dump_json(indent=1))
+    _show(comparison, form)
+    if gate and comparison.regressed:
+        raise typer.Exit(1)
+
+
+def experiment_of(
+    context: Context,
+    sides: tuple[str, str],
+    *,
+    steps: Sequence[str],
+    metrics: Sequence[str],
+    workload: str,
+    smallest: str,
+    budget: str,
+) -> Experiment:
+    """Return what is measured when people ask so; ``sides`` are base and head.
+
+    Raises UserError for what is not there, and what cannot be compared.
+    """
+    metrics = tuple(metrics or context.config.detect.metrics)
     for name in metrics:
         if name not in METRICS:
             raise UserError(f"there is no metric {name!r}; {meant(name, METRICS)}")
@@ -80,14 +126,14 @@ def compare_verb(
     if effect >= 1:
         raise UserError(f"--smallest: {smallest} is not below 100%")
     seconds = read_option("budget", budget, parse_duration)
-    subjects = parse_subject(base), parse_subject(head)
+    subjects = [parse_subject(side) for side in sides]
     section = choose_workload(context.config, workload, [each.target for each in subjects])
-    chosen = workload_of(section, step or ())
+    chosen = workload_of(section, steps)
     first, second = (
         cell_of(each, section, chosen, context.machine, context.cache, context.results)
         for each in subjects
     )
-    experiment = Experiment(
+    return Experiment(
         kind="compare",
         base=first,
         head=told_apart(first, second),
@@ -97,23 +143,23 @@ def compare_verb(
             seconds=seconds,
         ),
     )
-    if again:
-        aside(experiment, context.results)
-    comparison = compared(experiment, _measured(context, experiment))
-    folder = experiment.folder(context.results)
-    write_whole(folder / ANSWER, comparison.model_dump_json(indent=1))
-    _show(comparison, form)
-    if gate and comparison.regressed:
-        raise typer.Exit(1)
 
 
-def _measured(context: Context, experiment: Experiment) -> Answer:
-    watcher = make_watcher(screen())
+def measured(
+    context: Context,
+    experiment: Experiment,
+    watcher: Watcher,
+    seen: Callable[[Runner], Runner] = lambda runner: runner,
+) -> Answer:
+    """Measure an experiment on this machine; ``seen`` may put a runner around the real one.
+
+    Raises UserError where one of the sides does not build.
+    """
     runner = context.runner(experiment.folder(context.results), watcher)
     watcher.begin("compare", experiment.question.seconds)
     try:
         with runner:
-            return interleave(runner, experiment.pair, experiment.question)
+            return interleave(seen(runner), experiment.pair, experiment.question)
     except NotBuiltError as error:
         raise UserError(f"there is no build to compare: {error}") from error
     finally:
