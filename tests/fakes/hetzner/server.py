@@ -1,0 +1,221 @@
+"""The API over HTTP."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from tests.fakes.hetzner.catalogue import IMAGES, LOCATIONS, PRICING, SERVER_TYPES
+from tests.fakes.hetzner.faults import Fault
+from tests.fakes.hetzner.project import KINDS, Project, Refused, Thing
+from tests.fakes.hetzner.selector import matches
+
+TOKEN = "h" * 64
+"""What it takes: as long as a token of Hetzner's."""
+
+_FIXED = {"locations": LOCATIONS, "images": IMAGES, "server_types": SERVER_TYPES}
+_NOTHING = Refused(404, "not_found", "there is nothing here")
+_PRIVATE = ("made_at", "deleted_at", "root_password")
+"""What the fake keeps of a server and its listings do not tell."""
+
+
+class FakeHetzner(ThreadingHTTPServer):
+    """A project behind the API, at ``url``. ``asked`` are the requests, as ``POST /servers``.
+
+    ``faults`` are met in order. With ``blind`` listings pass over their selector: whoever trusts
+    them alone deletes what belongs to others.
+    """
+
+    daemon_threads = True
+
+    def __init__(self, port: int = 0, clock: Callable[[], float] = time.time) -> None:
+        super().__init__(("127.0.0.1", port), _Handler)
+        self.project = Project(clock)
+        self.faults: list[Fault] = []
+        self.asked: list[str] = []
+        self.blind = False
+        self.lock = threading.Lock()
+
+    @property
+    def url(self) -> str:
+        """Its endpoint, as HCLOUD_ENDPOINT has it."""
+        return f"http://127.0.0.1:{self.server_port}/v1"
+
+    @contextmanager
+    def serving(self) -> Iterator[None]:
+        """Answer in a thread."""
+        with self:
+            thread = threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.01})
+            thread.start()
+            try:
+                yield
+            finally:
+                self.shutdown()
+                thread.join()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing: clients that go away are part of the tests."""
+
+    def state(self) -> dict[str, Any]:
+        """Return all there is, for tests that run in another process."""
+        return {
+            **{kind: list(self.project.things[kind].values()) for kind in KINDS},
+            "deleted_servers": self.project.past,
+            "bill": self.project.bill(),
+            "asked": self.asked,
+            "user_data": self.project.user_data,
+        }
+
+
+class _Cut(Exception):
+    """The connection is to be closed without an answer."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: FakeHetzner
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+
+    def do_GET(self) -> None:
+        self._serve()
+
+    do_POST = do_PUT = do_DELETE = do_GET
+
+    def _serve(self) -> None:
+        size = int(self.headers.get("Content-Length") or 0)
+        body = json.loads(self.rfile.read(size)) if size else {}
+        at = urlsplit(self.path)
+        try:
+            with self.server.lock:
+                status, answer = self._answered(at.path, parse_qs(at.query), body)
+        except Refused as error:
+            details = {"code": error.code, "message": str(error), "details": None}
+            status, answer = error.status, {"error": details}
+        except _Cut:
+            self.close_connection = True
+            return
+        said = b"" if answer is None else json.dumps(answer).encode()
+        self.send_response_only(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(said)))
+        self.end_headers()
+        self.wfile.write(said)
+
+    def _answered(self, path: str, query: Mapping[str, list[str]], body: Any) -> tuple[int, Any]:
+        fake = self.server
+        if path == "/_state":
+            return 200, fake.state()
+        if path == "/_faults":
+            fake.faults.append(Fault(**body))
+            return 200, {}
+        if self.headers.get("Authorization") != f"Bearer {TOKEN}":
+            raise Refused(401, "unauthorized", "unable to authenticate")
+        path = path.removeprefix("/v1")
+        fake.asked.append(f"{self.command} {path}")
+        fault = next((each for each in fake.faults if each.met_by(self.command, path)), None)
+        if fault is not None and not fault.taken and not fault.fails:
+            if not fault.status:
+                raise _Cut
+            raise Refused(fault.status, fault.code, "injected")
+        status, answer = self._done(path.strip("/").split("/"), query, body)
+        if fault is not None and fault.fails:
+            fake.project.fail(answer["action"], fault.fails)
+        elif fault is not None:
+            raise _Cut
+        return status, answer
+
+    def _done(self, parts: list[str], query: Mapping[str, list[str]], body: Any) -> tuple[int, Any]:
+        if self.command == "GET":
+            self.server.project.tick()
+            return 200, self._found(parts, query)
+        if parts[0] in KINDS:
+            return self._changed(parts, body)
+        raise _NOTHING
+
+    def _found(self, parts: list[str], query: Mapping[str, list[str]]) -> dict[str, Any]:
+        project = self.server.project
+        match parts:
+            case ["pricing"]:
+                return {"pricing": PRICING}
+            case [kind] if kind in (*_FIXED, *KINDS, "actions"):
+                return self._page(kind, self._things(kind), query)
+            case [kind, number] if kind in _FIXED:
+                for each in _FIXED[kind]:
+                    if str(each["id"]) == number:
+                        return {kind[:-1]: each}
+            case [kind, number] if kind in (*KINDS, "actions"):
+                return {kind[:-1]: _told(project.find(kind, int(number)))}
+        raise _NOTHING
+
+    def _things(self, kind: str) -> list[Thing]:
+        project = self.server.project
+        found = project.actions if kind == "actions" else project.things.get(kind, {})
+        return _FIXED.get(kind) or list(found.values())
+
+    def _changed(self, parts: list[str], body: Any) -> tuple[int, Any]:
+        project = self.server.project
+        match self.command, parts:
+            case "POST", [kind]:
+                return 201, _made(kind, *project.make(kind, body))
+            case "POST", [kind, number, "actions", command]:
+                action = project.act(kind, int(number), command, body)
+                return 201, {"actions": [action]} if kind == "firewalls" else {"action": action}
+            case "PUT", [kind, number]:
+                return 200, {kind[:-1]: _told(project.change(kind, int(number), body))}
+            case "DELETE", [kind, number]:
+                deleting = project.delete(kind, int(number))
+                return (204, None) if deleting is None else (200, {"action": deleting})
+        raise _NOTHING
+
+    def _page(
+        self, kind: str, things: list[Thing], query: Mapping[str, list[str]]
+    ) -> dict[str, Any]:
+        selector = "" if self.server.blind else query.get("label_selector", [""])[0]
+        fit = [
+            each
+            for each in things
+            if matches(selector, each.get("labels", {}))
+            and all(each[key] in query[key] for key in ("name", "status") if key in query)
+            and ("id" not in query or str(each["id"]) in query["id"])
+        ]
+        page = int(query.get("page", ["1"])[0])
+        size = min(int(query.get("per_page", ["25"])[0]), 50)
+        last = max(1, -(-len(fit) // size))
+        told = [_told(each) for each in fit[(page - 1) * size : page * size]]
+        pagination = {
+            "page": page,
+            "per_page": size,
+            "previous_page": page - 1 if page > 1 else None,
+            "next_page": page + 1 if page < last else None,
+            "last_page": last,
+            "total_entries": len(fit),
+        }
+        return {kind: told, "meta": {"pagination": pagination}}
+
+    def log_message(self, format: str, *args: Any) -> None:
+        del format, args
+
+
+def _told(thing: Thing) -> Thing:
+    return {key: value for key, value in thing.items() if key not in _PRIVATE}
+
+
+def _made(kind: str, thing: Thing, actions: list[Thing]) -> dict[str, Any]:
+    """Return the answer to making something, which differs by what is made."""
+    told: dict[str, Any] = {kind[:-1]: _told(thing)}
+    if kind == "servers":
+        return {
+            **told,
+            "action": actions[0],
+            "next_actions": actions[1:],
+            "root_password": thing["root_password"],
+        }
+    if kind == "volumes":
+        return {**told, "action": actions[0], "next_actions": []}
+    return {**told, "actions": []} if kind == "firewalls" else {**told, "action": None}
