@@ -13,10 +13,13 @@ from pipeline.analyse.confirm import OUTCOME, evidence_of, experiment_of
 from pipeline.analyse.confirm import Outcome as Confirmed
 from pipeline.analyse.record import write_whole
 from pipeline.bundle import list_bundles
+from pipeline.cli import nightly
 from pipeline.cli.context import Context
+from pipeline.execute.discover import discovered
 from pipeline.execute.run import load_builds
 from pipeline.journal import Event, EventKind, Journal, now
 from pipeline.model import Cell, Culprit, RegressionState
+from pipeline.nights import Nights
 from pipeline.store.queries import count_measurements
 from pipeline.store.regressions import stored_regressions
 from tests.cli.conftest import LONGER, Nightshift, Ran
@@ -266,3 +269,22 @@ def test_a_failed_build_elsewhere_is_known_at_the_hub(nightshift: Nightshift, hu
     (results / "builds.json").write_text(json.dumps([failed]))
     assert nightshift("collect", str(carried(nightshift, hub, results, "b"))).code == 0
     assert [state.failure for state in load_builds(hub / "results")] == [failed["failure"]]
+
+
+def test_a_night_of_the_hub_concludes_what_others_measured(
+    nightshift: Nightshift, hub: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(nightly, "discover", lambda *_: discovered(hub / "results"))
+    boxes = [
+        str(carried(nightshift, hub, measured(hub, name), name)) for name in ("small", "large")
+    ]
+    assert nightshift("collect", *boxes).code == 0
+    ran = nightshift("nightly", "--format", "json")
+    assert ran.code == 0, ran.err
+    assert ran.json["runs"] == 0
+    (regression,) = (one for one in ran.json["detected"]["regressions"] if one["worse"])
+    # Nothing was measured again here, and nothing was made of that.
+    assert regression["state"] == "suspected"
+    assert not list((hub / "results").glob("experiments/*"))
+    (night,) = Nights(hub / "results").read()
+    assert (night.error, night.queue) == ("", 0)
