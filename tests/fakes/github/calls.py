@@ -163,20 +163,20 @@ class Call:
 
     # --- who may ---------------------------------------------------------------------
 
+    def granted(self, need: str, level: Level) -> bool:
+        """Return whether the token has a permission here, whatever its person may."""
+        who = self.who
+        if not who.login or who.only not in ("", self.repository.full_name):
+            return False
+        if who.permissions is None or (need, level) == ("metadata", "read"):
+            return True
+        return who.permissions.get(need) in {level, "write"}
+
     def may(self, need: str, level: Level) -> bool:
         """Return whether the token has a permission, and its person the right to use it."""
-        granted = self.who.permissions
-        if need == "metadata" and level == "read":
-            return bool(self.who.login)
-        if self.who.only not in ("", self.repository.full_name):
+        if not self.granted(need, level):
             return False
-        if not self.who.login or (
-            granted is not None and granted.get(need) not in {level, "write"}
-        ):
-            return False
-        if self.who.app or level == "read":
-            return True
-        return self.repository.may(self.who.login, "write")
+        return self.who.app or level == "read" or self.repository.may(self.who.login, "write")
 
     def issue(self, number: int) -> Issue:
         """Return an issue, or refuse as it has to be: moved, gone or never there."""

@@ -148,11 +148,8 @@ def writable(call: Call) -> Issue:
 
 def may_comment(call: Call, issue: Issue | None = None) -> None:
     """Refuse those who may not open issues and comment; every person may in what they can read."""
-    granted = call.who.permissions
     needed = ("issues", "pull_requests") if issue and issue.pull else ("issues",)
-    if not call.who.login or (
-        granted is not None and not any(granted.get(need) == "write" for need in needed)
-    ):
+    if not any(call.granted(need, "write") for need in needed):
         raise forbidden(call)
 
 

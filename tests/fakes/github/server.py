@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from tests.fakes.github.control import control
 from tests.fakes.github.fake import FakeGithub, Sent
 
 STORAGE = "127.0.0.2"
@@ -29,12 +30,20 @@ class GithubServer(FakeGithub):
     @contextmanager
     def serving(self, port: int = 0) -> Iterator[None]:
         """Answer in threads; on a free port unless one is named."""
-        api = _Server(("127.0.0.1", port), self.handle)
+        api = _Server(("127.0.0.1", port), self._api)
         storage = _Server((STORAGE, 0), self._store)
         self.base = f"http://127.0.0.1:{api.server_port}"
         self.storage = f"http://{STORAGE}:{storage.server_port}"
         with api.serving(), storage.serving():
             yield
+
+    def _api(
+        self, method: str, target: str, headers: Mapping[str, str], body: bytes
+    ) -> tuple[Sent | None, float]:
+        if target.startswith("/_"):
+            status, content = control(self, method, target, body)
+            return Sent(status, {"Content-Type": "application/octet-stream"}, content), 0.0
+        return self.handle(method, target, headers, body)
 
     def _store(
         self, method: str, target: str, headers: Mapping[str, str], body: bytes
