@@ -1,0 +1,1 @@
+"""GitHub: issues of a repository."""

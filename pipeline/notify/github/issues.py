@@ -1,0 +1,346 @@
+"""One issue for one regression: made, kept up to date, closed and opened again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from pipeline.config import GithubSection
+from pipeline.errors import UserError
+from pipeline.model import Culprit, RegressionState, digest
+from pipeline.notify.base import Notice, Told
+from pipeline.notify.base.choose import Telling
+from pipeline.notify.github import news, text
+from pipeline.notify.github.answers import Comment, Issue
+from pipeline.notify.github.client import Client
+from pipeline.notify.github.decide import REFUSED
+from pipeline.notify.github.failures import RefusedError, UnavailableError, UnknownError
+from pipeline.notify.github.find import SETTLED, Finder
+from pipeline.notify.github.record import Entry, Intent, Record
+from pipeline.notify.github.tracker import Tracker
+from pipeline.notify.github.us import Us
+
+_WAITING = frozenset({RegressionState.SUSPECTED, RegressionState.CONFIRMED})
+"""States in which somebody has to do something: their issues are open."""
+
+_GONE = frozenset({301, 404, 410})
+"""Moved to another repository, out of sight, deleted."""
+
+_RESOLVED = RegressionState.RESOLVED
+
+
+class Meant(NamedTuple):
+    """What an issue should say."""
+
+    notice: Notice
+    title: str
+    labels: tuple[str, ...]
+    state: RegressionState
+    culprit: Culprit | None
+
+    @property
+    def body(self) -> str:
+        """What the body is known by."""
+        return digest(self.notice.body.strip())
+
+    @property
+    def culprit_key(self) -> str:
+        """What the culprit is known by; empty where there is none for certain."""
+        return news.culprit_key(self.culprit) if self.culprit is not None else ""
+
+
+def meant_of(telling: Telling, notice: Notice, labels: tuple[str, ...]) -> Meant:
+    """Return what the issue of a regression should say.
+
+    It is gone when all regressions that it tells are gone, and one of them by measurement.
+    """
+    regressions = (telling.regression, *telling.beside)
+    state = telling.regression.state
+    if not telling.stands and any(one.state is _RESOLVED for one in regressions):
+        state = _RESOLVED
+    elif telling.stands and state is _RESOLVED:
+        state = RegressionState.CONFIRMED
+    culprit = telling.regression.culprit
+    return Meant(
+        notice,
+        text.title(notice.title),
+        (*labels, f"target: {telling.regression.target}"),
+        state,
+        culprit if culprit is not None and culprit.confirmed else None,
+    )
+
+
+class Issues:
+    """Brings issues to what they should say. What is known of them is noted at every step."""
+
+    def __init__(
+        self,
+        client: Client,
+        tracker: Tracker,
+        record: Record,
+        us: Us,
+        finder: Finder,
+        section: GithubSection,
+    ) -> None:
+        self._client, self._tracker, self._record = client, tracker, record
+        self._us, self._finder, self._section = us, finder, section
+
+    def create(self, meant: Meant) -> Told:
+        """Make the issue of a regression that has none.
+
+        Raises UnavailableError where it was not made, or where that is not known: then it is found
+        out before it is tried again.
+        """
+        fingerprint = meant.notice.fingerprint
+        self._record.note(
+            fingerprint,
+            creating=Intent(at=self._client.now, after=self._tracker.newest()),
+            title=meant.title,
+            body=meant.body,
+            labels=meant.labels,
+            state=meant.state,
+            culprit=meant.culprit_key,
+        )
+        try:
+            body = text.ours(fingerprint, meant.notice.body)
+            issue = self._tracker.create(meant.title, body, meant.labels)
+        except UnknownError:
+            self._finder.settle()
+            found = self._record.entry(fingerprint)
+            if not found.number:
+                raise
+            return Told(fingerprint=fingerprint, place=found.place, new=True, changed=True)
+        except (UnavailableError, RefusedError, UserError):
+            self._record.note(fingerprint, creating=None)
+            raise
+        if issue is None:
+            place = f"{self._tracker.repository.html_url}/issues"
+            return Told(fingerprint=fingerprint, place=place, new=True, changed=True)
+        self._record.note(fingerprint, number=issue.number, place=issue.html_url, creating=None)
+        self._us.learn(issue.user)
+        if self._section.labels[0].lower() not in issue.names:
+            raise UserError(
+                f"the token in {self._section.secret} may not set labels, by which issues are "
+                f"found again ({issue.html_url}); give its account the role triage or write"
+            )
+        return Told(fingerprint=fingerprint, place=issue.html_url, new=True, changed=True)
+
+    def update(self, meant: Meant) -> Told:
+        """Bring an issue up to date, and tell news. Where nothing is new, nothing is asked.
+
+        Raises UnavailableError and RefusedError for what was left.
+        """
+        fingerprint = meant.notice.fingerprint
+        entry = self._record.entry(fingerprint)
+        same = Told(fingerprint=fingerprint, place=entry.place)
+        if _is_told(entry, meant):
+            return same
+        try:
+            issue = self._tracker.issue(entry.number)
+        except RefusedError as error:
+            if error.status not in _GONE:
+                raise
+            self._record.note(fingerprint, gone=str(error))
+            return same
+        turn = _Turn(self._tracker, self._record, self._us, self._client, meant, issue)
+        turn.write()
+        turn.tell_news()
+        return same.model_copy(update={"changed": turn.changed})
+
+
+def _is_told(entry: Entry, meant: Meant) -> bool:
+    return entry.saying is None and (
+        entry.title,
+        entry.body,
+        set(entry.labels) >= set(meant.labels),
+        entry.state,
+        entry.culprit,
+    ) == (meant.title, meant.body, True, meant.state, meant.culprit_key)
+
+
+class _Turn:
+    """What is done to one issue in one night. ``changed`` says whether anything was sent."""
+
+    def __init__(
+        self,
+        tracker: Tracker,
+        record: Record,
+        us: Us,
+        client: Client,
+        meant: Meant,
+        issue: Issue,
+    ) -> None:
+        self._tracker, self._record, self._us = tracker, record, us
+        self._client, self._meant, self._issue = client, meant, issue
+        self._fingerprint = meant.notice.fingerprint
+        self._comments: list[Comment] | None = None
+        self.changed = False
+
+    @property
+    def _entry(self) -> Entry:
+        return self._record.entry(self._fingerprint)
+
+    def write(self) -> None:
+        """Write the title, our part of the body and the labels where they are others than before.
+
+        What people made of them since stays as long as there is nothing new to say.
+        """
+        entry, meant, issue = self._entry, self._meant, self._issue
+        changes = {}
+        if meant.title not in (entry.title, issue.title):
+            changes["title"] = meant.title
+        if entry.body != meant.body:
+            body = text.with_ours(issue.body, self._fingerprint, meant.notice.body)
+            if body is not None and body != issue.body:
+                changes["body"] = body
+        if changes:
+            self._send(lambda: self._tracker.edit(issue.number, **changes))
+        missing = [
+            label
+            for label in meant.labels
+            if label not in entry.labels and label.lower() not in issue.names
+        ]
+        if missing:
+            self._send(lambda: self._tracker.label(issue.number, missing))
+        self._note(title=meant.title, body=meant.body, labels=meant.labels, gone="")
+
+    def tell_news(self) -> None:
+        """Comment on what is new, and close or open the issue by it.
+
+        In a conversation that was locked nothing is said, and nothing is done: people ended it.
+        """
+        meant = self._meant
+        self._settle()
+        if self._entry.state is None:
+            self._recall()
+        self._catch_up()
+        if meant.culprit is not None and meant.culprit_key != self._entry.culprit:
+            self._say(news.culprit_found(meant.notice, meant.culprit))
+        self._note(culprit=meant.culprit_key)
+        if meant.state is self._entry.state:
+            return
+        if meant.state is _RESOLVED:
+            self._resolve()
+        elif meant.state in _WAITING and self._entry.state not in _WAITING:
+            self._reopen()
+        self._note(state=meant.state)
+
+    def _resolve(self) -> None:
+        """Say that it is gone, and close the issue, unless people took it into their hands."""
+        time = self._entry.resolved + 1
+        stays = self._stays() if self._issue.state == "open" else ""
+        self._say(news.resolved(self._meant.notice, time, stays))
+        if self._issue.state == "open" and not stays and not self._issue.locked:
+            # Somebody may have said something since.
+            self._comments = None
+            if not self._stays():
+                number = self._issue.number
+                self._send(
+                    lambda: self._tracker.edit(number, state="closed", state_reason="completed")
+                )
+        self._note(resolved=time)
+
+    def _stays(self) -> str:
+        """Return why the issue is not ours to close; empty where it is."""
+        others = [comment for comment in self._read_comments() if not self._is_ours(comment)]
+        if others:
+            return "people have written here"
+        opened = [
+            event
+            for event in self._tracker.events(self._issue.number)
+            if event.event == "reopened" and not self._us.are(event.actor)
+        ]
+        return f"{opened[-1].by} opened it again" if opened else ""
+
+    def _reopen(self) -> None:
+        """Open the issue again if we closed it, and say that the regression is back."""
+        issue, entry = self._issue, self._entry
+        closed = issue.state == "closed"
+        ours = closed and self._us.are(issue.closed_by) and issue.state_reason not in REFUSED
+        was_gone = entry.state is _RESOLVED
+        # Who opened it again knows.
+        if ours or (was_gone and (closed or not self._opened_by_people())):
+            self._say(news.back(self._meant.notice, entry.resolved, opened=ours))
+        if ours and not issue.locked:
+            self._send(lambda: self._tracker.edit(issue.number, state="open"))
+
+    def _opened_by_people(self) -> bool:
+        events = self._tracker.events(self._issue.number)
+        turns = [event for event in events if event.event in {"closed", "reopened"}]
+        return bool(turns) and turns[-1].event == "reopened" and not self._us.are(turns[-1].actor)
+
+    def _say(self, said: news.News) -> None:
+        """Comment once: what is about to be said is noted, as an answer may be lost."""
+        if self._issue.locked or self._entry.said == said.key:
+            return
+        self._note(saying=Intent(at=self._client.now, key=said.key))
+        try:
+            comment = self._tracker.comment(self._issue.number, said.text)
+        except UnknownError:
+            raise
+        except (UnavailableError, RefusedError, UserError):
+            self._note(saying=None)
+            raise
+        self.changed = True
+        if comment is not None:
+            self._us.learn(comment.user)
+        self._note(saying=None, said=said.key)
+
+    def _settle(self) -> None:
+        """Find out whether a comment was made whose answer was lost."""
+        saying = self._entry.saying
+        if saying is None:
+            return
+        ours = [comment for comment in self._read_comments() if self._is_ours(comment)]
+        if news.is_said(saying.key, ours):
+            self._note(saying=None, said=saying.key)
+        elif saying.at + SETTLED > self._client.now:
+            raise UnavailableError("a comment may still be under way")
+        else:
+            self._note(saying=None)
+
+    def _recall(self) -> None:
+        """Read from our comments what was told, where the record was lost."""
+        keys = [news.key_of(one) for one in self._read_comments() if self._is_ours(one)]
+        turns = [key for key in keys if key.startswith(("resolved", "back"))]
+        kind, time = turns[-1].split() if turns else ("back", "0")
+        # Said to be gone and open: people left it so, or we were stopped before we closed it.
+        said = kind == "resolved" and self._issue.state == "open"
+        gone = kind == "resolved" and not said
+        self._note(
+            state=_RESOLVED if gone else RegressionState.CONFIRMED,
+            resolved=int(time) - said,
+            said=turns[-1] if turns else "",
+            culprit=self._culprit_told(keys),
+        )
+
+    def _culprit_told(self, keys: Sequence[str]) -> str:
+        culprit = self._meant.culprit
+        if culprit is not None and culprit.revision in (self._issue.body or ""):
+            return self._meant.culprit_key
+        return next((key for key in reversed(keys) if key.startswith("culprit")), "")
+
+    def _catch_up(self) -> None:
+        """Take what was said and not finished for done, where the opposite is true now."""
+        entry, state = self._entry, self._meant.state
+        if entry.said == f"resolved {entry.resolved + 1}" and state is not _RESOLVED:
+            self._note(state=_RESOLVED, resolved=entry.resolved + 1)
+        elif entry.said == f"back {entry.resolved}" and entry.state is _RESOLVED is state:
+            self._note(state=RegressionState.CONFIRMED)
+
+    def _is_ours(self, comment: Comment) -> bool:
+        """Say whether we wrote it: a person may use our account, but not our marker."""
+        return self._us.are(comment.user) and bool(news.key_of(comment))
+
+    def _read_comments(self) -> list[Comment]:
+        if self._comments is None:
+            self._comments = self._tracker.comments(self._issue.number)
+        return self._comments
+
+    def _send(self, write: Callable[[], None]) -> None:
+        write()
+        self.changed = True
+
+    def _note(self, **changes: object) -> None:
+        if any(getattr(self._entry, name) != value for name, value in changes.items()):
+            self._record.note(self._fingerprint, **changes)

@@ -1,0 +1,63 @@
+"""What GitHub's answers say of when to ask again.
+
+Source: GitHub's documentation, "Rate limits for the REST API" and "Best practices for using the
+REST API": ``retry-after`` first, then ``x-ratelimit-reset`` where nothing remains, then a minute,
+and longer each time.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+from pipeline.notify.github.transport import Answer
+
+_WORDS = ("rate limit", "abuse")
+"""By which a limit is told from a missing permission: both are 403."""
+
+_MINUTE = 60.0
+
+
+def message(answer: Answer) -> str:
+    """Return what GitHub says about an error, as one short line."""
+    said = answer.data.get("message", "") if isinstance(answer.data, dict) else ""
+    return " ".join(str(said).split())[:200]
+
+
+def server_time(answer: Answer) -> datetime | None:
+    """Return what the clock of GitHub shows, if the answer tells."""
+    try:
+        return parsedate_to_datetime(answer.headers["date"]).astimezone(UTC)
+    except (KeyError, ValueError):
+        return None
+
+
+def limited(answer: Answer) -> bool:
+    """Say whether this was not done because too much was asked."""
+    if answer.status == 429:
+        return True
+    said = message(answer).lower()
+    return answer.status == 403 and (
+        "retry-after" in answer.headers
+        or answer.headers.get("x-ratelimit-remaining") == "0"
+        or any(word in said for word in _WORDS)
+    )
+
+
+def pause(answer: Answer, attempt: int, now: datetime) -> float:
+    """Return the seconds to wait after a limit was met for the ``attempt``-th time, from 0."""
+    after = _number(answer.headers.get("retry-after"))
+    if after is not None:
+        return after
+    reset = _number(answer.headers.get("x-ratelimit-reset"))
+    if answer.headers.get("x-ratelimit-remaining") == "0" and reset is not None:
+        # One more: the reset is told in whole seconds.
+        return max(1.0, reset - now.timestamp() + 1.0)
+    return _MINUTE * 2.0**attempt
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        return max(0.0, float(text)) if text is not None else None
+    except ValueError:
+        return None
