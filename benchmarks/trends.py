@@ -82,7 +82,16 @@ def publish(what: str, store: Engine, plan: Plan, server: Prometheus, position: 
     writer = RemoteWriter(server.write_url)
     writer.write(opening("benchmark", 0, datetime.now(UTC)))
     groups = all_groups(
-        store, plan, None, (), (), position.known(), pipeline="benchmark", watched=("qps",)
+        store,
+        plan,
+        None,
+        (),
+        (),
+        (),
+        position.known(),
+        pipeline="benchmark",
+        watched=("qps",),
+        now=datetime.now(UTC),
     )
     sync(groups, position, writer.write, synced)
     assert synced.refused == 0

@@ -31,6 +31,12 @@ HOST_PORT = r"^([^\s/@]+:\d+)?$"
 ADDRESS = r"^(https?://\S+)?$"
 """What the address of a page is; empty for none."""
 
+PACKAGE = r"^[a-z0-9][a-z0-9+.-]+$"
+"""What the name of a Debian package is."""
+
+LABEL = r"^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$"
+"""What the value of a label is at Hetzner Cloud."""
+
 REPOSITORY = r"^([A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9._-]+)?$"
 """What a repository on GitHub is; empty for none."""
 
@@ -40,6 +46,9 @@ _EXPECTED = {
     RECEIVER: 'is no address of a receiver; write one as "http://127.0.0.1:9090/api/v1/write", and '
     "a password nowhere but in a variable",
     VARIABLE: "is not the name of an environment variable; write letters, digits and underscores",
+    PACKAGE: "is no Debian package; write its name, as sysbench",
+    LABEL: "is no label; write up to 63 letters, digits, dots, dashes and underscores, the first "
+    "and the last a letter or a digit",
     REPOSITORY: 'is no repository on GitHub; write its owner and its name, as "me/bench"',
     AGE: 'is not an age; write a number and y, w or d, as "5y"',
     ADDRESS: 'is no address; write one as "https://bench.example/report.html"',

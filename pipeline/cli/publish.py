@@ -38,6 +38,7 @@ from pipeline.publish.position import opened
 from pipeline.publish.remote import TIMEOUT, RemoteWriter, Written, receiver_name
 from pipeline.publish.samples import TimeSeries
 from pipeline.publish.sync import Synced, sync
+from pipeline.servers import Servers, lives
 from pipeline.store.regressions import stored_regressions
 from pipeline.units import counted, show_duration
 
@@ -141,9 +142,11 @@ def publish(
                 detected,
                 stored_regressions(context.store),
                 Nights(context.results).read(),
+                lives(Servers(context.results).read()).values(),
                 position.known(),
                 pipeline=name,
                 watched=context.config.detect.metrics,
+                now=now(),
             )
         )
         with counting(screen(), "publish", len(groups)) as progress:

@@ -4,6 +4,7 @@ from pipeline.config.analyse import BisectSection, ConfirmSection, DetectSection
 from pipeline.config.base import Name, Section, Version
 from pipeline.config.build import BuildSection, PatchSection
 from pipeline.config.file import DEFAULT_FILE, Config, ConfigFile, json_schema, load_config
+from pipeline.config.fleet import FleetSection
 from pipeline.config.machine import ClassSection, MachineSection
 from pipeline.config.notify import (
     GithubSection,
@@ -29,6 +30,7 @@ __all__ = [
     "ConfigFile",
     "ConfirmSection",
     "DetectSection",
+    "FleetSection",
     "GithubSection",
     "HubSection",
     "LineSection",

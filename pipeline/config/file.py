@@ -16,6 +16,7 @@ from pydantic import Field, ValidationError
 from pipeline.config.analyse import BisectSection, ConfirmSection, DetectSection, RuleSection
 from pipeline.config.base import Section
 from pipeline.config.build import BuildSection, PatchSection
+from pipeline.config.fleet import FleetSection
 from pipeline.config.machine import ClassSection, MachineSection
 from pipeline.config.notify import (
     GithubSection,
@@ -42,6 +43,7 @@ class Config(Section):
     store: StoreSection = Field(default_factory=StoreSection)
     machine: MachineSection = Field(default_factory=MachineSection)
     machine_class: tuple[ClassSection, ...] = Field(default=(), alias="class")
+    fleet: FleetSection = Field(default_factory=FleetSection)
     night: Night = Field(default_factory=Night)
     build: tuple[BuildSection, ...] = ()
     patch: tuple[PatchSection, ...] = ()

@@ -53,6 +53,10 @@ class ClassSection(Section):
         description="type of the cloud server that is made for a night, as ccx13; empty for "
         "machines that stay",
     )
+    instead: tuple[Name, ...] = Field(
+        default=(),
+        description="types of equal hardware that are made where that one cannot be had",
+    )
     count: int = Field(default=1, ge=1, description="machines that measure at once")
 
     @property

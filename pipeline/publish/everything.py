@@ -13,12 +13,13 @@ from pipeline.execute.plan import Plan
 from pipeline.nights import Night
 from pipeline.publish.changes import change_facts, regression_facts
 from pipeline.publish.facts import fact_groups
-from pipeline.publish.health import control_groups, machine_groups, night_groups
+from pipeline.publish.health import control_groups, machine_groups, night_groups, server_groups
 from pipeline.publish.names import OTHERS
 from pipeline.publish.revisions import end_groups, revision_groups, version_groups
 from pipeline.publish.runs import run_groups
 from pipeline.publish.samples import Group, Sample, TimeSeries, labelled, milliseconds
 from pipeline.publish.strands import strands
+from pipeline.servers import Life
 from pipeline.store.queries import machines
 from pipeline.store.regressions import RegressionRow
 
@@ -29,19 +30,23 @@ def all_groups(
     detected: Detected | None,
     regressions: Iterable[RegressionRow],
     nights: Iterable[Night],
+    servers: Iterable[Life],
     known: Collection[str],
     *,
     pipeline: str,
     watched: Collection[str],
+    now: datetime,
 ) -> Iterator[Group]:
     """Yield the groups of a plan's lines, and of the ``nights`` of the ``pipeline`` of this name.
 
+    ``servers`` are those that were made for nights, told as they are ``now``.
     ``watched`` are the metrics in which controls are compared. ``detected`` is what the last
     detection found; where it is None, or of another plan, nothing is said of changes, neither that
     they are there nor that they are gone. ``known`` are the keys that the receiver has.
     """
     measured = strands(store, plan)
     yield from night_groups(nights, pipeline)
+    yield from server_groups(servers, now)
     yield from machine_groups(measured, machines(store))
     yield from control_groups(store, measured, watched)
     if detected is not None and detected.plan == plan.hash:

@@ -1,10 +1,11 @@
-"""How the pipeline itself is: its nights, the machines that it ran on, and its controls."""
+"""How the pipeline itself is: its nights, its servers, the machines it ran on, its controls."""
 
 from __future__ import annotations
 
 import statistics
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
@@ -15,9 +16,11 @@ from pipeline.nights import Night
 from pipeline.publish.names import OTHERS
 from pipeline.publish.samples import Group, Sample, TimeSeries, labelled, milliseconds
 from pipeline.publish.strands import Standing, Strand, published_values
+from pipeline.servers import Life, Rent
 from pipeline.store.queries import RunHead
 
 _MINUTE = 60.0
+_TOLD_AGAIN = timedelta(hours=6)
 
 
 def night_groups(nights: Iterable[Night], pipeline: str) -> Iterator[Group]:
@@ -28,6 +31,23 @@ def night_groups(nights: Iterable[Night], pipeline: str) -> Iterator[Group]:
             digest(night.model_dump(mode="json")),
             partial(_night, night, pipeline),
         )
+
+
+def server_groups(lives: Iterable[Life], now: datetime) -> Iterator[Group]:
+    """Yield groups that tell of each server until when it may live, and 0 once it is gone.
+
+    That is told again every few hours while it is there: who looks back no longer than a day has
+    to see it.
+    """
+    for life in lives:
+        rent = life.rent
+        key = f"server {rent.number} {rent.made.isoformat()}"
+        at = rent.made
+        while at < (life.ended or now):
+            yield _server(f"{key} {at.isoformat()}", rent, at, rent.expires.timestamp())
+            at += _TOLD_AGAIN
+        if life.ended is not None:
+            yield _server(f"{key} gone", rent, life.ended, 0.0)
 
 
 def machine_groups(
@@ -97,6 +117,17 @@ def _figures(night: Night) -> Iterator[tuple[str, float | None, Mapping[str, str
         yield "spent_money", night.money.amount, {"currency": night.money.currency}
     for verdict, count in night.alarms.items():
         yield "alarms", count, {"verdict": verdict}
+
+
+def _server(key: str, rent: Rent, at: datetime, expires: float) -> Group:
+    labels = labelled(
+        OTHERS["server_expires_timestamp_seconds"].name,
+        server=rent.name,
+        type=rent.type,
+        location=rent.location,
+    )
+    series = [TimeSeries(labels, [Sample(milliseconds(at), expires)])]
+    return Group(key, digest([labels, milliseconds(at), expires]), lambda: series)
 
 
 def _machine(run: RunHead, known: Mapping[str, Any]) -> Iterator[TimeSeries]:

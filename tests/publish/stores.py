@@ -58,7 +58,16 @@ def groups_of(
     regressions: Iterable[RegressionRow],
     known: Collection[str],
 ) -> Iterator[Group]:
-    """Everything that is published of them; there were no nights."""
+    """Everything that is published of them; there were no nights and no servers."""
     return all_groups(
-        store, plan, detected, regressions, (), known, pipeline="test", watched=("qps",)
+        store,
+        plan,
+        detected,
+        regressions,
+        (),
+        (),
+        known,
+        pipeline="test",
+        watched=("qps",),
+        now=datetime(2026, 3, 1, tzinfo=UTC),
     )

@@ -75,11 +75,10 @@ class Project:
 
     def bill(self) -> float:
         """Return what all servers cost so far, gross: every started hour of each."""
-        return math.fsum(
-            self._cost(each) for each in (*self.past, *self.things["servers"].values())
-        )
+        return math.fsum(self.cost(each) for each in (*self.past, *self.things["servers"].values()))
 
-    def _cost(self, server: Thing) -> float:
+    def cost(self, server: Thing) -> float:
+        """Return what a server costs so far, with its address."""
         ended: float = server.get("deleted_at", self.clock())
         hours: int = math.ceil(max(ended - server["made_at"], 1.0) / 3600)
         where = server["location"]["name"]

@@ -29,7 +29,8 @@ class FakeHetzner(ThreadingHTTPServer):
     """A project behind the API, at ``url``. ``asked`` are the requests, as ``POST /servers``.
 
     ``faults`` are met in order. With ``blind`` listings pass over their selector: whoever trusts
-    them alone deletes what belongs to others.
+    them alone deletes what belongs to others. After ``answers`` more requests every connection is
+    closed; the last of them is done without an answer.
     """
 
     daemon_threads = True
@@ -40,6 +41,7 @@ class FakeHetzner(ThreadingHTTPServer):
         self.faults: list[Fault] = []
         self.asked: list[str] = []
         self.blind = False
+        self.answers: int | None = None
         self.lock = threading.Lock()
 
     @property
@@ -118,12 +120,18 @@ class _Handler(BaseHTTPRequestHandler):
             raise Refused(401, "unauthorized", "unable to authenticate")
         path = path.removeprefix("/v1")
         fake.asked.append(f"{self.command} {path}")
+        if fake.answers is not None:
+            fake.answers -= 1
+            if fake.answers < 0:
+                raise _Cut
         fault = next((each for each in fake.faults if each.met_by(self.command, path)), None)
         if fault is not None and not fault.taken and not fault.fails:
             if not fault.status:
                 raise _Cut
             raise Refused(fault.status, fault.code, "injected")
         status, answer = self._done(path.strip("/").split("/"), query, body)
+        if fake.answers == 0:
+            raise _Cut
         if fault is not None and fault.fails:
             fake.project.fail(answer["action"], fault.fails)
         elif fault is not None:
@@ -141,6 +149,10 @@ class _Handler(BaseHTTPRequestHandler):
     def _found(self, parts: list[str], query: Mapping[str, list[str]]) -> dict[str, Any]:
         project = self.server.project
         match parts:
+            case [kind, number, "actions"] if kind in KINDS:
+                about = {"id": project.find(kind, int(number))["id"], "type": kind[:-1]}
+                fit = [each for each in project.actions.values() if about in each["resources"]]
+                return self._listed("actions", fit, query)
             case ["pricing"]:
                 return {"pricing": PRICING}
             case [kind] if kind in (*_FIXED, *KINDS, "actions"):
@@ -184,6 +196,11 @@ class _Handler(BaseHTTPRequestHandler):
             and all(each[key] in query[key] for key in ("name", "status") if key in query)
             and ("id" not in query or str(each["id"]) in query["id"])
         ]
+        return self._listed(kind, fit, query)
+
+    def _listed(
+        self, kind: str, fit: list[Thing], query: Mapping[str, list[str]]
+    ) -> dict[str, Any]:
         page = int(query.get("page", ["1"])[0])
         size = min(int(query.get("per_page", ["25"])[0]), 50)
         last = max(1, -(-len(fit) // size))

@@ -1,0 +1,247 @@
+"""Hetzner Cloud by its SDK: asked with patience, and its errors in our words."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from http import HTTPStatus
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+import requests
+from hcloud import APIException, Client
+from hcloud.actions import Action
+from hcloud.firewalls import BoundFirewall
+from hcloud.placement_groups import BoundPlacementGroup
+from hcloud.servers import BoundServer
+from hcloud.ssh_keys import BoundSSHKey
+from hcloud.volumes import BoundVolume
+
+from pipeline.config import FleetSection
+from pipeline.errors import UserError
+from pipeline.fleet.pace import Pace, Passing
+
+Thing = BoundServer | BoundVolume | BoundPlacementGroup | BoundFirewall | BoundSSHKey
+"""What is made for a night."""
+
+KINDS: Mapping[type[Thing], str] = {
+    BoundServer: "server",
+    BoundVolume: "volume",
+    BoundPlacementGroup: "placement group",
+    BoundFirewall: "firewall",
+    BoundSSHKey: "ssh key",
+}
+"""What they are called, in the order in which they are deleted: what others hold on to is last."""
+
+_Answer = TypeVar("_Answer")
+
+_TIMEOUT = (10.0, 60.0)
+"""Seconds for a connection, and for an answer."""
+_IN_USE_PATIENCE = 60.0
+"""Seconds in which what a deleted server used is let go."""
+_POLL = 5.0
+"""Seconds between two looks at what goes on, at most."""
+
+_PASSING = frozenset(
+    {
+        "bad_gateway",
+        "conflict",
+        "gateway_timeout",
+        "locked",
+        "maintenance",
+        "rate_limit_exceeded",
+        "resource_in_use",
+        "server_error",
+        "service_error",
+        "timeout",
+        "unavailable",
+    }
+)
+"""Errors of the API that may pass; see https://docs.hetzner.cloud/reference/cloud#errors."""
+_LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
+
+
+class SoldOut(Exception):
+    """Servers of a type cannot be had in a location now."""
+
+
+class Taken(Exception):
+    """Something has that name already."""
+
+
+class Gone(Exception):
+    """It is not there, or no longer."""
+
+
+class Failed(Exception):
+    """What was begun ended with an error: says in a line which."""
+
+
+def _unknown_token(said: str) -> Exception:
+    return UserError(f"Hetzner Cloud does not know the token ({said}); set another one")
+
+
+def _weak_token(said: str) -> Exception:
+    return UserError(f"Hetzner Cloud: {said}; use a token of the project that may read and write")
+
+
+def _limit(said: str) -> Exception:
+    return UserError(
+        f"Hetzner Cloud: {said}; ask there for a higher limit, or lower the count of a [[class]]"
+    )
+
+
+_MEANING: Mapping[str, Callable[[str], Exception]] = {
+    "resource_unavailable": SoldOut,
+    "placement_error": SoldOut,
+    "uniqueness_error": Taken,
+    "not_found": Gone,
+    "404": Gone,
+    "429": Passing,
+    "unauthorized": _unknown_token,
+    "401": _unknown_token,
+    "forbidden": _weak_token,
+    "token_readonly": _weak_token,
+    "403": _weak_token,
+    "resource_limit_exceeded": _limit,
+}
+"""What the other errors mean, by their codes."""
+
+
+def connect(settings: FleetSection, pace: Pace, environ: Mapping[str, str] = os.environ) -> Cloud:
+    """Return the project that the token in the environment is of. Raises UserError without one."""
+    token = environ.get(settings.secret, "").strip()
+    if not token or not token.isascii() or not token.isprintable():
+        raise UserError(
+            f"the environment variable {settings.secret}, which [fleet] names, holds no token; set "
+            "it to one of your Hetzner Cloud project that may read and write"
+        )
+    url = environ.get("HCLOUD_ENDPOINT") or settings.url
+    at = urlsplit(url)
+    if at.scheme != "https" and at.hostname not in _LOOPBACK:
+        raise UserError(f"the token is not sent to {url}, which anybody could read; use https")
+    client = Client(token, url.rstrip("/"), "nightshift", timeout=_TIMEOUT)
+    # Its own retries sleep by a clock that nobody can set, and there is no setting for them.
+    client._client._retry_max_retries = 0
+    return Cloud(client, pace)
+
+
+class Cloud:
+    """A project. Every call may raise UserError, for what does not pass or is refused."""
+
+    def __init__(self, client: Client, pace: Pace) -> None:
+        self._client, self.pace = client, pace
+
+    def pricing(self) -> Mapping[str, Any]:
+        """Return what everything costs, as the API tells it."""
+        answer = self._ask(lambda: self._client.request("GET", "/pricing"))
+        pricing: Mapping[str, Any] = answer["pricing"]
+        return pricing
+
+    def listed(self, kind: type[Thing], selector: str) -> Sequence[Thing]:
+        """Return the resources of a kind that a label selector fits."""
+        lists: Mapping[type[Thing], Callable[..., Sequence[Thing]]] = {
+            BoundServer: self._client.servers.get_all,
+            BoundVolume: self._client.volumes.get_all,
+            BoundPlacementGroup: self._client.placement_groups.get_all,
+            BoundFirewall: self._client.firewalls.get_all,
+            BoundSSHKey: self._client.ssh_keys.get_all,
+        }
+        return self._ask(lambda: lists[kind](label_selector=selector))
+
+    def make(self, ask: Callable[[Client], _Answer]) -> _Answer:
+        """Make something. Raises SoldOut, and Taken where something has its name."""
+        return self._ask(lambda: ask(self._client))
+
+    def started(self, server: BoundServer) -> None:
+        """Wait until a server that was made runs. Raises Failed where it never will."""
+
+        def look() -> None:
+            going = self._client.servers.get_actions(server)
+            for action in going:
+                if action.status == Action.STATUS_ERROR:
+                    raise Failed(_why(action))
+            if any(action.status == Action.STATUS_RUNNING for action in going):
+                raise Passing(f"server {server.name} is being made")
+
+        quiet = Pace(self.pace.patience, clock=self.pace.clock, sleep=self.pace.sleep)
+        quiet.persist(lambda: _translated(look), longest=_POLL)
+
+    def exists(self, number: int) -> bool:
+        """Tell whether there is a server of a number."""
+        try:
+            self._ask(lambda: self._client.servers.get_by_id(number))
+        except Gone:
+            return False
+        return True
+
+    def delete(self, thing: Thing) -> None:
+        """Delete something and wait until it is gone; it may be already. Raises Failed."""
+        patience = min(self.pace.patience, _IN_USE_PATIENCE)
+        pace = self.pace if isinstance(thing, BoundServer) else _shorter(self.pace, patience)
+        try:
+            pace.persist(lambda: _translated(lambda: self._delete(thing)))
+        except Gone:
+            return
+
+    def _delete(self, thing: Thing) -> None:
+        done = thing.delete()
+        if not isinstance(done, Action):
+            return
+        number = done.id
+
+        def look() -> None:
+            action = self._client.actions.get_by_id(number)
+            if action.status == Action.STATUS_ERROR:
+                raise Failed(_why(action))
+            if action.status == Action.STATUS_RUNNING:
+                raise Passing(f"{thing.name} is being deleted")
+
+        quiet = Pace(self.pace.patience, clock=self.pace.clock, sleep=self.pace.sleep)
+        quiet.persist(lambda: _translated(look), longest=_POLL)
+
+    def _ask(self, ask: Callable[[], _Answer]) -> _Answer:
+        return self.pace.persist(lambda: _translated(ask))
+
+
+def certain(value: _Answer | None) -> _Answer:
+    """Return what the API always tells, and the SDK takes for what may be missing."""
+    if value is None:
+        raise UserError("Hetzner Cloud leaves out what it always told of a server; upgrade this")
+    return value
+
+
+def _shorter(pace: Pace, patience: float) -> Pace:
+    return Pace(patience, pace.tell, pace.clock, pace.sleep)
+
+
+def _translated(ask: Callable[[], _Answer]) -> _Answer:
+    """Ask once. Raises Passing, SoldOut, Taken, Gone or UserError in place of the SDK's errors."""
+    try:
+        return ask()
+    except requests.RequestException as error:
+        raise Passing(f"Hetzner Cloud does not answer ({type(error).__name__})") from error
+    except APIException as error:
+        raise _ours(error) from error
+
+
+def _ours(error: APIException) -> Exception:
+    said, code = _plain(error.message or ""), _plain(str(error.code))
+    status = error.code if isinstance(error.code, int) else 0
+    if code in _PASSING or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        return Passing(f"Hetzner Cloud: {said} ({code})")
+    if code in _MEANING:
+        return _MEANING[code](said)
+    return UserError(f"Hetzner Cloud: {said} ({code})")
+
+
+def _why(action: Action) -> str:
+    if action.error is None:
+        return f"{action.command} failed"
+    return _plain(f"{action.error['message']} ({action.error['code']})")
+
+
+def _plain(text: str) -> str:
+    """Return somebody's words as one line that a terminal can show."""
+    return re.sub(r"[^\x20-\x7e]+", " ", text).strip()[:200]

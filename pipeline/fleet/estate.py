@@ -1,0 +1,97 @@
+"""What of a project is a pipeline's: found by its labels, deleted, and noted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from hcloud.servers import BoundServer, Server
+
+from pipeline.errors import UserError
+from pipeline.fleet.books import Books
+from pipeline.fleet.cloud import KINDS, Cloud, Failed, Thing, certain
+from pipeline.fleet.labels import NIGHT, OURS, Malformed, Mark, read_mark
+
+
+class Owned(NamedTuple):
+    """A resource that was made for a night."""
+
+    thing: Thing
+    mark: Mark
+
+    @property
+    def what(self) -> str:
+        """How it is called."""
+        return f"{KINDS[type(self.thing)]} {self.thing.name}"
+
+
+class Swept(NamedTuple):
+    """What was deleted, and a line for each that was left."""
+
+    deleted: list[str]
+    left: list[str]
+
+
+class Estate:
+    """Everything that a pipeline of a name made for nights, in the order of deletion."""
+
+    def __init__(self, cloud: Cloud, name: str, books: Books, tell: Callable[[str], None]) -> None:
+        self.cloud, self.name, self.books, self._tell = cloud, name, books, tell
+
+    def owned(self, night: str = "", kinds: Iterable[type[Thing]] = KINDS) -> list[Owned]:
+        """Return what there is, of one night or of all; what is not ours never.
+
+        One whose labels are malformed is told, and is not among them.
+        """
+        selector = f"{OURS}=={self.name}" + (f",{NIGHT}=={night}" if night else "")
+        found = []
+        for kind in kinds:
+            for thing in self.cloud.listed(kind, selector):
+                # A listing is not trusted with what is deleted: the labels themselves are read.
+                try:
+                    mark = read_mark(self.name, thing.labels)
+                except Malformed as error:
+                    self._tell(f"{KINDS[kind]} {thing.name} is left alone: {error}; mend or delete")
+                    continue
+                if mark is not None and night in ("", mark.night):
+                    found.append(Owned(thing, mark))
+        return found
+
+    def servers(self, night: str = "") -> dict[str, BoundServer]:
+        """Return the servers by their names, and see to it that the record has all that happened.
+
+        Without a night that includes what is gone, and was not noted when it went.
+        """
+        found = [
+            (each.thing, each.mark)
+            for each in self.owned(night, [BoundServer])
+            if isinstance(each.thing, BoundServer)
+        ]
+        for server, mark in found:
+            self.books.made(server, mark)
+        if not night:
+            self.books.close((certain(server.id) for server, _ in found), self.cloud.exists)
+        return {str(server.name): server for server, _ in found}
+
+    def sweep(self, wanted: Callable[[Mark], bool], night: str = "") -> Swept:
+        """Delete what is wanted to be gone. What one cannot be deleted for stops no other."""
+        swept = Swept([], [])
+        self.servers()
+        for each in self.owned(night):
+            if not wanted(each.mark):
+                continue
+            try:
+                self.delete(each.thing)
+            except (Failed, UserError) as error:
+                swept.left.append(f"{each.what}: {error}")
+            else:
+                swept.deleted.append(each.what)
+        return swept
+
+    def delete(self, thing: Thing) -> None:
+        """Delete one resource, and note it of a server."""
+        if isinstance(thing, BoundServer) and thing.status != Server.STATUS_DELETING:
+            self.books.deleting(certain(thing.id))
+        self.cloud.delete(thing)
+        if isinstance(thing, BoundServer):
+            self.books.deleted(certain(thing.id))

@@ -1,0 +1,177 @@
+"""The reaper: what is ours and past its time goes, and nothing else ever does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pipeline.errors import UserError
+from tests.fakes.hetzner import Fault
+from tests.fakes.hetzner.project import KINDS
+from tests.fleet.conftest import Scene
+
+HOUR = 3600.0
+NIGHT = "2026-03-01"
+OURS = {"nightshift": "test", "night": NIGHT, "role": "bench", "expires": "20260228T000000Z"}
+
+WISHES: dict[str, dict[str, Any]] = {
+    "servers": {"server_type": "ccx13", "image": "debian-12"},
+    "ssh_keys": {"public_key": "ssh-ed25519 AAAA"},
+    "placement_groups": {"type": "spread"},
+    "volumes": {"size": 10},
+    "firewalls": {},
+}
+
+
+def make(scene: Scene, name: str, labels: dict[str, str]) -> None:
+    """Make a resource of each kind, with its kind in its name."""
+    for kind in KINDS:
+        wish = {"name": f"{name}-{kind.replace('_', '-')}", "labels": labels, **WISHES[kind]}
+        scene.fake.project.make(kind, wish)
+
+
+def test_every_kind_is_reaped(scene: Scene) -> None:
+    make(scene, "old", OURS)
+    swept = scene.fleet().reap()
+    assert len(swept.deleted) == 5 and not swept.left
+    assert not scene.left
+
+
+@pytest.mark.parametrize("blind", [False, True])
+@pytest.mark.parametrize(
+    "labels",
+    [
+        {},
+        {"expires": "20200101T000000Z", "role": "bench"},
+        {"nightshift": "another", "expires": "20200101T000000Z", "role": "bench"},
+        {"nightshift": "", "expires": "20200101T000000Z"},
+        {"Nightshift": "test", "expires": "20200101T000000Z"},
+        {**OURS, "role": "hub"},
+        {**OURS, "expires": "20260301T220001Z"},
+    ],
+    ids=["none", "no-name", "other-name", "empty-name", "other-key", "hub", "alive"],
+)
+def test_what_is_not_ours_or_still_alive_is_never_touched(
+    scene: Scene, labels: dict[str, str], blind: bool
+) -> None:
+    scene.fake.blind = blind
+    make(scene, "theirs", labels)
+    before = scene.left
+    scene.fleet().reap()
+    scene.fleet().down("another-night")
+    assert scene.left == before
+    assert not [asked for asked in scene.fake.asked if asked.split()[0] != "GET"]
+
+
+@pytest.mark.parametrize(
+    "stamp", ["", "soon", "20260230T000000Z", "2026-02-28", "1772236800", None]
+)
+def test_a_malformed_label_is_told_and_left(scene: Scene, stamp: str | None) -> None:
+    labels = {key: value for key, value in OURS.items() if key != "expires"}
+    make(scene, "odd", labels if stamp is None else {**labels, "expires": stamp})
+    make(scene, "old", OURS)
+    scene.fleet().reap()
+    assert sorted(scene.left) == sorted(f"odd-{kind.replace('_', '-')}" for kind in KINDS)
+    assert f"server odd-servers is left alone: its label expires is {stamp or ''!r}; mend or " in (
+        " ".join(scene.told)
+    )
+
+
+def test_what_cannot_be_deleted_stops_nothing_else_and_is_told(scene: Scene) -> None:
+    make(scene, "old", OURS)
+    (number,) = scene.fake.project.things["volumes"]
+    scene.fake.project.things["volumes"][number]["protection"]["delete"] = True
+    swept = scene.fleet().reap()
+    assert len(swept.deleted) == 4
+    assert swept.left == [
+        "volume old-volumes: Hetzner Cloud: volume deletion is protected (protected)"
+    ]
+    assert scene.left == ["old-volumes"]
+
+
+def test_a_night_dies_with_its_time_to_live(scene: Scene) -> None:
+    scene.fleet().up(NIGHT)
+    scene.time.at += 4 * HOUR - 300
+    assert not scene.fleet().reap().deleted
+    scene.time.at += 300
+    assert len(scene.fleet().reap().deleted) == 5
+    assert not scene.left
+    assert scene.billed == pytest.approx(scene.fake.project.bill())
+
+
+def test_deleting_that_fails_is_told_and_done_the_next_time(scene: Scene) -> None:
+    scene.fleet().up(NIGHT)
+    scene.fake.faults.append(Fault("DELETE", r"/servers/\d+", fails="unknown_error"))
+    swept = scene.fleet().down(NIGHT)
+    # Its firewall and its group are still in use.
+    assert len(swept.left) == 3 and "delete_server failed" in swept.left[0]
+    assert not scene.fleet().down(NIGHT).left
+    assert not scene.left
+    assert scene.billed == pytest.approx(scene.fake.project.bill())
+
+
+def test_what_somebody_deleted_is_closed_in_the_record(scene: Scene) -> None:
+    scene.fleet().up(NIGHT)
+    for number in list(scene.fake.project.things["servers"]):
+        scene.fake.project.delete("servers", number)
+    scene.fake.project.tick()
+    scene.fake.project.tick()
+    scene.fleet().status()
+    assert all(life.ended is not None for life in scene.lives())
+    assert scene.billed == pytest.approx(scene.fake.project.bill())
+
+
+def test_a_server_whose_label_somebody_took_off_is_still_paid_for(scene: Scene) -> None:
+    scene.fleet().up(NIGHT)
+    (number, *_) = scene.fake.project.things["servers"]
+    scene.fake.project.change("servers", number, {"labels": {}})
+    scene.fleet().down(NIGHT)
+    assert number in scene.fake.project.things["servers"]
+    assert [life.rent.number for life in scene.lives() if life.ended is None] == [number]
+
+
+def test_what_is_not_in_the_record_is_noted_when_it_is_seen(scene: Scene) -> None:
+    scene.fake.project.make("servers", {"name": "lost", "labels": OURS, **WISHES["servers"]})
+    scene.time.at += 2.5 * HOUR
+    scene.fleet().reap()
+    assert [life.rent.hours(life.ended) for life in scene.lives() if life.ended] == [3]
+    assert scene.billed == pytest.approx(scene.fake.project.bill())
+
+
+@pytest.mark.parametrize("verb", ["up", "down"])
+def test_cut_off_at_any_request_the_reaper_finds_the_rest(scene: Scene, verb: str) -> None:
+    """From some request on nothing is answered any more, as if the process were killed there."""
+    scene.fake.project.make("servers", {"name": "foreign", **WISHES["servers"]})
+    (foreign,) = scene.fake.project.things["servers"].values()
+    scene.config = scene.configured(
+        lambda text: text.replace('"5 EUR"', '"500 EUR"').replace('"20 EUR"', '"500 EUR"')
+    )
+    for answers in range(1, 200):
+        if verb == "down":
+            scene.fleet().up(NIGHT)
+        scene.fake.answers = answers
+        through = got_through(scene, verb)
+        scene.fake.answers = None
+        scene.time.at += 4 * HOUR
+        assert not scene.fleet().reap().left
+        assert scene.left == ["foreign"]
+        assert scene.billed == pytest.approx(
+            scene.fake.project.bill() - scene.fake.project.cost(foreign)
+        )
+        scene.registry.runners.clear()
+        if through:
+            assert answers > 10
+            return
+    pytest.fail("it never came to an end")
+
+
+def got_through(scene: Scene, verb: str) -> bool:
+    """Make or delete the servers of a night; tell whether that came to its end."""
+    try:
+        if verb == "down":
+            return not scene.fleet().down(NIGHT).left
+        scene.fleet().up(NIGHT)
+    except UserError:
+        return False
+    return True
