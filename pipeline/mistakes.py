@@ -84,7 +84,8 @@ def settings_at(root: type[BaseModel], location: Sequence[str | int]) -> list[st
     for part in location:
         if isinstance(part, int):
             continue
-        annotation = section.model_fields[part].annotation
+        fields = {each.alias or name: each for name, each in section.model_fields.items()}
+        annotation = fields[part].annotation
         inner = getattr(annotation, "__args__", (annotation,))[0]
         if not (isinstance(inner, type) and issubclass(inner, BaseModel)):
             break

@@ -45,6 +45,12 @@ def refusal(text: str) -> str:
         ("[machine]\nclas = 'x'", "15: machine.clas", "did you mean class?"),
         ("[detect]\nmetric = ['qps']", "15: detect.metric", "did you mean metrics?"),
         ("[report]\nworst = 0.9", "15: report.worst", "did you mean worse?"),
+        ("[[class]]\nname='x'\ncores=2\nmemory=8", "17: class.memory", "did you mean memory_gb?"),
+        (
+            "[[class]]\nname='x'\ncores=2\nmemory_gb=8\nlines=['y']",
+            "18: class.lines",
+            "there is no line 'y'",
+        ),
         ("[notify]\nsincs = 'x'", "15: notify.sincs", "did you mean sinks?"),
         ("[publish]\nurl = '127.0.0.1:9090'", "15: publish.url", "is no address of a receiver"),
         ("[publish]\nsecret = 'a b'", "15: publish.secret", "not the name of an environment"),
