@@ -97,9 +97,15 @@ class Context:
         if self._elsewhere is None:
             return self.file.config
         paths = self.file.config.paths.model_copy(update={"results": self._elsewhere})
-        # A team's database and receiver are not for results that are kept apart.
+        # A team's database, receiver and issues are not for results that are kept apart.
+        alone = {"sinks": ("directory",), "folder": None}
         return self.file.config.model_copy(
-            update={"paths": paths, "store": StoreSection(), "publish": PublishSection()}
+            update={
+                "paths": paths,
+                "store": StoreSection(),
+                "publish": PublishSection(),
+                "notify": self.file.config.notify.model_copy(update=alone),
+            }
         )
 
     @property

@@ -194,19 +194,23 @@ def try_suspects(
     return trials
 
 
-def why(context: Context, plan: Plan, regression: Regression) -> str:
+def why(context: Context, plan: Plan, regression: Regression, *, keep: bool = True) -> str:
     """Return the explanation of a regression for its issue; nothing where there is none.
 
-    Where its line or its bundles are gone, that is the one that was made before.
+    Where its line or its bundles are gone, that is the one that was made before. With ``keep`` it
+    is kept, as :func:`explain_one` does.
     """
     if not regression.worse:
         return ""
     try:
-        return explanation_markdown(explain_one(context, plan, regression))
+        explained = _explained(context, plan, regression)
     except UserError:
         # Imported series have no bundles, and an issue is worth filing without.
         known = last_explanation(regression, context.results)
         return explanation_markdown(known) if known is not None else ""
+    if keep:
+        save_explained(explained, context.results)
+    return explanation_markdown(explained.explanation)
 
 
 def _explained(context: Context, plan: Plan, regression: Regression) -> Explained:

@@ -34,6 +34,7 @@ from pipeline.errors import UserError
 from pipeline.execute.discover import discover
 from pipeline.execute.plan import Line, Plan
 from pipeline.model import Cell
+from pipeline.notify import find_sinks
 from pipeline.report.layouts import make_grids
 from pipeline.report.layouts.base import Wish
 from pipeline.report.render.text import as_text
@@ -65,6 +66,8 @@ def nightly_verb(
     context = Context(config, quick, results)
     with recorded(context) as night:
         check_tools(context)
+        # A missing token is told now, and not when all is measured.
+        sinks = find_sinks(context.config)
         with night.stage("discover"):
             found = discover(context.offers(), context.cache, context.results)
         with night.stage("plan"):
@@ -93,7 +96,8 @@ def nightly_verb(
         with night.stage("report"):
             written = write_report(context, plan)
         with night.stage("notify"):
-            new, issues = notify(context)
+            told = notify(context, sinks)
+            told.warn()
         # With links to the report and to the issues.
         with night.stage("site"):
             site = _site(context, plan)
@@ -106,15 +110,15 @@ def nightly_verb(
                 "seconds": round(time.monotonic() - began, 3),
                 "report": str(written[-1]),
                 "site": str(site) if site else None,
-                "issues": [str(path) for path in issues],
-                "new_issues": [str(path) for path in new],
+                "issues": [each.place for each in told.kept],
+                "new_issues": [each.place for each in told.kept if each.new],
                 "published": vars(published[0]) if published else None,
                 "detected": detected.model_dump(mode="json"),
             }
         )
         return
-    for path in issues:
-        out.print(f"issue   {path}{' (new)' if path in new else ''}", markup=False)
+    for each_told in told.lines():
+        out.print(f"issue   {each_told}", markup=False)
     out.print(f"report  {written[-1]}", markup=False)
     if site:
         out.print(f"site    {site}", markup=False)

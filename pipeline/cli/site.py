@@ -22,7 +22,7 @@ from pipeline.cli.context import (
 from pipeline.config import DEFAULT_FILE
 from pipeline.execute.plan import Plan
 from pipeline.journal import now
-from pipeline.notify.directory import filed
+from pipeline.notify.directory import files
 from pipeline.report.site import write_site
 from pipeline.store.regressions import stored_regressions
 
@@ -54,9 +54,6 @@ def make_site(context: Context, plan: Plan, output: Path | None = None) -> Path:
     refresh(context.results, context.store, at)
     known = stored_regressions(context.store)
     detected = load_detected(context.results, plan)
-    folder = context.config.notify.folder or context.results / "issues"
-    found = {one.fingerprint: one for one in detected.regressions}
-    told = {row.regression.fingerprint: row.regression for row in known} | found
     report = context.results / "report.html"
     return write_site(
         output or context.results / "site",
@@ -67,5 +64,5 @@ def make_site(context: Context, plan: Plan, output: Path | None = None) -> Path:
         context.config.report,
         at,
         report=report if report.exists() else None,
-        issues={name: path for name, one in told.items() if (path := filed(one, folder))},
+        issues=files(context.config.issues_folder),
     )

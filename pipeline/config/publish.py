@@ -87,6 +87,11 @@ class HubSection(Section):
     site_url: str = Field(
         default="", pattern=ADDRESS, description="where the trend site is served, for links"
     )
+    grafana_url: str = Field(
+        default="",
+        pattern=ADDRESS,
+        description="where Grafana is seen from outside, for links from issues and messages",
+    )
     issues_url: str = Field(
         default="",
         pattern=ADDRESS,

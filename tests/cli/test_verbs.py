@@ -259,9 +259,9 @@ def test_detect_report_and_notify(nightshift: Nightshift, folder: Path) -> None:
     assert told["new"] == []
     (path,) = told["all"]
     assert (
-        "    nightshift compare postgres:17.9@official+x10a postgres:17.10@official+x10a "
+        "```sh\nnightshift compare postgres:17.9@official+x10a postgres:17.10@official+x10a "
         "--step point-query_range=100 --step scan_range=100 --workload cached "
-        "--config nightshift.toml\n" in (folder / path).read_text()
+        "--config nightshift.toml\n```\n" in (folder / path).read_text()
     )
 
 

@@ -10,12 +10,19 @@ from typing import Protocol
 from pipeline.model import Frozen, Regression
 
 
+class Link(Frozen):
+    """Somewhere to look at: what it is called, and its address."""
+
+    name: str
+    address: str
+
+
 class Notice(Frozen):
     """What people are told of a regression.
 
     ``title`` is one line of plain text, ``body`` markdown, ``summary`` one line for a chat;
     whatever in them was not written by nightshift is escaped. ``beside`` are other regressions
-    of the same cause, which this notice tells, too.
+    of the same cause, which this notice tells, too. ``links`` lead to what can be seen of it.
     """
 
     regression: Regression
@@ -23,6 +30,7 @@ class Notice(Frozen):
     body: str
     summary: str
     beside: tuple[Regression, ...] = ()
+    links: tuple[Link, ...] = ()
 
     @property
     def fingerprint(self) -> str:

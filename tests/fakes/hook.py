@@ -1,0 +1,97 @@
+"""A receiver of messages on loopback: what it was sent, and faults that are used up in order."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from email.message import Message
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+
+class Fault(NamedTuple):
+    """What happens to a request instead of being taken.
+
+    A ``status`` of 0 closes the connection; with ``taken`` after the message was.
+    """
+
+    status: int = 0
+    words: str = ""
+    headers: Mapping[str, str] = MappingProxyType({})
+    taken: bool = False
+
+
+class Post(NamedTuple):
+    """A request that was made."""
+
+    path: str
+    headers: Message
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+class Hook(ThreadingHTTPServer):
+    """All requests are in ``asked``, and those that it took in ``taken``."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.asked: list[Post] = []
+        self.taken: list[Post] = []
+        self.faults: list[Fault] = []
+
+    @property
+    def base(self) -> str:
+        """Its address."""
+        return f"http://127.0.0.1:{self.server_port}"
+
+    @contextmanager
+    def serving(self) -> Iterator[None]:
+        """Answer in a thread."""
+        with self:
+            thread = threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.01})
+            thread.start()
+            try:
+                yield
+            finally:
+                self.shutdown()
+                thread.join()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing: clients that go away are part of the tests."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: Hook
+
+    def do_POST(self) -> None:
+        hook = self.server
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        post = Post(self.path, self.headers, body)
+        hook.asked.append(post)
+        fault = hook.faults.pop(0) if hook.faults else None
+        if fault is None or fault.taken:
+            hook.taken.append(post)
+        if fault is not None and not fault.status:
+            return
+        status, words = (fault.status, fault.words) if fault is not None else (200, "ok")
+        self.send_response_only(status)
+        for name, value in fault.headers.items() if fault is not None else ():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(words.encode())))
+        self.end_headers()
+        self.wfile.write(words.encode())
+
+    def do_GET(self) -> None:
+        self.server.asked.append(Post(self.path, self.headers, b""))
+        self.send_error(405)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        del format, args

@@ -1,0 +1,230 @@
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import math
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from pipeline.config import WebhookSection
+from pipeline.errors import UserError
+from pipeline.model import Regression, RegressionState
+from pipeline.notify.base import Cause, Notice, Result
+from pipeline.notify.base.post import ATTEMPTS, Clock
+from pipeline.notify.base.preview import Preview
+from pipeline.notify.base.wording import Facts, notice
+from pipeline.notify.webhook import WebhookSink
+from tests.analyse.samples import shift
+from tests.fakes.hook import Fault, Hook
+from tests.fakes.site import Sleeps
+from tests.notify.samples import OTHER, WORSE, confirmed, regression, stated
+
+KEY = "a key of sixteen"
+ENVIRON = {"HOOK_KEY": KEY}
+
+
+def words(found: Regression, beside: Sequence[Regression]) -> Notice:
+    return notice(found, beside, Facts(reproduce="nightshift nightly"))
+
+
+class Sender:
+    """Tells the receiver, each time as a night of its own."""
+
+    def __init__(self, hook: Hook, results: Path, *, signed: bool = True) -> None:
+        secret = "HOOK_KEY" if signed else ""
+        self.section = WebhookSection(url=f"{hook.base}/here?token=1", secret=secret)
+        self.results = results
+        self.sleeps = Sleeps()
+        self.shown: list[Preview] = []
+
+    def tell(self, *found: Regression, show: bool = False, suspected: bool = False) -> Result:
+        sink = WebhookSink(
+            self.section,
+            self.results,
+            ENVIRON,
+            show=self.shown.append if show else None,
+            clock=Clock(sleep=self.sleeps, jitter=lambda: 1.0),
+        )
+        assert sink.decisions() == ()
+        return sink.tell([Cause(regressions=(one,)) for one in found], words, suspected=suspected)
+
+
+@pytest.fixture
+def sender(hook: Hook, tmp_path: Path) -> Sender:
+    return Sender(hook, tmp_path / "results")
+
+
+def test_what_changed_is_sent_as_json(hook: Hook, sender: Sender) -> None:
+    (told,) = sender.tell(confirmed(WORSE)).told
+    assert (told.fingerprint, told.new, told.changed) == (WORSE.fingerprint, True, True)
+    assert told.place == f"{hook.base}/here?..."
+    (post,) = hook.taken
+    assert post.path == "/here?token=1"
+    assert post.headers["Content-Type"] == "application/json"
+    sent = post.json
+    assert sent["event"] == post.headers["X-Nightshift-Event"] == "confirmed"
+    assert sent["id"] == post.headers["X-Nightshift-Delivery"]
+    assert sent["version"] == 1
+    assert sent["title"] == words(confirmed(WORSE), ()).title
+    assert sent["summary"] == words(confirmed(WORSE), ()).summary
+    assert sent["fingerprint"] == WORSE.fingerprint
+    assert sent["regression"]["first_bad"] == "17.11"
+    assert sent["regression"]["series"] == 2
+    assert sent["regression"]["shifts"][0]["series"]["step"] == "scan"
+    assert (sent["beside"], sent["links"]) == ([], [])
+    age = datetime.now(UTC) - datetime.fromisoformat(sent["sent_at"])
+    assert timedelta(seconds=-1) < age < timedelta(minutes=5)
+
+
+def test_it_is_signed_over_its_exact_bytes(hook: Hook, sender: Sender, tmp_path: Path) -> None:
+    sender.tell(confirmed(WORSE))
+    (post,) = hook.taken
+    expected = hmac.new(KEY.encode(), post.body, hashlib.sha256).hexdigest()
+    assert post.headers["X-Nightshift-Signature-256"] == f"sha256={expected}"
+    Sender(hook, tmp_path / "other", signed=False).tell(confirmed(WORSE))
+    assert "X-Nightshift-Signature-256" not in hook.taken[1].headers
+
+
+def test_each_change_is_sent_once(hook: Hook, sender: Sender) -> None:
+    events = []
+    for state in ("confirmed", "acknowledged", "confirmed", "resolved", "resolved", "confirmed"):
+        for _ in range(2):
+            sender.tell(stated(WORSE, RegressionState(state)))
+    events = [post.json["event"] for post in hook.taken]
+    assert events == ["confirmed", "acknowledged", "reopened", "resolved", "reopened"]
+    assert len({post.json["id"] for post in hook.taken}) == len(events)
+    (told,) = sender.tell(stated(WORSE, RegressionState.CONFIRMED)).told
+    assert (told.new, told.changed) == (False, False)
+
+
+def test_suspicions_are_sent_where_they_are_asked_for(hook: Hook, sender: Sender) -> None:
+    assert sender.tell(WORSE).told == ()
+    sender.tell(WORSE, suspected=True)
+    sender.tell(confirmed(WORSE))
+    assert [post.json["event"] for post in hook.taken] == ["suspected", "confirmed"]
+
+
+@pytest.mark.parametrize("fault", [Fault(503), Fault(429), Fault(), Fault(408)])
+def test_what_may_pass_is_sent_again_as_the_same(hook: Hook, sender: Sender, fault: Fault) -> None:
+    hook.faults = [fault] * 2
+    result = sender.tell(confirmed(WORSE))
+    assert (result.left, len(result.told)) == ((), 1)
+    assert len(hook.asked) == 3
+    assert len({post.body for post in hook.asked}) == 1
+    assert sender.sleeps == [1.0, 2.0]
+
+
+def test_a_receiver_that_is_busy_is_given_the_time_that_it_asks_for(
+    hook: Hook, sender: Sender
+) -> None:
+    hook.faults = [Fault(429, headers={"Retry-After": "7"})]
+    assert sender.tell(confirmed(WORSE)).left == ()
+    assert sender.sleeps == [7.0]
+    hook.faults = [Fault(429, headers={"Retry-After": "3600"})]
+    (left,) = sender.tell(confirmed(OTHER)).left
+    assert "answers 429 Too Many Requests" in left
+    assert sender.sleeps == [7.0], "nobody waits for an hour"
+
+
+def test_what_was_not_delivered_is_the_next_time(hook: Hook, sender: Sender) -> None:
+    hook.faults = [Fault(503, "no \x1b[31m room")] * ATTEMPTS
+    result = sender.tell(confirmed(OTHER), confirmed(WORSE))
+    assert result.told == ()
+    assert result.left == (
+        f"{hook.base}/here?... answers 503 Service Unavailable (no [31m room); see that it runs "
+        "and can be reached from here; 2 messages left for the next time",
+    )
+    assert len(hook.asked) == ATTEMPTS, "one that is out of order is not asked for each message"
+    assert len(sender.tell(confirmed(OTHER), confirmed(WORSE)).told) == 2
+    assert len(hook.taken) == 2
+    assert hook.taken[0].json["id"] == json.loads(hook.asked[0].body)["id"]
+
+
+def test_a_message_that_was_taken_before_the_connection_was_cut_has_the_same_id(
+    hook: Hook, sender: Sender
+) -> None:
+    hook.faults = [Fault(taken=True)] * ATTEMPTS
+    assert sender.tell(confirmed(WORSE)).told == ()
+    sender.tell(confirmed(WORSE))
+    assert len(hook.taken) == ATTEMPTS + 1
+    assert len({post.json["id"] for post in hook.taken}) == 1
+
+
+def test_a_message_that_is_refused_holds_up_no_other(hook: Hook, sender: Sender) -> None:
+    hook.faults = [Fault(413)]
+    result = sender.tell(confirmed(OTHER), confirmed(WORSE))
+    (left,) = result.left
+    assert left.startswith(f"{OTHER.fingerprint}: {hook.base}/here?... answers 413")
+    assert [told.fingerprint for told in result.told] == [WORSE.fingerprint]
+    assert [told.changed for told in sender.tell(confirmed(OTHER), confirmed(WORSE)).told] == [
+        True,
+        False,
+    ]
+
+
+def test_redirects_are_not_followed(hook: Hook, sender: Sender) -> None:
+    hook.faults = [Fault(307, headers={"Location": f"{hook.base}/elsewhere"})]
+    (left,) = sender.tell(confirmed(WORSE)).left
+    assert "answers 307 Temporary Redirect; see that url in [webhook] is right" in left
+    assert [post.path for post in hook.asked] == ["/here?token=1"]
+
+
+def test_one_that_repeats_the_key_does_not_show_it(hook: Hook, sender: Sender) -> None:
+    hook.faults = [Fault(403, f"{KEY} is wrong")]
+    (left,) = sender.tell(confirmed(WORSE)).left
+    assert "(*** is wrong)" in left
+
+
+def test_nobody_there_is_one_line(tmp_path: Path) -> None:
+    hook = Hook()
+    hook.server_close()
+    (left,) = Sender(hook, tmp_path).tell(confirmed(WORSE)).left
+    assert left == (
+        f"{hook.base}/here?... cannot be reached; see that it runs and can be reached from here; "
+        "1 message left for the next time"
+    )
+
+
+def test_what_would_be_sent_is_shown_without_secrets(hook: Hook, sender: Sender) -> None:
+    assert len(sender.tell(confirmed(WORSE), show=True).told) == 1
+    (shown,) = sender.shown
+    assert (shown.sink, shown.method) == ("webhook", "POST")
+    assert shown.place == f"{hook.base}/here?..."
+    assert shown.headers["X-Nightshift-Signature-256"] == "sha256=..."
+    assert KEY not in shown.model_dump_json()
+    assert (hook.asked, sender.results.exists()) == ([], False)
+    sender.tell(confirmed(WORSE))
+    (post,) = hook.taken
+    without_time = {name: value for name, value in post.json.items() if name != "sent_at"}
+    assert without_time == {
+        name: value for name, value in shown.payload.items() if name != "sent_at"
+    }
+
+
+def test_what_came_from_nothing_is_json_too(hook: Hook, sender: Sender) -> None:
+    sender.tell(confirmed(regression(shift(11, math.inf, metric="stall_s"))))
+    (sent,) = hook.taken
+    assert sent.json["regression"]["shifts"][0]["effect"] == "Infinity"
+
+
+@pytest.mark.parametrize(
+    ("section", "said"),
+    [
+        ({}, "set url in [webhook]"),
+        ({"url": "http://10.0.0.1/"}, "url in [webhook] is not encrypted"),
+        ({"url": "http://localhost.example/"}, "url in [webhook] is not encrypted"),
+        ({"url": "https://x.example:port/"}, "is not the address of a receiver"),
+        ({"url": "https://x.example/", "secret": "NOT_SET"}, "variable NOT_SET, which [webhook]"),
+    ],
+)
+def test_a_mistake_of_the_configuration_is_one_line(
+    tmp_path: Path, section: dict[str, str], said: str
+) -> None:
+    with pytest.raises(UserError) as error:
+        WebhookSink(WebhookSection(**section), tmp_path, {})
+    assert said in str(error.value)
+    assert "\n" not in str(error.value)

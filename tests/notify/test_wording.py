@@ -1,0 +1,223 @@
+from __future__ import annotations
+
+import math
+import re
+
+import pytest
+from hypothesis import given, settings
+
+from pipeline.model import Culprit, Regression, RegressionState, Supply
+from pipeline.notify.base.links import Origin, Pages
+from pipeline.notify.base.wording import (
+    MOST,
+    NAME,
+    ROOM,
+    ROWS,
+    Facts,
+    by_label,
+    by_verbs,
+    notice,
+)
+from tests.analyse.samples import shift
+from tests.notify.samples import OTHER, WORSE, confirmed, regression, stated
+from tests.test_markdown import ACTS, HOSTILE, seen
+
+FACTS = Facts(reproduce="nightshift nightly --config nightshift.toml")
+NAMED = Culprit(
+    revision="c0ffee",
+    parent="b0ffee",
+    probability=0.9999,
+    confirmed=True,
+    subject="Plan | more (A. Person)",
+)
+GIT = Supply(name="git", kind="git", coordinates="https://github.com/a/b.git#main", prebuilt=False)
+
+
+def body(found: Regression, *beside: Regression, facts: Facts = FACTS) -> str:
+    return notice(found, beside, facts).body
+
+
+def table_of(text: str) -> list[list[str]]:
+    """Return the cells of the markdown table, told apart as markdown does."""
+    rows = [line for line in text.splitlines() if line.startswith("|")]
+    return [[c.strip() for c in re.split(r"(?<!\\)\|", row)[1:-1]] for row in rows]
+
+
+def test_a_regression_says_what_since_when_and_how_to_see_it_again() -> None:
+    told = notice(confirmed(WORSE), (), FACTS._replace(decide="Do something."))
+    assert told.title == "Confirmed regression in postgres 17.11: scan +30.0% cpu_us/o"
+    assert told.summary == "postgres 17.11: scan +30.0% cpu_us/o, 2 series; confirmed"
+    assert told.links == ()
+    assert told.body == (
+        "**Confirmed by measuring it again, on purpose: cpu_us/o of scan +30.0% in `17.11`, "
+        "and 1 more series changed.**\n"
+        "\n"
+        "- line: minors\n"
+        "- last good: `17.10`\n"
+        "- first bad: `17.11`\n"
+        "- state: confirmed\n"
+        f"- fingerprint: {WORSE.fingerprint}\n"
+        "- series that changed: 2, in 2 steps\n"
+        "\n"
+        "| step | metric | before | after | change | 95 % interval | p |\n"
+        "| :--- | :--- | ---: | ---: | ---: | :---: | ---: |\n"
+        "| scan | cpu_us/o (us) | 100 | 130 | +30.0% | +29.0% to +31.0% | 0.001 |\n"
+        "| scan_range=100 | qps (1/s) | 100 | 80 | -20.0% | -21.0% to -19.0% | 0.001 |\n"
+        "\n"
+        "Change is relative to the level before, or in the metric's unit if that was zero. p is"
+        " of\n"
+        "the change point, corrected for having searched for it.\n"
+        "\n"
+        "## Reproduce\n"
+        "\n"
+        "```sh\n"
+        "nightshift nightly --config nightshift.toml\n"
+        "```\n"
+        "\n"
+        "Do something.\n"
+    )
+
+
+def test_the_verdict_is_the_first_sentence() -> None:
+    first = {state: body(stated(WORSE, state)).splitlines()[0] for state in RegressionState}
+    assert len(set(first.values())) == len(RegressionState)
+    assert first[RegressionState.SUSPECTED].startswith("**Suspected, measured in one night and not")
+    gone = body(stated(OTHER, RegressionState.RESOLVED), confirmed(WORSE)).splitlines()[0]
+    assert gone.endswith("in `17.12`; others of the same cause are still there.**")
+
+
+def test_the_culprit_stands_in_front() -> None:
+    told = notice(WORSE.model_copy(update={"culprit": NAMED}), (), FACTS)
+    assert told.title == "Suspected regression in postgres c0ffee: scan +30.0% cpu_us/o"
+    assert told.summary.endswith("; suspected; Plan | more (A. Person)")
+    assert (
+        "- first bad: `17.11`\n"
+        "- culprit: `c0ffee`: Plan \\| more (A. Person); its parent is `b0ffee`\n"
+    ) in told.body
+    skipped = NAMED.model_copy(update={"between": ("b1", "b2")})
+    text = body(WORSE.model_copy(update={"culprit": skipped}))
+    assert ", or `b1`, `b2` (not measured); its parent is `b0ffee`\n" in text
+    many = NAMED.model_copy(update={"between": tuple(f"b{each}" for each in range(12))})
+    assert "`b9` and 2 more (not" in body(WORSE.model_copy(update={"culprit": many}))
+
+
+def test_a_range_is_told_as_one() -> None:
+    named = Culprit(revision="c0ffee", parent="b0ffee", probability=0.967, confirmed=False)
+    told = notice(WORSE.model_copy(update={"culprit": named}), (), FACTS)
+    assert "- culprit: after `b0ffee` and up to `c0ffee` with 96 %\n" in told.body
+    assert told.title.startswith("Suspected regression in postgres 17.11: ")
+
+
+def test_commits_and_pages_are_linked() -> None:
+    facts = FACTS._replace(
+        find=lambda label: Origin(GIT, label * 2), pages=Pages(report="https://x.example/r.html")
+    )
+    told = notice(WORSE.model_copy(update={"culprit": NAMED}), (), facts)
+    home = "https://github.com/a/b"
+    assert f"- culprit: [`c0ffee`](<{home}/commit/c0ffeec0ffee>): Plan" in told.body
+    compared = f"{home}/compare/b0ffeeb0ffee...c0ffeec0ffee"
+    assert f"([what changed](<{compared}>))\n" in told.body
+    assert "- seen in: [report](<https://x.example/r.html#found>)\n" in told.body
+    assert [(link.name, link.address) for link in told.links] == [
+        ("commit", f"{home}/commit/c0ffeec0ffee"),
+        ("what changed", compared),
+        ("report", "https://x.example/r.html#found"),
+    ]
+    unnamed = notice(WORSE, (), facts)
+    assert f"([what changed](<{home}/compare/17.1017.10...17.1117.11>))" in unnamed.body
+    assert [link.name for link in unnamed.links] == ["what changed", "report"]
+
+
+def test_rows_that_are_too_many_are_folded_and_none_is_lost() -> None:
+    found = regression(
+        *(shift(11, -0.1 - each / 1000, step=f"step{each:02d}") for each in range(ROWS + 5))
+    )
+    text = body(found)
+    before, _, folded = text.partition("<details>\n<summary>5 more series</summary>\n\n")
+    assert len(table_of(before)) == 2 + ROWS
+    assert len(table_of(folded)) == 2 + 5
+    assert table_of(before)[2][0] == f"step{ROWS + 4}", "the worst comes first"
+    assert "\n\n</details>\n" in folded
+
+
+def test_setups_are_told_apart_where_there_are_several() -> None:
+    one = shift(11, -0.2)
+    key = one.series.model_copy(update={"clients": 4})
+    other = one.model_copy(update={"series": key})
+    found = regression(one).model_copy(update={"shifts": (one, other)})
+    rows = table_of(body(found))
+    assert [row[-1] for row in rows[2:]] == [
+        "cached, x10a, 1 client, official, tested",
+        "cached, x10a, 4 clients, official, tested",
+    ]
+
+
+def test_an_issue_has_room_for_it_whatever_it_is() -> None:
+    long = "`|<@x" * 100
+    found = regression(*(shift(11, -0.2, step=f"{each}{long}") for each in range(500)))
+    others = [found.model_copy(update={"fingerprint": str(each)}) for each in range(100)]
+    text = body(found, *others, facts=FACTS._replace(why="x" * MOST))
+    assert len(text) < 65_536
+    assert f"`nightshift explain {found.fingerprint}` says why" in text
+    assert " more, in the report.\n" in text
+    assert "And 70 more.\n" in text
+    assert sum(len(line) for line in text.splitlines() if line.startswith("|")) < ROOM + 1000
+    assert len(notice(found, (), FACTS).title) < 4 * NAME
+
+
+def test_why_is_told_in_the_middle() -> None:
+    text = body(WORSE, facts=FACTS._replace(why="## Why: more work\n\nIt is.\n"))
+    assert "searched for it.\n\n## Why: more work\n\nIt is.\n\n## Reproduce\n" in text
+
+
+def test_others_of_the_same_cause_are_listed() -> None:
+    text = body(confirmed(OTHER), confirmed(WORSE))
+    assert (
+        "## By the same culprit\n\n"
+        "- minors, `17.10` to `17.11`: scan +30.0% cpu_us/o and 1 more series "
+        f"(confirmed, {WORSE.fingerprint})\n\n## Reproduce\n"
+    ) in text
+
+
+@given(HOSTILE, HOSTILE, HOSTILE)
+@settings(max_examples=50)
+def test_nothing_that_comes_from_elsewhere_does_anything(
+    step: str, subject: str, label: str
+) -> None:
+    found = regression(shift(11, step=step, metric=subject, line=label))
+    culprit = NAMED.model_copy(update={"subject": subject, "parent": label, "between": (step,)})
+    found = found.model_copy(update={"culprit": culprit, "last_good": label, "first_bad": step})
+    told = notice(found, (found,), FACTS._replace(reproduce=f"nightshift compare {step}"))
+    assert not ACTS.search(told.title)
+    assert not ACTS.search(told.summary)
+    page = seen(told.body)
+    known = {"p", "strong", "code", "ul", "li", "table", "thead", "tbody", "tr", "th", "td"}
+    assert set(page.elements) <= known | {"h2", "pre"}
+    assert page.comments == 0
+    assert "<!" not in told.body
+    assert page.elements.count("h2") == 2, "no part swallows another"
+
+
+@pytest.mark.parametrize("step", ["a|b", "a\nb", "a\\|b", "|", "a\r\n| b |"])
+def test_strange_names_stay_in_their_cells(step: str) -> None:
+    rows = table_of(body(regression(shift(11, step=step))))
+    assert [len(row) for row in rows] == [7, 7, 7]
+    assert rows[2][2:5] == ["100", "80", "-20.0%"]
+
+
+def test_a_metric_without_a_known_unit_has_none() -> None:
+    assert table_of(body(regression(shift(11, metric="theirs"))))[2][1] == "theirs"
+
+
+def test_a_change_from_zero_is_told_in_its_own_unit() -> None:
+    stall = shift(11, math.inf, metric="stall_s").model_copy(update={"before": 0.0, "after": 5.0})
+    told = notice(regression(stall), (), FACTS)
+    assert told.title == "Suspected regression in postgres 17.11: scan +5 s stall_s"
+    assert "| scan | stall_s (s) | 0 | 5 | +5 s | – | 0.001 |" in told.body
+
+
+def test_what_people_can_do_is_one_line() -> None:
+    for line in (by_verbs("f00d"), by_label("known `x`")):
+        assert "\n" not in line
+    assert "`nightshift ack f00d`" in by_verbs("f00d")
+    assert seen(by_label("known `x`")).elements == ["p", "code"]
