@@ -27,7 +27,7 @@ def detect_verb(
     quick: QuickOption = False,
     form: FormatOption = Format.TEXT,
 ) -> None:
-    """Search the series for changes, one regression for each cause.
+    """Search the series for changes, one regression a cause.
 
     Example: nightshift detect --format json
     """

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
-import shutil
+import re
 import signal
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import FrameType
 from typing import Annotated
 
@@ -21,8 +21,9 @@ from pipeline.analyse.pull_request import (
     answer_of,
     could_not_run,
     plain,
+    read_answer,
 )
-from pipeline.analyse.record import Experiment, aside, write_whole
+from pipeline.analyse.record import Experiment, aside
 from pipeline.bundle import list_bundles
 from pipeline.cli.app import app
 from pipeline.cli.compare import (
@@ -52,18 +53,21 @@ from pipeline.cli.context import (
 from pipeline.cli.progress import Lines
 from pipeline.config import DEFAULT_FILE
 from pipeline.errors import UserError, first_line
+from pipeline.mistakes import REPOSITORY
+from pipeline.notify.base.pull_request import Outcome
+from pipeline.notify.github.artifact import RefusedArtifactError, read_member
+from pipeline.notify.github.client import Client
+from pipeline.notify.github.event import Measurement, find_measurement
+from pipeline.notify.github.failures import UnavailableError
+from pipeline.notify.github.pulls import Subject, Way, publish
 from pipeline.report.compared import as_rows, as_text
-from pipeline.report.pull_request import Outcome, words_of, words_of_none
-from pipeline.units import parse_duration
+from pipeline.report.pull_request import words_of, words_of_none
+from pipeline.transfer.folder import send
+from pipeline.transfer.results import BUNDLES
+from pipeline.units import parse_duration, parse_percent
 
 group = typer.Typer()
 app.add_typer(group, name="pull-request")
-
-SUMS = "SHA256SUMS"
-"""The checksums of the other files of the folder, as ``sha256sum --check`` takes them."""
-
-BUNDLES = "bundles"
-"""The folder of the raw runs, in that of an experiment and in that of the answer."""
 
 TOKENS = ("GITHUB_TOKEN", "GH_TOKEN")
 """Variables that hold tokens wherever GitHub's tools are."""
@@ -138,10 +142,115 @@ def measure_verb(
         _write(folder, could_not_run(f"nightshift itself failed ({type(error).__name__})"))
         raise
     _write(folder, answer, made)
-    regressed = _show(answer, form)
-    if gate and answer.measured is None:
+    _stop(_show(answer, form), gate)
+
+
+@group.command("publish")
+def publish_verb(
+    artifact: Annotated[
+        Path, typer.Argument(help="What measure left: a zip as GitHub gives it, or a folder.")
+    ],
+    event: Annotated[Path, typer.Option(help="The event, as GITHUB_EVENT_PATH names it.")],
+    repository: Annotated[
+        str, typer.Option(help="OWNER/NAME; by default [github] repository.")
+    ] = "",
+    target: Annotated[str, typer.Option(help="The target that must have been measured.")] = "",
+    machine_class: Annotated[
+        str, typer.Option("--class", help="The machine class that must have measured it.")
+    ] = "",
+    smallest: Annotated[
+        str, typer.Option(help="The smallest change that matters; by default that of measure.")
+    ] = "",
+    way: Annotated[Way, typer.Option("--as", help="How the commit is marked.")] = Way.CHECK,
+    gate: GateOption = False,
+    config: ConfigOption = DEFAULT_FILE,
+    form: FormatOption = Format.TEXT,
+) -> None:
+    """Tell a pull request what was measured of it: a check run always, a comment for news.
+
+    The artifact is made by strangers: it is read with care, and which pull request it is of is
+    taken from the event alone. The token is in the variable that [github] secret names.
+
+    Example: nightshift pull-request publish answer.zip --repository me/db --event event.json
+    """
+    context = Context(config, needed=False)
+    section = context.config.github
+    if repository:
+        section = section.model_copy(update={"repository": repository})
+    if not re.fullmatch(REPOSITORY, section.repository) or not section.repository:
+        raise UserError(f"--repository: {section.repository!r} is not written as OWNER/NAME")
+    token = os.environ.get(section.secret, "")
+    if not token:
+        raise UserError(f"{section.secret} is not set; put a token there that may write checks")
+    effect = read_option("smallest", smallest, parse_percent) if smallest else None
+    client = Client(section, token)
+    try:
+        measurement = find_measurement(client, section.repository, event)
+        try:
+            found = _expected(_answer(artifact), measurement, target, machine_class)
+        except RefusedArtifactError as error:
+            found = could_not_run(_without_answer(str(error), artifact, measurement))
+        if found.measured is None:
+            words = words_of_none(found.reason)
+        else:
+            target, machine_class = found.measured.target, found.measured.machine_class
+            words = words_of(
+                found.measured,
+                smallest=effect,
+                number=measurement.number,
+                config="" if config == DEFAULT_FILE else str(config),
+            )
+        subject = Subject(section.repository, measurement, target, machine_class)
+        shown = publish(client, subject, words, way)
+    except UnavailableError as error:
+        raise UserError(f"nothing was told: {error}; run the same command again later") from error
+    summarise(words.body)
+    if form is Format.JSON:
+        print_json({"outcome": words.outcome, "title": words.title, **shown._asdict()})
+    else:
+        out.print(f"{subject.name}: {words.outcome}: {words.title}", markup=False)
+        for place in filter(None, shown):
+            out.print(place, markup=False)
+    _stop(words.outcome, gate)
+
+
+def _answer(artifact: Path) -> Answer:
+    """Return the answer of an artifact. Raises RefusedArtifactError for what is none."""
+    try:
+        return read_answer(read_member(artifact, ANSWER))
+    except ValueError as error:
+        raise RefusedArtifactError(f"the artifact is refused: {error}") from None
+
+
+def _expected(answer: Answer, measurement: Measurement, target: str, machine_class: str) -> Answer:
+    """Return an answer that is of what was measured. Raises RefusedArtifactError for another."""
+    told = answer.measured
+    if told is None:
+        return answer
+    for name, wanted, found in (
+        ("commit", measurement.sha, told.head.commit),
+        ("target", target, told.target),
+        ("machine class", machine_class, told.machine_class),
+    ):
+        if wanted and found != wanted:
+            raise RefusedArtifactError(f"the artifact is refused: it is of another {name}")
+    return answer
+
+
+def _without_answer(refused: str, artifact: Path, measurement: Measurement) -> str:
+    """Say why there is no answer: of none at all, how the run ended that should have left it."""
+    if (artifact / ANSWER if artifact.is_dir() else artifact).exists():
+        return refused
+    if not measurement.ended:
+        return "there is no artifact of it"
+    return f"the run that measures it ended with {measurement.ended}, and left no artifact"
+
+
+def _stop(outcome: Outcome, gate: bool) -> None:
+    """End with the exit code of a gate."""
+    if gate and outcome is Outcome.COULD_NOT_RUN:
         raise typer.Exit(UNKNOWN)
-    if gate and regressed:
+    if gate and outcome is Outcome.REGRESSION:
         raise typer.Exit(1)
 
 
@@ -191,20 +300,14 @@ def _limited(seconds: float) -> Iterator[None]:
 
 def _write(folder: Path, answer: Answer, bundles: Iterable[Path] = ()) -> None:
     """Write an answer with its bundles; the checksums come last."""
-    write_whole(folder / ANSWER, answer.model_dump_json(indent=1))
-    names = [ANSWER]
-    for bundle in bundles:
-        (folder / BUNDLES).mkdir(exist_ok=True)
-        shutil.copyfile(bundle, folder / BUNDLES / bundle.name)
-        names.append(f"{BUNDLES}/{bundle.name}")
-    lines = [
-        f"{hashlib.sha256((folder / name).read_bytes()).hexdigest()}  {name}" for name in names
-    ]
-    write_whole(folder / SUMS, "".join(f"{line}\n" for line in lines))
+    with TemporaryDirectory() as scratch:
+        written = Path(scratch) / ANSWER
+        written.write_text(answer.model_dump_json(indent=1))
+        send(folder, {ANSWER: written} | {f"{BUNDLES}/{path.name}": path for path in bundles})
 
 
-def _show(answer: Answer, form: Format) -> bool:
-    """Print an answer, add it to the summary of the job, and say whether it is a regression."""
+def _show(answer: Answer, form: Format) -> Outcome:
+    """Print an answer, add it to the summary of the job, and return its outcome."""
     if answer.measured is None:
         words = words_of_none(answer.reason)
         rows, text = [], f"could not run: {plain(answer.reason)}"
@@ -217,7 +320,7 @@ def _show(answer: Answer, form: Format) -> bool:
     else:
         out.print(text, markup=False)
     summarise(words.body)
-    return words.outcome is Outcome.REGRESSION
+    return words.outcome
 
 
 def summarise(markdown: str) -> None:

@@ -37,7 +37,7 @@ def report_verb(
     quick: QuickOption = False,
     form: FormatOption = Format.TEXT,
 ) -> None:
-    """Write the tables and the report page into the results folder.
+    """Write the tables and the report page.
 
     Tables are written as markdown, CSV and JSON.
 

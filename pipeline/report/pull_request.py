@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from enum import StrEnum
-from typing import NamedTuple
 
 from pipeline.analyse.compare import USUAL, Comparison
 from pipeline.analyse.interleaved import Row
 from pipeline.analyse.pull_request import Measured, plain
+from pipeline.markdown import code
+from pipeline.notify.base.pull_request import Note, Outcome, Words
 from pipeline.report.compared import as_markdown, verdict_line
 from pipeline.units import counted
 
@@ -18,32 +18,6 @@ MOST_STEPS = 3
 
 MOST_NOTES = 50
 """Annotations that GitHub takes at once."""
-
-
-class Outcome(StrEnum):
-    """What came of a pull request. No two of them ever look alike."""
-
-    PASSED = "passed"
-    REGRESSION = "regression"
-    UNDECIDED = "undecided"
-    COULD_NOT_RUN = "could not run"
-
-
-class Note(NamedTuple):
-    """One figure that changed, in plain text."""
-
-    regression: bool
-    title: str
-    message: str
-
-
-class Words(NamedTuple):
-    """What is told. ``title`` is one line of plain text, ``body`` is markdown."""
-
-    outcome: Outcome
-    title: str
-    body: str
-    notes: tuple[Note, ...] = ()
 
 
 def words_of(
@@ -78,14 +52,12 @@ def words_of(
 
 def words_of_none(reason: str) -> Words:
     """Return what is told of a pull request that could not be measured; ``reason`` is plain."""
-    said = plain(reason)
     body = [
         "### Could not run",
         "",
         "Nothing is known of this change: neither that it is slower nor that it is not.",
         "",
-        # As code: nothing in it is markdown, a mention or a link.
-        f"`{said.replace('`', chr(39))}`",
+        code(plain(reason)),
     ]
     return Words(Outcome.COULD_NOT_RUN, "Could not run", "\n".join(body))
 
@@ -128,18 +100,18 @@ def _title(comparison: Comparison) -> str:
     verdict = verdict_line(comparison)
     if outcome is Outcome.PASSED:
         worst = max(rows, key=lambda row: row.loss)
-        return f"No regression in {counted(len(rows), 'figure')}; {_said(worst)} at worst"
+        return f"No regression in {counted(len(rows), 'figure')}; {_said(worst)}"
     if outcome is Outcome.UNDECIDED and not comparison.answer.moved:
         still = [row for row in rows if row.verdict == "undecided"]
         worst = max(still, key=lambda row: row.loss)
-        return f"Undecided: {len(still)} of {counted(len(rows), 'figure')}; {_said(worst)} at worst"
+        return f"Undecided: {len(still)} of {counted(len(rows), 'figure')}; {_said(worst)}"
     return f"{verdict[0].upper()}{verdict[1:]}"
 
 
 def _said(row: Row) -> str:
     if not row.blocks:
         return f"{row.step} {row.metric} without any figure"
-    return f"{row.step} {row.metric} {row.effect:+.1%}"
+    return f"{row.step} {row.metric} {row.effect:+.1%} at worst"
 
 
 def _note(row: Row) -> Note:
