@@ -1,0 +1,1 @@
+"""Whole workflows, run by act."""
