@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from functools import partial
 from typing import Annotated
 
@@ -35,6 +36,8 @@ app.add_typer(group, name="fleet")
 NightArgument = Annotated[
     str, typer.Argument(help="Name of the night, as the id of a workflow's run.")
 ]
+_NO_SERVERS = "no [[class]] has a server_type: there are no servers for nights"
+
 TtlOption = Annotated[
     str, typer.Option("--ttl", help="Time to live, in place of that of the configuration: 3h.")
 ]
@@ -71,6 +74,7 @@ def up_verb(
     night: NightArgument,
     config: ConfigOption = DEFAULT_FILE,
     ttl: TtlOption = "",
+    form: FormatOption = Format.TEXT,
 ) -> None:
     """Make the servers of a night, each as a runner of the repository.
 
@@ -79,7 +83,16 @@ def up_verb(
 
     Example: nightshift fleet up 2026-03-01
     """
-    for name in _fleet(Context(config)).up(night, _seconds(ttl)):
+    context = Context(config)
+    if _reserved(context):
+        _tell(_NO_SERVERS)
+        names = []
+    else:
+        names = _fleet(context).up(night, _seconds(ttl))
+    if form is Format.JSON:
+        print_json({"servers": names})
+        return
+    for name in names:
         out.print(name, markup=False)
 
 
@@ -98,23 +111,48 @@ def status_verb(config: ConfigOption = DEFAULT_FILE, form: FormatOption = Format
 
 
 @group.command("down")
-def down_verb(night: NightArgument, config: ConfigOption = DEFAULT_FILE) -> None:
+def down_verb(
+    night: NightArgument,
+    config: ConfigOption = DEFAULT_FILE,
+    form: FormatOption = Format.TEXT,
+) -> None:
     """Delete everything of a night. Again, it deletes what was left.
 
     Example: nightshift fleet down 2026-03-01
     """
-    _swept(_fleet(Context(config)).down(night))
+    context = Context(config)
+    if _reserved(context, unless_token=True):
+        _tell(_NO_SERVERS)
+        _swept(Swept([], []), form)
+    else:
+        _swept(_fleet(context).down(night), form)
 
 
 @group.command("reap")
-def reap_verb(config: ConfigOption = DEFAULT_FILE) -> None:
+def reap_verb(config: ConfigOption = DEFAULT_FILE, form: FormatOption = Format.TEXT) -> None:
     """Delete everything of ours that is past its time to live.
 
     Nothing that lacks our label is touched.
 
     Example: nightshift fleet reap
     """
-    _swept(_fleet(Context(config)).reap())
+    context = Context(config)
+    if _reserved(context, unless_token=True):
+        _tell(_NO_SERVERS)
+        _swept(Swept([], []), form)
+    else:
+        _swept(_fleet(context).reap(), form)
+
+
+def _reserved(context: Context, *, unless_token: bool = False) -> bool:
+    """Tell whether all machines are reserved, so that there is nothing to make.
+
+    There may be servers of an earlier configuration. With ``unless_token`` they are looked for
+    where there is a token to do so.
+    """
+    if any(each.server_type for each in context.config.machine_class):
+        return False
+    return not (unless_token and os.environ.get(context.config.fleet.secret))
 
 
 def _fleet(context: Context) -> Fleet:
@@ -169,10 +207,13 @@ def _listed(found: Status) -> list[str]:
     return lines
 
 
-def _swept(swept: Swept) -> None:
+def _swept(swept: Swept, form: Format) -> None:
     """Say what was deleted. Raises UserError where something could not be."""
-    for what in swept.deleted:
-        out.print(f"deleted {what}", markup=False)
+    if form is Format.JSON:
+        print_json(swept._asdict())
+    else:
+        for what in swept.deleted:
+            out.print(f"deleted {what}", markup=False)
     for what in swept.left:
         _tell(f"left {what}")
     if swept.left:

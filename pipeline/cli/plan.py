@@ -54,8 +54,8 @@ def plan_verb(
     remaining = plan.remaining(measured(context.store))
     seconds = Expectation(cell for cell, _ in remaining).left
     if form is PlanFormat.GITHUB_MATRIX:
-        classes = context.config.machine_class
-        jobs = jobs_of(remaining, {each.name: each.labels for each in classes})
+        runners = {each.name: each.labels for each in context.config.machine_class}
+        jobs = jobs_of(remaining, runners, limits=context.config.measuring_jobs)
         print_matrix(jobs)
         return
     if form is PlanFormat.JSON:

@@ -68,6 +68,18 @@ class Config(Section):
         return self.store.url or f"sqlite:///{(self.paths.results / 'store.db').absolute()}"
 
     @property
+    def measuring_jobs(self) -> dict[str, int]:
+        """How many jobs the servers of a night have for measuring, by their machine class.
+
+        Each server does so many jobs, and one of a class is for what is measured again.
+        """
+        return {
+            each.name: max(1, each.count * self.fleet.jobs - 1)
+            for each in self.machine_class
+            if each.server_type
+        }
+
+    @property
     def issues_folder(self) -> Path:
         """Where the directory sink writes."""
         return self.notify.folder or self.paths.results / "issues"

@@ -52,7 +52,8 @@ class FleetSection(Section):
         default=2,
         ge=1,
         le=6,
-        description="jobs that each server does, one after the other, each as a runner of its own",
+        description="jobs that each server does, one after the other, each as a runner of its "
+        "own: what a class has to do in a night is parted accordingly",
     )
     ttl: Duration = Field(
         default=28800.0,
@@ -77,10 +78,11 @@ class FleetSection(Section):
         description="name of the environment variable with a token of the project that may write",
     )
     runner_secret: str = Field(
-        default="NIGHTSHIFT_RUNNER_TOKEN",
+        default="GITHUB_TOKEN",
         pattern=VARIABLE,
         description="name of the environment variable with a token that may administer the "
-        "repository of [github]: it registers runners, which a workflow's own token may not",
+        "repository of [github]: it registers runners, which the token that GitHub gives a "
+        "workflow may not",
     )
     patience: Duration = Field(
         default=600.0,

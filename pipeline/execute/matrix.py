@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from pipeline.execute.expect import Expectation
 from pipeline.model import Cell, Frozen
@@ -34,12 +35,14 @@ def jobs_of(
     remaining: Sequence[tuple[Cell, int]],
     runners: Mapping[str, tuple[str, ...]],
     most: int = MOST_JOBS,
+    limits: Mapping[str, int] = MappingProxyType({}),
 ) -> list[Job]:
     """Return the jobs that measure what remains of a plan: a cell each, as long as these are few.
 
-    Where they are more than ``most``, cells go together: those of one class of machines, and of
-    one build where that can be. ``runners`` are the labels of the runners by machine class; the
-    jobs of each class come in the order of the plan.
+    Where they are more than ``most``, or those of a class more than its own of the ``limits``,
+    cells go together: those of one class of machines, and of one build where that can be.
+    ``runners`` are the labels of the runners by machine class; the jobs of each class come in the
+    order of the plan.
     """
     runs: dict[str, list[Cell]] = {}
     for cell, _ in remaining:
@@ -60,7 +63,8 @@ def jobs_of(
         size += 1
     jobs = []
     for machine_class, group in groups.items():
-        batches = [group[start : start + size] for start in range(0, len(group), size)]
+        own = max(size, -(-len(group) // limits.get(machine_class, most)))
+        batches = [group[start : start + own] for start in range(0, len(group), own)]
         for number, batch in enumerate(batches, 1):
             expected = Expectation(cell for key, _ in batch for cell in runs[key])
             jobs.append(

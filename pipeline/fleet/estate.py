@@ -86,6 +86,8 @@ class Estate:
                 swept.left.append(f"{each.what}: {error}")
             else:
                 swept.deleted.append(each.what)
+        # What went while we looked, deleted by an earlier attempt, is noted now.
+        self.servers()
         return swept
 
     def delete(self, thing: Thing) -> None:

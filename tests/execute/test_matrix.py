@@ -63,6 +63,14 @@ def test_cells_of_one_build_go_together() -> None:
     assert jobs[0].seconds == 4 * 3
 
 
+def test_a_class_has_no_more_jobs_than_its_servers_do() -> None:
+    left = runs(cells({"a": 10, "b": 10}))
+    jobs = jobs_of(left, {}, limits={"a": 3})
+    assert [job.machine_class for job in jobs] == ["a"] * 3 + ["b"] * 10
+    found = [each for job in jobs for each in chosen(left, job.cells.split())]
+    assert sorted(found, key=left.index) == left
+
+
 def test_a_class_without_labels_has_the_usual_ones() -> None:
     (job,) = jobs_of(runs(cells({"tested": 1}), 1), {})
     assert job.runner == ("self-hosted", "tested")

@@ -32,18 +32,18 @@ per_month = "20 EUR"
 [[class]]
 name = "ccx13"
 cores = 2
-memory = "8GB"
+memory_gb = 8
 server_type = "ccx13"
 count = 2
 [[class]]
 name = "big"
 cores = 8
-memory = "32GB"
+memory_gb = 32
 server_type = "ccx33"
 [[class]]
 name = "home"
 cores = 4
-memory = "16GB"
+memory_gb = 16
 """
 
 BEGIN = datetime(2026, 3, 1, 22, tzinfo=UTC).timestamp()
