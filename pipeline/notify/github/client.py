@@ -126,9 +126,9 @@ class Client:
             self._written = self._clock.monotonic()
 
     def _ask(self, method: str, path: str, query: Mapping[str, Any], payload: Any = None) -> Answer:
-        reason = ""
+        reason, seconds = "GitHub answers slowly", 0.0
         for attempt in range(ATTEMPTS):
-            self._wait(0.0, reason or "GitHub answers slowly")
+            self._wait(seconds, reason)
             seconds = 2.0**attempt * (1.0 + self._clock.jitter())
             try:
                 answer = self._send(method, path, query, payload)
@@ -147,7 +147,6 @@ class Client:
                     self._check_done(method, reason)
                 else:
                     return answer
-            self._wait(seconds, reason)
         self._give_up(reason)
 
     @staticmethod

@@ -24,17 +24,19 @@ class Reading:
         self._ours = ours
         self._label = label.lower()
 
-    def decisions(self, fingerprint: str, events: Sequence[Event], seen: int) -> list[Decision]:
+    def decisions(
+        self, fingerprint: str, events: Sequence[Event], seen: int | None
+    ) -> list[Decision]:
         """Return what was decided after the event ``seen``, the oldest first.
 
-        With ``seen`` 0 all of it is new to us, and only what still holds is returned: the last
-        decision, if we did not close or reopen the issue since.
+        Where it is not known what was seen, only what still holds is returned: the last decision,
+        if we did not close or reopen the issue since.
         """
         found: list[Decision] = []
         for event in self._with_reasons(events):
-            if event.id <= seen:
+            if event.id <= (seen or 0):
                 continue
-            if seen == 0 and self._is_our_turn(event):
+            if seen is None and self._is_our_turn(event):
                 found = []
             meant = self._meant(event)
             if meant is not None:
@@ -48,7 +50,7 @@ class Reading:
                         note=f"{how}, {self._issue.html_url}",
                     )
                 )
-        return found if seen else found[-1:]
+        return found[-1:] if seen is None else found
 
     def _with_reasons(self, events: Sequence[Event]) -> list[Event]:
         """Give the last closing the reason that the issue tells, where the event tells none."""

@@ -90,4 +90,5 @@ def _as_written(issue: Issue) -> dict[str, object]:
         "title": issue.title,
         "body": digest(ours_in(issue.body)),
         "labels": tuple(label.name for label in issue.labels),
+        "seen": None,
     }

@@ -43,8 +43,9 @@ class Entry(Frozen):
     were written last: what people changed of them since is left alone until there is news.
     ``state`` and ``culprit`` are what was told last, ``said`` is the last comment, and ``resolved``
     counts how often it was told to be gone. ``state`` is None as long as it has to be read from
-    the comments. ``seen`` is the last event looked at, ``updated`` when the issue had changed last
-    by then, and ``gone`` says that the issue was deleted or moved away.
+    the comments. ``seen`` is the last event looked at, None where there may have been others before
+    the record began, ``updated`` is when the issue had changed last by then, and ``gone`` says that
+    the issue was deleted or moved away.
     """
 
     number: int = 0
@@ -58,7 +59,7 @@ class Entry(Frozen):
     culprit: str = ""
     said: str = ""
     resolved: int = 0
-    seen: int = 0
+    seen: int | None = 0
     updated: datetime | None = None
     gone: str = ""
 

@@ -144,7 +144,7 @@ class GithubSink:
         events = desk.tracker.events(issue.number)
         # Times are told in whole seconds: what changed just now may have changed again.
         settled = issue.updated_at < self._client.now - timedelta(minutes=1)
-        newest = max([seen, *(event.id for event in events)])
+        newest = max([seen or 0, *(event.id for event in events)])
         self._seen[fingerprint] = (newest, issue.updated_at if settled else None)
         reading = Reading(issue, desk.us.are, self._section.acknowledged)
         return reading.decisions(fingerprint, events, seen)

@@ -1,0 +1,159 @@
+from __future__ import annotations
+
+import pytest
+
+from pipeline.notify.base import Decision, DecisionKind
+from pipeline.notify.github.record import FILE
+from tests.notify.github.world import RESOLVED, World, regression
+
+ACKNOWLEDGED, REOPENED = DecisionKind.ACKNOWLEDGED, DecisionKind.REOPENED
+WONT_FIX = DecisionKind.WONT_FIX
+
+PLACE = "https://github.test/acme/bench/issues/1"
+
+
+def told(decisions: list[Decision]) -> list[tuple[DecisionKind, str, str]]:
+    return [(one.kind, one.by, one.note) for one in decisions]
+
+
+def decided(world: World) -> list[tuple[DecisionKind, str, str]]:
+    """Ask for decisions and tell, as a night does."""
+    return told(world.asked_night(regression("aa"))[0])
+
+
+@pytest.fixture
+def filed(world: World) -> World:
+    world.night(regression("aa"))
+    world.times.pass_by(hours=1)
+    return world
+
+
+def test_the_label_acknowledges_and_taking_it_off_reopens(filed: World) -> None:
+    filed.repository.label("alice", 1, "Acknowledged")
+    assert decided(filed) == [(ACKNOWLEDGED, "alice", f"labelled, {PLACE}")]
+    assert decided(filed) == []
+    filed.repository.unlabel("bob", 1, "acknowledged")
+    assert decided(filed) == [(REOPENED, "bob", f"label taken off, {PLACE}")]
+    assert decided(filed) == []
+
+
+def test_other_labels_decide_nothing(filed: World) -> None:
+    filed.repository.label("alice", 1, "planner")
+    filed.repository.comment("alice", 1, "acknowledged")
+    assert decided(filed) == []
+
+
+@pytest.mark.parametrize(
+    ("reason", "kind", "note"),
+    [
+        ("not_planned", WONT_FIX, "closed as not planned"),
+        ("completed", ACKNOWLEDGED, "closed as completed"),
+        ("duplicate", ACKNOWLEDGED, "closed as duplicate"),
+    ],
+)
+def test_closing_decides_by_its_reason(
+    filed: World, reason: str, kind: DecisionKind, note: str
+) -> None:
+    filed.repository.close("alice", 1, reason)
+    assert decided(filed) == [(kind, "alice", f"{note}, {PLACE}")]
+    assert decided(filed) == []
+
+
+def test_opening_again_what_we_closed_reopens(filed: World) -> None:
+    filed.night(regression("aa", RESOLVED))
+    assert decided(filed) == [], "what we close is no decision"
+    filed.night(regression("aa", RESOLVED))
+    filed.times.pass_by(hours=1)
+    filed.repository.reopen("alice", 1)
+    assert decided(filed) == [(REOPENED, "alice", f"reopened, {PLACE}")]
+
+
+def test_several_decisions_come_oldest_first_with_their_times(filed: World) -> None:
+    filed.night(regression("aa"), regression("bb"))
+    began = filed.times.now
+    filed.times.pass_by(hours=1)
+    filed.repository.label("alice", 1, "acknowledged")
+    filed.times.pass_by(hours=1)
+    filed.repository.close("carol", 2, "not_planned")
+    filed.times.pass_by(hours=1)
+    filed.repository.close("bob", 1, "not_planned")
+    found = filed.asked_night()[0]
+    assert [(one.fingerprint, one.by) for one in found] == [
+        ("aa", "alice"),
+        ("bb", "carol"),
+        ("aa", "bob"),
+    ]
+    assert [(one.at - began).total_seconds() / 3600 for one in found] == [1.0, 2.0, 3.0]
+
+
+def test_programs_decide_nothing(filed: World) -> None:
+    filed.repository.close("stale[bot]", 1, "not_planned")
+    filed.repository.label("triage[bot]", 1, "acknowledged")
+    assert decided(filed) == []
+
+
+def test_by_our_account_only_what_we_never_do_is_a_persons(filed: World) -> None:
+    """A person with a token of their own decides by hand, too."""
+    filed.fake.account("mine", "erin")
+    filed.repository.access.roles["erin"] = "write"
+    filed.repository.close("erin", 1, "not_planned")
+    assert decided(filed) == [(WONT_FIX, "erin", f"closed as not planned, {PLACE}")]
+
+
+def test_killed_before_it_was_told_a_decision_is_returned_again(filed: World) -> None:
+    filed.repository.label("alice", 1, "acknowledged")
+    filed.times.pass_by(days=1)
+    first = filed.sink().decisions()
+    again = filed.sink().decisions()
+    assert first == again and len(first) == 1
+    sink = filed.sink()
+    assert sink.decisions() == first
+    assert sink.decisions() == [], "one sink returns it once"
+    sink.tell([], lambda *_: pytest.fail("nothing is told"), suspected=False)
+    assert filed.sink().decisions() == []
+
+
+def test_a_decision_on_an_issue_that_lost_our_label_counts(filed: World) -> None:
+    filed.repository.unlabel("alice", 1, "nightshift")
+    filed.repository.close("alice", 1, "not_planned")
+    assert decided(filed) == [(WONT_FIX, "alice", f"closed as not planned, {PLACE}")]
+
+
+def test_a_deleted_issue_decides_nothing_and_is_asked_for_no_more(filed: World) -> None:
+    filed.repository.delete(1)
+    assert decided(filed) == []
+    filed.fake.asked.clear()
+    assert decided(filed) == []
+    assert [each.path for each in filed.fake.asked if "/issues/" in each.path] == []
+
+
+def test_with_the_record_lost_only_the_decision_that_still_holds_is_returned(filed: World) -> None:
+    filed.repository.label("alice", 1, "acknowledged")
+    filed.repository.unlabel("alice", 1, "acknowledged")
+    filed.repository.close("bob", 1, "not_planned")
+    (filed.results / FILE).unlink()
+    assert decided(filed) == [(WONT_FIX, "bob", f"closed as not planned, {PLACE}")]
+    assert decided(filed) == []
+
+
+def test_with_the_record_lost_what_we_closed_since_overrules_older_decisions(filed: World) -> None:
+    filed.repository.label("alice", 1, "acknowledged")
+    decided(filed)
+    filed.night(regression("aa", RESOLVED))
+    (filed.results / FILE).unlink()
+    assert decided(filed) == []
+
+
+def test_more_events_than_fit_on_a_page(filed: World) -> None:
+    for number in range(120):
+        filed.repository.edit("alice", 1, title=f"Slow {number}")
+    filed.repository.label("alice", 1, "acknowledged")
+    assert decided(filed) == [(ACKNOWLEDGED, "alice", f"labelled, {PLACE}")]
+
+
+def test_issues_that_did_not_change_are_not_asked_about(filed: World) -> None:
+    decided(filed)
+    decided(filed)
+    filed.fake.asked.clear()
+    decided(filed)
+    assert not any(each.path.endswith("/events") for each in filed.fake.asked)
