@@ -73,24 +73,20 @@ class Runners:
             "labels": list(labels),
             "work_folder": "_work",
         }
-        try:
-            return self._registered(wish)
-        except _Conflict:
-            self._remove(lambda other: other == name)
-        try:
-            return self._registered(wish)
-        except _Conflict as error:
-            raise UserError(
-                f"a runner named {name} is registered already and cannot be removed; remove it in "
-                f"the settings of {self._repository}"
-            ) from error
+
+        def attempt() -> str:
+            try:
+                answer = self._asked("POST", "/generate-jitconfig", wish)
+            except _Conflict as error:
+                self._remove(lambda other: other == name)
+                raise Passing(f"a runner named {name} is registered already") from error
+            return str(answer["encoded_jit_config"])
+
+        return self._pace.persist(attempt)
 
     def remove(self, prefix: str) -> int:
         """Remove the runners whose names begin so; return how many. Busy ones stay."""
         return self._remove(lambda name: name.startswith(prefix))
-
-    def _registered(self, wish: Mapping[str, Any]) -> str:
-        return str(self._asked("POST", "/generate-jitconfig", wish)["encoded_jit_config"])
 
     def _remove(self, wanted: Callable[[str], bool]) -> int:
         found = [each for each in self._all() if wanted(str(each["name"]))]
@@ -164,5 +160,5 @@ def _limited(answer: requests.Response) -> bool:
     if answer.status_code == HTTPStatus.TOO_MANY_REQUESTS:
         return True
     return answer.status_code == HTTPStatus.FORBIDDEN and (
-        "Retry-After" in answer.headers or answer.headers.get("X-RateLimit-Remaining") == "0"
+        "Retry-After" in answer.headers or "rate limit" in answer.text.lower()
     )

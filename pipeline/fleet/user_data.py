@@ -26,7 +26,7 @@ flush ruleset
 table inet nightshift {
   chain input {
     type filter hook input priority 0; policy drop;
-    iif "lo" accept
+    iifname "lo" accept
     ct state established,related accept
     meta l4proto ipv6-icmp accept
     udp sport 67 udp dport 68 accept

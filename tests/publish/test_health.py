@@ -10,10 +10,16 @@ from sqlalchemy import Engine, update
 from pipeline.execute.plan import Plan
 from pipeline.model import RegressionState
 from pipeline.nights import Night
-from pipeline.publish.health import control_groups, machine_groups, night_groups
+from pipeline.publish.health import (
+    control_groups,
+    machine_groups,
+    night_groups,
+    server_groups,
+)
 from pipeline.publish.names import OTHERS, PREFIX
 from pipeline.publish.samples import Group, labelled, milliseconds
 from pipeline.publish.strands import strands
+from pipeline.servers import Life, Rent
 from pipeline.store import schema
 from pipeline.store.queries import machines, runs
 from pipeline.units import Money
@@ -192,3 +198,40 @@ def test_the_digest_of_a_control_is_of_both_sides_and_reads_nothing(
 def test_a_base_of_nothing_has_no_ratio(made: tuple[Engine, Plan]) -> None:
     store, plan = made
     assert not received(control_groups(store, strands(store, plan), ["r/o"])).kept
+
+
+EXPIRES = "nightshift_server_expires_timestamp_seconds"
+RENT = Rent(
+    number=42,
+    name="bench-1",
+    type="ccx33",
+    location="hel1",
+    machine_class="big",
+    night="1",
+    made=BEGAN,
+    expires=BEGAN + timedelta(hours=8),
+    per_hour=Money(0.1, "EUR"),
+)
+
+
+def test_a_server_is_told_every_few_hours_until_it_is_gone() -> None:
+    labels = labelled(EXPIRES, server="bench-1", type="ccx33", location="hel1")
+    expires = RENT.expires.timestamp()
+    alive = [milliseconds(BEGAN + timedelta(hours=hours)) for hours in (0, 6, 12)]
+    now = BEGAN + timedelta(hours=13)
+    assert received(server_groups([Life(rent=RENT)], now)).kept == {
+        labels: dict.fromkeys(alive, expires)
+    }
+    gone = Life(rent=RENT, ended=BEGAN + timedelta(hours=7))
+    assert received(server_groups([gone], now)).kept == {
+        labels: {**dict.fromkeys(alive[:2], expires), milliseconds(gone.ended or now): 0.0}
+    }
+
+
+def test_what_was_told_of_a_server_is_never_told_otherwise() -> None:
+    told: dict[str, str] = {}
+    for hours in range(20):
+        life = Life(rent=RENT, ended=BEGAN + timedelta(hours=15) if hours > 15 else None)
+        for group in server_groups([life], BEGAN + timedelta(hours=hours)):
+            assert told.setdefault(group.key, group.digest) == group.digest
+    assert len(told) == 4

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from datetime import timedelta
+from hashlib import sha256
 
 from tests.fakes.github.calls import Answer, Call, Refused, Routes, listing
 from tests.fakes.github.shapes import moment
@@ -170,6 +171,24 @@ def list_runners(call: Call) -> Answer:
     name = call.asked.query.get("name")
     found = [each for each in call.repository.runners.all(call.until) if name in (None, each.name)]
     return listing([call.shapes.runner(each) for each in found], "runners")
+
+
+@routes("GET", "/{repo}/actions/runners/downloads", "token administration:read")
+def list_programs(call: Call) -> Answer:
+    """Tell where the runner program is had."""
+    return Answer(
+        200,
+        [
+            {
+                "os": system,
+                "architecture": kind,
+                "download_url": f"https://github.example/actions-runner-{system}-{kind}.tar.gz",
+                "filename": f"actions-runner-{system}-{kind}.tar.gz",
+                "sha256_checksum": sha256(f"{system}-{kind}".encode()).hexdigest(),
+            }
+            for system, kind in (("osx", "x64"), ("linux", "arm64"), ("linux", "x64"))
+        ],
+    )
 
 
 @routes("GET", "/{repo}/actions/runners/{runner:int}", "token administration:read")

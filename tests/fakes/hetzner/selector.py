@@ -9,7 +9,7 @@ from typing import Any
 _PART = r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?"
 _KEY = re.compile(rf"(?:[a-z0-9.-]{{1,253}}/)?{_PART}")
 _VALUE = re.compile(rf"(?:{_PART})?")
-_SET = re.compile(r"(\S+)\s+(in|notin)\s+\(([^)]*)\)")
+_SET = re.compile(r"(\S+)\s+(not)?in\s+\(([^)]*)\)")
 _BETWEEN = re.compile(r",(?![^(]*\))")
 
 
@@ -29,7 +29,7 @@ def matches(selector: str, labels: Mapping[str, str]) -> bool:
 def _holds(part: str, labels: Mapping[str, str]) -> bool:
     if found := _SET.fullmatch(part):
         within = labels.get(found[1]) in [each.strip() for each in found[3].split(",")]
-        return within == (found[2] == "in")
+        return within == (found[2] is None)
     if "!=" in part:
         key, _, value = part.partition("!=")
         return labels.get(key.strip()) != value.strip()
