@@ -71,6 +71,7 @@ def suspect(*, pvalue: float = 0.001, worse: bool = True) -> str:
             "workload_hash": cell.workload.hash,
             "config": cell.config.family,
             "build_options": cell.build_options,
+            "machine_class": cell.machine_class,
         }
     )
     (regression,) = group_shifts(
