@@ -129,7 +129,7 @@ def test_from_a_slow_commit_to_its_issue_and_to_its_end(
     (issue,) = issues()
     text = issue.read_text()
     parent = branch.commits()[branch.commits().index(culprit) - 1]
-    named = f"{culprit[:12]}: Step with \\| care (x); its parent is {parent[:12]}"
+    named = f"`{culprit[:12]}`: Step with \\| care (x); its parent is `{parent[:12]}`"
     assert f"- culprit: {named}\n" in text
     assert "- state: confirmed\n" in text
     assert "point-query" in text

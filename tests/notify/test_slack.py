@@ -54,9 +54,9 @@ def tell(
 
 
 def test_what_changed_is_told_to_the_channel_once(hook: Hook, tmp_path: Path) -> None:
-    for _ in range(2):
+    for changed in (True, False):
         (told,) = tell(hook, tmp_path, confirmed(WORSE)).told
-    assert told.place == "Slack"
+        assert (told.place, told.changed) == ("Slack", changed)
     (post,) = hook.taken
     assert post.path == f"/{PATH}"
     assert post.json == message(confirmed(WORSE))

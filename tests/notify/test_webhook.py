@@ -4,9 +4,11 @@ import hashlib
 import hmac
 import json
 import math
+import textwrap
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,7 +19,7 @@ from pipeline.notify.base import Cause, Notice, Result
 from pipeline.notify.base.post import ATTEMPTS, Clock
 from pipeline.notify.base.preview import Preview
 from pipeline.notify.base.wording import Facts, notice
-from pipeline.notify.webhook import WebhookSink
+from pipeline.notify.webhook import WebhookSink, signature
 from tests.analyse.samples import shift
 from tests.fakes.hook import Fault, Hook
 from tests.fakes.site import Sleeps
@@ -228,3 +230,28 @@ def test_a_mistake_of_the_configuration_is_one_line(
         WebhookSink(WebhookSection(**section), tmp_path, {})
     assert said in str(error.value)
     assert "\n" not in str(error.value)
+
+
+def test_the_documented_receiver_takes_what_is_sent_once_and_nothing_else(
+    hook: Hook, sender: Sender
+) -> None:
+    documented = Path("docs/notify.md").read_text(encoding="utf-8")
+    snippet = documented.partition("    import hashlib, hmac")[2].partition("### Slack")[0]
+    names: dict[str, Any] = {}
+    exec(textwrap.dedent("    import hashlib, hmac" + snippet), names)  # noqa: S102
+    verified = names["verified"]
+    sender.tell(confirmed(WORSE))
+    (post,) = hook.taken
+    header = post.headers["X-Nightshift-Signature-256"]
+    seen: set[str] = set()
+    assert verified(KEY.encode(), post.body, header, seen)["event"] == "confirmed"
+    for key, body, said in (
+        (KEY.encode(), post.body, "known already"),
+        (KEY.encode(), post.body + b" ", "not signed by us"),
+        (b"another", post.body, "not signed by us"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            verified(key, body, header, seen)
+    old = json.dumps({**post.json, "sent_at": "2026-03-01T00:00:00+00:00"}).encode()
+    with pytest.raises(ValueError, match="replayed"):
+        verified(KEY.encode(), old, signature(old, KEY.encode()), set())
