@@ -11,7 +11,7 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, NoReturn
 
 from pipeline.config import GithubSection
@@ -33,6 +33,9 @@ ATTEMPTS = 5
 
 BETWEEN_WRITES = 1.0
 """Seconds between two writes that GitHub asks for ("Best practices for using the REST API")."""
+
+SETTLED = timedelta(minutes=5)
+"""After which nothing that was sent is under way in GitHub, which ends it after seconds itself."""
 
 PAGE = 100
 """Things on a page of a listing, the most there can be."""
@@ -79,6 +82,11 @@ class Client:
     def now(self) -> datetime:
         """The time, by GitHub's clock as soon as it has told it."""
         return self._server or self._clock.now()
+
+    @property
+    def settled_by(self) -> datetime:
+        """When nothing is under way any more that is sent from now on, by GitHub's clock."""
+        return self.now + timedelta(seconds=self._section.patience) + SETTLED
 
     @property
     def down(self) -> bool:

@@ -21,18 +21,14 @@ from pipeline.notify.github.us import Us
 BEHIND = timedelta(hours=1)
 """How far a listing is taken to be behind at most."""
 
-SETTLED = timedelta(minutes=5)
-"""After which nothing that was sent is still under way in GitHub, which ends it after seconds."""
-
 
 class Finder:
-    """Brings the record up to what is there. ``patience`` is how late an intent may be sent."""
+    """Brings the record up to what is there. ``label`` is that of all issues of ours."""
 
     def __init__(
-        self, client: Client, tracker: Tracker, record: Record, us: Us, patience: float, label: str
+        self, client: Client, tracker: Tracker, record: Record, us: Us, label: str
     ) -> None:
         self._client, self._tracker, self._record, self._us = client, tracker, record, us
-        self._patience = timedelta(seconds=patience)
         self._label = label.lower()
 
     def read_listing(self) -> None:
@@ -55,12 +51,11 @@ class Finder:
         open_ = [entry.creating for entry in self._record.entries.values() if entry.creating]
         if not open_:
             return
-        until = max(intent.at for intent in open_) + self._patience + SETTLED
+        until = max(intent.until for intent in open_)
         self._adopt(self._tracker.listed)
         self._adopt(self._tracker.after(min(intent.after for intent in open_), until))
         for fingerprint, entry in self._record.entries.items():
-            intent = entry.creating
-            if intent and intent.at + self._patience + SETTLED <= self._client.now:
+            if entry.creating and entry.creating.until <= self._client.now:
                 self._record.note(fingerprint, creating=None)
 
     def _adopt(self, issues: Iterable[Issue]) -> None:

@@ -15,7 +15,7 @@ from pipeline.notify.github.answers import Comment, Issue
 from pipeline.notify.github.client import Client
 from pipeline.notify.github.decide import REFUSED
 from pipeline.notify.github.failures import RefusedError, UnavailableError, UnknownError
-from pipeline.notify.github.find import SETTLED, Finder
+from pipeline.notify.github.find import Finder
 from pipeline.notify.github.record import Entry, Intent, Record
 from pipeline.notify.github.tracker import Tracker
 from pipeline.notify.github.us import Us
@@ -94,7 +94,7 @@ class Issues:
         fingerprint = meant.notice.fingerprint
         self._record.note(
             fingerprint,
-            creating=Intent(at=self._client.now, after=self._tracker.newest()),
+            creating=Intent(after=self._tracker.newest(), until=self._client.settled_by),
             title=meant.title,
             body=meant.body,
             labels=meant.labels,
@@ -194,6 +194,8 @@ class _Turn:
             if body is not None and body != issue.body:
                 changes["body"] = body
         if changes:
+            # If the answer is lost, what stands there is not known.
+            self._note(**dict.fromkeys(changes, ""))
             self._send(lambda: self._tracker.edit(issue.number, **changes))
         missing = [
             label
@@ -271,9 +273,9 @@ class _Turn:
 
     def _say(self, said: news.News) -> None:
         """Comment once: what is about to be said is noted, as an answer may be lost."""
-        if self._issue.locked or self._entry.said == said.key:
+        if self._issue.locked or said.key in (self._entry.said, self._entry.culprit):
             return
-        self._note(saying=Intent(at=self._client.now, key=said.key))
+        self._note(saying=Intent(key=said.key, until=self._client.settled_by))
         try:
             comment = self._tracker.comment(self._issue.number, said.text)
         except UnknownError:
@@ -284,7 +286,11 @@ class _Turn:
         self.changed = True
         if comment is not None:
             self._us.learn(comment.user)
-        self._note(saying=None, said=said.key)
+        self._note_said(said.key)
+
+    def _note_said(self, key: str) -> None:
+        kind = "culprit" if news.is_culprit(key) else "said"
+        self._note(**{"saying": None, kind: key})
 
     def _settle(self) -> None:
         """Find out whether a comment was made whose answer was lost."""
@@ -293,8 +299,8 @@ class _Turn:
             return
         ours = [comment for comment in self._read_comments() if self._is_ours(comment)]
         if news.is_said(saying.key, ours):
-            self._note(saying=None, said=saying.key)
-        elif saying.at + SETTLED > self._client.now:
+            self._note_said(saying.key)
+        elif saying.until > self._client.now:
             raise UnavailableError("a comment may still be under way")
         else:
             self._note(saying=None)
@@ -302,7 +308,7 @@ class _Turn:
     def _recall(self) -> None:
         """Read from our comments what was told, where the record was lost."""
         keys = [news.key_of(one) for one in self._read_comments() if self._is_ours(one)]
-        turns = [key for key in keys if key.startswith(("resolved", "back"))]
+        turns = [key for key in keys if key and not news.is_culprit(key)]
         kind, time = turns[-1].split() if turns else ("back", "0")
         # Said to be gone and open: people left it so, or we were stopped before we closed it.
         said = kind == "resolved" and self._issue.state == "open"
@@ -318,7 +324,7 @@ class _Turn:
         culprit = self._meant.culprit
         if culprit is not None and culprit.revision in (self._issue.body or ""):
             return self._meant.culprit_key
-        return next((key for key in reversed(keys) if key.startswith("culprit")), "")
+        return next((key for key in reversed(keys) if news.is_culprit(key)), "")
 
     def _catch_up(self) -> None:
         """Take what was said and not finished for done, where the opposite is true now."""

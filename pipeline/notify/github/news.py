@@ -59,6 +59,11 @@ def culprit_key(culprit: Culprit) -> str:
     return f"culprit {re.sub(r'[^0-9A-Za-z._]', '-', culprit.revision).replace('--', '-.')}"
 
 
+def is_culprit(key: str) -> bool:
+    """Say whether news are of a culprit, and not that something is gone or back."""
+    return key.startswith("culprit ")
+
+
 def verdict(notice: Notice) -> str:
     """Return the first paragraph of what is told, which is the verdict."""
     return notice.body.strip().partition("\n\n")[0]

@@ -28,10 +28,11 @@ _LOCK = "github.lock"
 class Intent(Frozen):
     """Something is about to be sent that must not be sent twice.
 
-    Of a comment, ``key`` is its marker. Of an issue, ``after`` is a number that was given before.
+    ``until`` is when it is done, or never will be. Of a comment, ``key`` is its marker; of an
+    issue, ``after`` is a number that was given before.
     """
 
-    at: datetime
+    until: datetime
     key: str = ""
     after: int = 0
 
@@ -39,13 +40,14 @@ class Intent(Frozen):
 class Entry(Frozen):
     """What is known of the issue of one regression.
 
-    ``number`` is 0 while there is none. ``title``, ``body`` (its digest) and ``labels`` are as they
-    were written last: what people changed of them since is left alone until there is news.
-    ``state`` and ``culprit`` are what was told last, ``said`` is the last comment, and ``resolved``
-    counts how often it was told to be gone. ``state`` is None as long as it has to be read from
-    the comments. ``seen`` is the last event looked at, None where there may have been others before
-    the record began, ``updated`` is when the issue had changed last by then, and ``gone`` says that
-    the issue was deleted or moved away.
+    ``number`` is 0 while there is none, ``place`` its address. ``title``, ``body`` (its digest) and
+    ``labels`` are as they were written last, and empty while that is not known: what people changed
+    of them since is left alone until there is news. ``state`` and ``culprit`` are what was told
+    last, ``said`` is the last comment of its being gone or back, and ``resolved`` counts how often
+    it was told to be gone; ``state`` is None as long as these have to be read from the comments.
+    ``seen`` is the last event looked at, None where there may have been others before the record
+    began, ``updated`` is when the issue had changed last by then, and ``gone`` says that the issue
+    was deleted or moved away.
     """
 
     number: int = 0

@@ -184,8 +184,8 @@ class _Desk:
         self, client: Client, tracker: Tracker, record: Record, section: GithubSection
     ) -> None:
         self.tracker, self.record = tracker, record
-        self.us = Us(client, record)
-        self.finder = Finder(client, tracker, record, self.us, section.patience, section.labels[0])
+        self.us = Us(tracker, record)
+        self.finder = Finder(client, tracker, record, self.us, section.labels[0])
         self.issues = Issues(client, tracker, record, self.us, self.finder, section)
 
     @property

@@ -10,9 +10,9 @@ from urllib.parse import quote
 
 from pipeline.config import GithubSection
 from pipeline.errors import UserError
-from pipeline.notify.github.answers import Comment, Event, Issue, Repository, read_as
+from pipeline.notify.github.answers import Comment, Event, Issue, Repository, User, read_as
 from pipeline.notify.github.client import Client
-from pipeline.notify.github.failures import RefusedError
+from pipeline.notify.github.failures import ForbiddenError, RefusedError
 
 MISSES = 10
 """Numbers in a row that GitHub has no issue for, before there is taken to be none behind them.
@@ -50,6 +50,14 @@ class Tracker:
         # It may have been renamed; a redirected write would lose its answer.
         self._at = f"/repos/{self.repository.full_name}"
         self._top = 0
+
+    @cached_property
+    def login(self) -> str:
+        """Whose the token is; empty for an app, which may not ask."""
+        try:
+            return read_as(User, self._client.read("/user")).login
+        except (ForbiddenError, RefusedError):
+            return ""
 
     @cached_property
     def listed(self) -> Sequence[Issue]:
