@@ -37,6 +37,7 @@ class Estate:
 
     def __init__(self, cloud: Cloud, name: str, books: Books, tell: Callable[[str], None]) -> None:
         self.cloud, self.name, self.books, self._tell = cloud, name, books, tell
+        self._told: set[str] = set()
 
     def owned(self, night: str = "", kinds: Iterable[type[Thing]] = KINDS) -> list[Owned]:
         """Return what there is, of one night or of all; what is not ours never.
@@ -51,7 +52,7 @@ class Estate:
                 try:
                     mark = read_mark(self.name, thing.labels)
                 except Malformed as error:
-                    self._tell(f"{KINDS[kind]} {thing.name} is left alone: {error}; mend or delete")
+                    self._tell_once(f"{KINDS[kind]} {thing.name} is left alone: {error}; mend it")
                     continue
                 if mark is not None and night in ("", mark.night):
                     found.append(Owned(thing, mark))
@@ -89,6 +90,11 @@ class Estate:
         # What went while we looked, deleted by an earlier attempt, is noted now.
         self.servers()
         return swept
+
+    def _tell_once(self, text: str) -> None:
+        if text not in self._told:
+            self._told.add(text)
+            self._tell(text)
 
     def delete(self, thing: Thing) -> None:
         """Delete one resource, and note it of a server."""

@@ -59,6 +59,7 @@ class Up:
         self._estate, self._registry, self._settings = estate, registry, settings
         self._night, self._tell = night, tell
         self._made: list[BoundServer] = []
+        self._registered: set[str] = set()
 
     def make(self, wishes: Sequence[Wish], there: Mapping[str, BoundServer]) -> list[str]:
         """Make the servers that are not ``there`` and return the names of all.
@@ -159,6 +160,8 @@ class Up:
         return ask
 
     def _register(self, name: str, wish: Wish) -> list[str]:
+        """Register the runners of a server and return their configurations."""
+        self._registered.add(name)
         return [
             self._registry.register(f"{name}-{job}", wish.runner_labels)
             for job in range(1, self._settings.jobs + 1)
@@ -223,7 +226,8 @@ class Up:
                 self._estate.delete(server)
             except (Failed, UserError) as error:
                 self._tell(f"{server.name} is left to `nightshift fleet down`: {error}")
-        try:
-            self._registry.remove(f"{night_name(self._estate.name, self._night.night)}-")
-        except UserError as error:
-            self._tell(f"runners stay registered: {error}")
+        for name in self._registered:
+            try:
+                self._registry.remove(f"{name}-")
+            except UserError as error:
+                self._tell(f"the runners of {name} stay registered: {error}")

@@ -62,7 +62,9 @@ for job in /etc/nightshift/jobs/*; do
   config=$(cat "$job")
   rm "$job"
   cd "$home/actions"
-  runuser -u runner -- ./run.sh --jitconfig "$config" || true
+  runuser -u runner -- env -i HOME="$home" USER=runner LANG=C.UTF-8 \\
+    PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \\
+    ./run.sh --jitconfig "$config" || true
   pkill -KILL -u runner || true
 done
 """

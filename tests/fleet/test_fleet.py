@@ -9,7 +9,7 @@ import pytest
 from pipeline.errors import UserError
 from pipeline.fleet.cloud import Cloud
 from tests.fakes.hetzner import Fault
-from tests.fleet.conftest import Scene
+from tests.fleet.conftest import BEGIN, Scene
 
 HOUR = 3600.0
 NIGHT = "run-77.1"
@@ -181,6 +181,37 @@ def test_all_or_none(scene: Scene) -> None:
     assert not scene.left
 
 
+def test_what_was_there_before_outlives_an_attempt_that_fails(scene: Scene) -> None:
+    names = scene.fleet().up(NIGHT)
+    (number, *_) = scene.fake.project.things["servers"]
+    scene.fake.project.delete("servers", number)
+    scene.fake.project.tick()
+    scene.fake.project.tick()
+    scene.fake.project.limits["servers"] = 2
+    with pytest.raises(UserError, match="limit exceeded"):
+        scene.fleet().up(NIGHT)
+    assert sorted(servers(scene)) == sorted(names[1:])
+    assert len(scene.registry.runners) == 4
+
+
+def test_an_interrupted_attempt_leaves_nothing(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stopped(seconds: float) -> None:
+        scene.time.at += seconds
+        if len(servers(scene)) == 2 and not interrupts:
+            interrupts.append(scene.time.at)
+            raise KeyboardInterrupt
+
+    interrupts: list[float] = []
+    monkeypatch.setattr(scene.time, "sleep", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        scene.fleet().up(NIGHT)
+    assert interrupts
+    assert not servers(scene) and not scene.registry.runners
+    assert scene.billed == pytest.approx(scene.fake.project.bill())
+
+
 def test_a_server_that_does_not_start_is_deleted_and_made_elsewhere(scene: Scene) -> None:
     scene.fake.faults.append(Fault(fails="unknown_error"))
     scene.fleet().up(NIGHT)
@@ -277,7 +308,7 @@ def test_the_sdk_does_not_sleep_by_itself(scene: Scene) -> None:
     scene.fake.faults.append(Fault("GET", "/pricing", 429, "rate_limit_exceeded", times=2))
     cloud.pricing()
     assert scene.fake.asked == ["GET /pricing"] * 3
-    assert scene.time.at == pytest.approx(scene.fake.project.clock())
+    assert scene.time.at == BEGIN + 1 + 2
 
 
 def test_the_status_tells_age_price_and_expiry(scene: Scene) -> None:
