@@ -7,7 +7,7 @@ from datetime import datetime
 
 from hcloud.servers import BoundServer
 
-from pipeline.fleet.cloud import certain
+from pipeline.fleet.cloud import Cloud, certain
 from pipeline.fleet.labels import Mark
 from pipeline.fleet.prices import Prices
 from pipeline.journal import now as present
@@ -55,12 +55,15 @@ class Books:
         """Note that a server is about to be deleted: should we be killed, the moment is known."""
         self._note(ServerEvent(at=self.now(), event=ServerEventKind.DELETING, number=number))
 
-    def deleted(self, number: int) -> None:
-        """Note that a server is gone, since it was to be deleted, and what it cost."""
+    def deleted(self, number: int, at: datetime | None = None) -> None:
+        """Note that a server is gone, and what it cost.
+
+        It is so since ``at``, since it was to be deleted, or by now.
+        """
         life = self.lives().get(number)
         if life is None or life.ended is not None:
             return
-        ended = life.asked or self.now()
+        ended = at or life.asked or self.now()
         self._note(
             ServerEvent(
                 at=ended,
@@ -71,16 +74,16 @@ class Books:
             )
         )
 
-    def close(self, there: Iterable[int], exists: Callable[[int], bool]) -> None:
-        """Note what is gone that was not noted, because we were killed or somebody deleted it.
+    def close(self, there: Iterable[int], cloud: Cloud) -> None:
+        """Note what is gone that was not noted: we were killed, or others deleted it.
 
-        ``there`` are the servers that were listed; of others ``exists`` is asked, as one whose
-        labels somebody took off is still paid for.
+        ``there`` are the servers that were listed; the others are asked for one by one, as one
+        whose labels somebody took off is still paid for.
         """
         listed = set(there)
         for number, life in self.lives().items():
-            if life.ended is None and number not in listed and not exists(number):
-                self.deleted(number)
+            if life.ended is None and number not in listed and not cloud.exists(number):
+                self.deleted(number, cloud.deleted(number))
 
     def _note(self, event: ServerEvent) -> None:
         self._record.append([event])

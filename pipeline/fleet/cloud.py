@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from functools import partial
 from http import HTTPStatus
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import requests
 from hcloud import APIException, Client
-from hcloud.actions import Action
+from hcloud.actions import Action, ActionsPageResult
 from hcloud.firewalls import BoundFirewall
 from hcloud.placement_groups import BoundPlacementGroup
 from hcloud.servers import BoundServer
@@ -42,6 +44,9 @@ _IN_USE_PATIENCE = 60.0
 """Seconds in which what a deleted server used is let go."""
 _POLL = 5.0
 """Seconds between two looks at what goes on, at most."""
+
+_PAGES = 20
+"""Pages of 50 actions that are looked through for a server that is gone."""
 
 _PASSING = frozenset(
     {
@@ -175,6 +180,21 @@ class Cloud:
         except Gone:
             return False
         return True
+
+    def deleted(self, number: int) -> datetime | None:
+        """Return when a server was deleted, by whomever; None if that is no longer known."""
+        wanted = {"id": number, "type": "server"}
+        for page in range(1, _PAGES + 1):
+            found, meta = self._ask(partial(self._actions, page))
+            for action in found:
+                if action.command == "delete_server" and wanted in (action.resources or ()):
+                    return action.started
+            if meta.pagination is None or meta.pagination.next_page is None:
+                break
+        return None
+
+    def _actions(self, page: int) -> ActionsPageResult:
+        return self._client.servers.actions.get_list(sort=["id:desc"], page=page, per_page=50)
 
     def delete(self, thing: Thing) -> None:
         """Delete something and wait until it is gone; it may be already. Raises Failed."""

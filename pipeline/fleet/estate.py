@@ -71,7 +71,7 @@ class Estate:
         for server, mark in found:
             self.books.made(server, mark)
         if not night:
-            self.books.close((certain(server.id) for server, _ in found), self.cloud.exists)
+            self.books.close((certain(server.id) for server, _ in found), self.cloud)
         return {str(server.name): server for server, _ in found}
 
     def sweep(self, wanted: Callable[[Mark], bool], night: str = "") -> Swept:

@@ -119,9 +119,18 @@ def test_what_somebody_deleted_is_closed_in_the_record(scene: Scene) -> None:
         scene.fake.project.delete("servers", number)
     scene.fake.project.tick()
     scene.fake.project.tick()
+    scene.time.at += 9 * HOUR
     scene.fleet().status()
     assert all(life.ended is not None for life in scene.lives())
     assert scene.billed == pytest.approx(scene.fake.project.bill())
+
+
+def test_what_went_at_a_time_that_nobody_knows_is_closed_now(scene: Scene) -> None:
+    scene.fleet().up(NIGHT)
+    scene.fake.project.things["servers"].clear()
+    scene.time.at += 1.5 * HOUR
+    scene.fleet().status()
+    assert [life.rent.hours(life.ended) for life in scene.lives() if life.ended] == [2, 2, 2]
 
 
 def test_a_server_whose_label_somebody_took_off_is_still_paid_for(scene: Scene) -> None:

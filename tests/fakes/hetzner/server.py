@@ -149,6 +149,14 @@ class _Handler(BaseHTTPRequestHandler):
     def _found(self, parts: list[str], query: Mapping[str, list[str]]) -> dict[str, Any]:
         project = self.server.project
         match parts:
+            case ["servers", "actions"]:
+                begun = [
+                    each
+                    for each in project.actions.values()
+                    if each["resources"][0]["type"] == "server"
+                ]
+                newest = query.get("sort") == ["id:desc"]
+                return self._listed("actions", begun[::-1] if newest else begun, query)
             case [kind, number, "actions"] if kind in KINDS:
                 about = {"id": project.find(kind, int(number))["id"], "type": kind[:-1]}
                 fit = [each for each in project.actions.values() if about in each["resources"]]
