@@ -8,17 +8,26 @@ import pytest
 
 from pipeline.machine.fingerprint import memory_gb
 from pipeline.model import Machine
+from tests.fakes.github.server import GithubServer
+from tests.fakes.hetzner import FakeHetzner
+from tests.fakes.hetzner.server import TOKEN as CLOUD_TOKEN
 from tests.integration.nights import leftovers
-from tests.workflows.act import NIGHTSHIFT, TOKEN, Actions, make_repository
+from tests.workflows.act import TOKEN, Actions, commit
+from tests.workflows.conftest import ADMINISTRATOR, DATABASE, caller
 
 CONFIG = """
 [night]
 repetitions = 2
 
+[github]
+repository = "example/db"
+url = "{url}"
+
 [[class]]
 name = "first"
 cores = {cores}
 memory_gb = {memory}
+server_type = "ccx13"
 
 [[line]]
 name = "minors"
@@ -33,44 +42,34 @@ measure = "1s"
 warmup = "100ms"
 """
 
-CALLER = f"""
-on: workflow_dispatch
-jobs:
-  night:
-    uses: {NIGHTSHIFT}/.github/workflows/nightly.yml@v1
+SECRETS = """\
+    secrets:
+      hcloud_token: ${{ secrets.hcloud_token }}
+      runner_token: ${{ secrets.runner_token }}
 """
 
-DATABASE = "example/db"
-
 
 @pytest.fixture
-def own_cache(server_folder: Path, cache: Path) -> Path:
-    """A cache whose archives are those of the other tests."""
-    own = server_folder / "cache"
-    own.mkdir()
-    for shared in ("downloads", "versions"):
-        (cache / shared).mkdir(parents=True, exist_ok=True)
-        (own / shared).symlink_to(cache / shared)
-    return own
-
-
-@pytest.fixture
-def actions(tmp_path: Path, own_cache: Path, machine: Machine) -> Actions:
+def night(actions: Actions, github: GithubServer, machine: Machine) -> Actions:
     """A repository that calls the night."""
-    made = Actions(tmp_path / "actions", environ={"NIGHTSHIFT_CACHE": str(own_cache)})
-    config = CONFIG.format(cores=machine.cores, memory=memory_gb(machine.memory_bytes))
-    made.repositories[DATABASE] = make_repository(
-        tmp_path / "db",
-        {"nightshift.toml": config, ".github/workflows/nightly.yml": CALLER},
-    )
-    return made
+    files = {
+        "nightshift.toml": CONFIG.format(
+            url=github.url, cores=machine.cores, memory=memory_gb(machine.memory_bytes)
+        ),
+        ".github/workflows/nightly.yml": caller("nightly.yml", "workflow_dispatch", SECRETS),
+    }
+    commit(actions.repositories[DATABASE], files, "nights")
+    return actions
 
 
 def bundles(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.rglob("bundles/*.tar.zst")}
 
 
-def test_a_night_goes_on_where_a_bench_failed(actions: Actions, own_cache: Path) -> None:
+def test_a_night_goes_on_where_a_bench_failed(
+    night: Actions, hetzner: FakeHetzner, own_cache: Path
+) -> None:
+    actions = night
     crash = actions.folder / "crash"
     crash.touch()
     actions.environ["STAND_INS_CRASH"] = str(crash)
@@ -80,9 +79,11 @@ def test_a_night_goes_on_where_a_bench_failed(actions: Actions, own_cache: Path)
     assert done.code != 0, done
     told = done.results()
     assert told.pop("measure") == "failure"
-    # Servers are gone, and what there is was taken and told.
+    # What there is was taken and told, and the server is gone.
     assert {"plan", "provision", "ingest", "conclude", "teardown"} == told.keys(), done
     assert set(told.values()) == {"success"}, done
+    assert [server["name"] for server in hetzner.project.past] == ["nightshift-1-first-1"]
+    assert not hetzner.project.things["servers"]
     first = bundles(results)
     assert len(first) == 1, done
     assert (results / "report.html").exists() and (results / "site" / "index.html").exists()
@@ -101,5 +102,7 @@ def test_a_night_goes_on_where_a_bench_failed(actions: Actions, own_cache: Path)
     uploaded = {path.name for path in actions.artifacts(1).glob("measured-*")}
     assert uploaded == {"measured-first-001-attempt-1", "measured-first-001-attempt-2"}
     assert not list((actions.home / DATABASE / "batches" / "1").iterdir())
-    assert TOKEN not in str(done)
+    assert not hetzner.project.things["servers"]
+    for secret in (TOKEN, ADMINISTRATOR, CLOUD_TOKEN):
+        assert secret not in str(done) and secret not in str(hetzner.project.user_data)
     assert leftovers(own_cache) == []
