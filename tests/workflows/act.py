@@ -23,7 +23,7 @@ import yaml
 ROOT = Path(__file__).parents[2]
 STAND_INS = Path(__file__).with_name("actions")
 RUNNER = Path(__file__).with_name("runner.py")
-NIGHTSHIFT = "example/nightshift"
+NIGHTSHIFT = "OWNER/nightshift"
 """The repository that the workflows are of."""
 
 TOKEN = "ghs-the-token-of-the-workflow"  # noqa: S105 - of a fake

@@ -1,29 +1,34 @@
 """nightshift as the runners of the tests have it.
 
 On GitHub a runner does one job at a time. Here all are one machine, which measures for one of them
-at a time: STAND_INS_MACHINE is its lock. STAND_INS_CRASH names a file: while it is there, a run is
+at a time: STAND_INS_MACHINE is its lock, and has the environment of what was measured last, as
+JSON. STAND_INS_CRASH names a file: while it is there, a run is
 killed as soon as it has left a bundle, and the file with it.
 """
 
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import subprocess
 import sys
 import time
 from pathlib import Path
 
-MEASURE = ("run", "pursue", "pull-request")
+MEASURE = (["run"], ["pursue"], ["pull-request", "measure"])
 
 
 def main() -> int:
     """Run the command line, and return its exit code."""
     words = sys.argv[1:]
-    if not words or words[0] not in MEASURE or "github-matrix" in words:
+    measures = any(words[: len(verb)] == verb for verb in MEASURE)
+    if not measures or "github-matrix" in words:
         return subprocess.run([sys.executable, "-m", "pipeline", *words], check=False).returncode
-    with Path(os.environ["STAND_INS_MACHINE"]).open("w") as lock:
+    machine = Path(os.environ["STAND_INS_MACHINE"])
+    with machine.open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
+        machine.write_text(json.dumps(dict(os.environ)))
         return measured(words)
 
 
