@@ -18,6 +18,7 @@ def ask(path: str, body: object = None) -> Any:
         data=None if body is None else json.dumps(body).encode(),
         headers={
             "Accept": "application/vnd.github+json",
+            "Content-Type": "application/json",
             "Authorization": f"Bearer {os.environ['GITHUB_TOKEN']}",
             "X-GitHub-Api-Version": "2022-11-28",
         },

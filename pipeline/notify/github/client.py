@@ -118,6 +118,7 @@ class Client:
     def write(self, method: str, path: str, payload: Mapping[str, Any]) -> Any:
         """Send something, and return the answer; None where it is only shown.
 
+        An empty ``payload`` is none: GitHub describes no body where there is nothing to say.
         Raises UnknownError where it may have been done, UnavailableError where it was not, and
         otherwise as :meth:`read` does.
         """
@@ -129,7 +130,7 @@ class Client:
             early = self._written + BETWEEN_WRITES - self._clock.monotonic()
             self._wait(max(0.0, early), "GitHub wants a second between writes")
         try:
-            return self._data(self._ask(method, path, {}, payload))
+            return self._data(self._ask(method, path, {}, payload or None))
         finally:
             self._written = self._clock.monotonic()
 

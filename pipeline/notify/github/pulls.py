@@ -122,7 +122,6 @@ def _mark_check(client: Client, subject: Subject, words: Words) -> tuple[str, st
     found = subject.measurement
     payload: dict[str, Any] = {
         "name": subject.name,
-        "head_sha": found.sha,
         "external_id": subject.key,
         "status": "completed",
         "conclusion": CONCLUSIONS[words.outcome],
@@ -140,7 +139,9 @@ def _mark_check(client: Client, subject: Subject, words: Words) -> tuple[str, st
 
     check = present()
     if check is None:
-        whole = _with_annotations(payload, _annotations(client, subject, words))
+        whole = _with_annotations(
+            {"head_sha": found.sha, **payload}, _annotations(client, subject, words)
+        )
         check = _made(lambda: client.write("POST", f"{subject.path}/check-runs", whole), present)
     elif _differs(check, payload):
         place = f"{subject.path}/check-runs/{check['id']}"
