@@ -7,7 +7,7 @@ import json
 from datetime import timedelta
 from hashlib import sha256
 
-from tests.fakes.github.calls import Answer, Call, Refused, Routes, listing
+from tests.fakes.github.calls import Answer, Call, Refused, Routes, listing, missing
 from tests.fakes.github.shapes import moment
 from tests.fakes.github.things import Artifact, Run
 
@@ -207,7 +207,7 @@ def register_once(call: Call) -> Answer:
     if not 1 <= len(labels) <= LABELS:
         raise Refused(422, f"Invalid request.\n\nlabels: 1 to {LABELS}")
     if not isinstance(call.body.get("runner_group_id"), int):
-        raise Refused(422, 'Invalid request.\n\n"runner_group_id" wasn\'t supplied.')
+        raise missing("runner_group_id")
     if any(runner.name == name for runner in call.repository.runners.all()):
         raise Refused(409, f"Already exists - A runner with the name {name} already exists.")
     runner = call.repository.add_runner(name, labels)

@@ -82,6 +82,11 @@ class Refused(Exception):
         return Answer(self.status, body, self.headers)
 
 
+def missing(name: str) -> Refused:
+    """Refuse a request without a member that has to be there."""
+    return Refused(422, f'Invalid request.\n\n"{name}" was not supplied.')
+
+
 def invalid(resource: str, name: str, message: str = "", code: str = "invalid") -> Refused:
     """Refuse a request with a member that cannot be taken."""
     error = {"resource": resource, "field": name, "code": "custom" if message else code}
@@ -140,7 +145,7 @@ class Call:
         """Return a member of the body that is a text and has to be there."""
         value = self.text(name, resource=resource, longest=longest)
         if value is None:
-            raise Refused(422, f'Invalid request.\n\n"{name}" wasn\'t supplied.')
+            raise missing(name)
         if not value.strip():
             raise invalid(resource, name, code="missing_field")
         return value
@@ -206,6 +211,7 @@ class Route(NamedTuple):
     """
 
     method: str
+    path: str
     pattern: re.Pattern[str]
     needs: str
     handler: Handler
@@ -221,7 +227,7 @@ class Routes(list[Route]):
         pattern = re.compile(re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", numbers))
 
         def add(handler: Handler) -> Handler:
-            self.append(Route(method, pattern, needs, handler))
+            self.append(Route(method, path, pattern, needs, handler))
             return handler
 
         return add

@@ -246,7 +246,6 @@ class FakeGithub:
     ) -> Sent:
         assert answer is not None
         sent = {
-            "Content-Type": "application/json; charset=utf-8",
             "X-GitHub-Media-Type": "github.v3; format=json",
             "X-RateLimit-Limit": str(LIMIT),
             "X-RateLimit-Remaining": str(LIMIT - 1),
@@ -264,7 +263,10 @@ class FakeGithub:
                 body = {"total_count": len(answer.body), answer.pages: body}
             if links:
                 sent["Link"] = links
-        return Sent(answer.status, sent, b"" if body is None else json.dumps(body).encode())
+        if body is None:
+            return Sent(answer.status, sent, b"")
+        sent["Content-Type"] = "application/json; charset=utf-8"
+        return Sent(answer.status, sent, json.dumps(body).encode())
 
     def download(self, path: str, headers: Mapping[str, str]) -> Sent:
         """Answer what is asked where artifacts lie; it refuses who shows it a token."""

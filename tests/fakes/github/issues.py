@@ -358,25 +358,6 @@ def list_events(call: Call) -> Answer:
     return listing([call.shapes.event(call.repository, event) for event in events])
 
 
-@routes("GET", "/{repo}/issues/{number:int}/timeline", "issues:read")
-def list_timeline(call: Call) -> Answer:
-    issue = call.issue(call.number("number"))
-    repository, shapes = call.repository, call.shapes
-    events = [
-        (event.id, shapes.event(repository, event))
-        for event in repository.events_of(issue.number, call.until)
-    ]
-    comments = [
-        (
-            comment.id,
-            shapes.comment(repository, comment)
-            | {"event": "commented", "actor": shapes.user(comment.user)},
-        )
-        for comment in repository.comments_of(issue.number, call.until)
-    ]
-    return listing([shown for _, shown in sorted(events + comments, key=lambda each: each[0])])
-
-
 @routes("GET", "/{repo}/issues/events", "issues:read")
 def list_all_events(call: Call) -> Answer:
     events = call.repository.all_events(call.until)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from tests.fakes.github.calls import Answer, Call, Refused, Routes, invalid, listing
+from tests.fakes.github.calls import Answer, Call, Refused, Routes, invalid, listing, missing
 from tests.fakes.github.issues import in_order
 from tests.fakes.github.repository import Repository
 from tests.fakes.github.shapes import moment
@@ -174,13 +174,13 @@ def _changed(call: Call, check: Check) -> Check:
     conclusion = call.choice("conclusion", CONCLUSIONS)
     status = call.choice("status", CHECK_STATUSES) or ("completed" if conclusion else check.status)
     if status == "completed" and not (conclusion or check.conclusion):
-        raise Refused(422, 'Invalid request.\n\n"conclusion" wasn\'t supplied.')
+        raise missing("conclusion")
     completed = call.text("completed_at") or check.completed
     output = call.body.get("output") or {}
     if not isinstance(output, dict):
         raise Refused(422, "Invalid request.\n\noutput is not an object")
     if output and not isinstance(output.get("summary"), str):
-        raise Refused(422, 'Invalid request.\n\n"summary" wasn\'t supplied.')
+        raise missing("summary")
     for part in ("title", "summary", "text"):
         if len(str(output.get(part) or "")) > OUTPUT:
             raise invalid("CheckRun", part, f"{part} exceeds a maximum of {OUTPUT} characters")
@@ -212,7 +212,7 @@ def _check_annotations(annotations: list[Mapping[str, Any]]) -> None:
     for each in annotations:
         for name in ("path", "start_line", "end_line", "annotation_level", "message"):
             if name not in each:
-                raise Refused(422, f'Invalid request.\n\n"{name}" wasn\'t supplied.')
+                raise missing(name)
         if each["annotation_level"] not in LEVELS:
             raise Refused(422, f"Invalid request.\n\nannotation_level is one of {LEVELS}")
         if each["path"].startswith(("/", "./")) or not each["message"]:
@@ -265,7 +265,7 @@ def create_status(call: Call) -> Answer:
     sha = call.commit(call.parts["sha"])
     state = call.choice("state", STATES)
     if state is None:
-        raise Refused(422, 'Invalid request.\n\n"state" wasn\'t supplied.')
+        raise missing("state")
     status = Status(
         id=call.next_id(),
         sha=sha,

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import socket
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -58,6 +59,7 @@ class _Server(ThreadingHTTPServer):
     def __init__(self, address: tuple[str, int], answering: Answering) -> None:
         super().__init__(address, _Handler)
         self.answering = answering
+        self._connections: set[socket.socket] = set()
         self.mistakes: list[BaseException | None] = []
 
     @contextmanager
@@ -70,8 +72,20 @@ class _Server(ThreadingHTTPServer):
             finally:
                 self.shutdown()
                 thread.join()
+                # A client that keeps connections must not go on with what has ended.
+                for connection in tuple(self._connections):
+                    with suppress(OSError):
+                        connection.shutdown(socket.SHUT_RDWR)
                 for mistake in self.mistakes:
                     raise AssertionError("the fake of GitHub went wrong") from mistake
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        self._connections.add(request)
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        self._connections.discard(request)
+        super().shutdown_request(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Say nothing of clients that went away; anything else is a mistake of the fake."""

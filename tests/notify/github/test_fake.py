@@ -363,7 +363,8 @@ def test_it_runs_as_a_process_and_leaves_its_state(tmp_path: Path) -> None:
         ],
     }
     command = [sys.executable, "-m", "tests.fakes.github", "--state", str(tmp_path / "state")]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    root = Path(__file__).parents[3]
+    with subprocess.Popen(command, cwd=root, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:
             url = process.stdout.readline().strip()
