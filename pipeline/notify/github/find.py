@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import timedelta
 
-from pipeline.model import digest
 from pipeline.notify.github.answers import Issue
 from pipeline.notify.github.client import Client
 from pipeline.notify.github.record import Record
-from pipeline.notify.github.text import fingerprint_in, ours_in
+from pipeline.notify.github.text import fingerprint_in
 from pipeline.notify.github.tracker import Tracker
 from pipeline.notify.github.us import Us
 
@@ -66,24 +65,15 @@ class Finder:
             entry = self._record.entry(fingerprint)
             if not fingerprint or not trusted or entry.number:
                 continue
-            # What was about to be written is what was written.
-            written = {} if entry.creating else _as_written(issue)
+            # What was about to be made was noted with all that was written. Of others the listing
+            # may tell what was: their text is compared when it is read.
+            labels = {"labels": tuple(label.name for label in issue.labels), "seen": None}
             self._record.note(
                 fingerprint,
                 number=issue.number,
                 place=issue.html_url,
                 creating=None,
-                **written,
+                **({} if entry.creating else labels),
             )
             if issue.user is not None and issue.user.type == "Bot":
                 self._us.learn(issue.user)
-
-
-def _as_written(issue: Issue) -> dict[str, object]:
-    """Take what an issue says for what we wrote last."""
-    return {
-        "title": issue.title,
-        "body": digest(ours_in(issue.body)),
-        "labels": tuple(label.name for label in issue.labels),
-        "seen": None,
-    }

@@ -219,9 +219,7 @@ class _Turn:
         if meant.culprit is not None and meant.culprit_key != self._entry.culprit:
             self._say(news.culprit_found(meant.notice, meant.culprit))
         self._note(culprit=meant.culprit_key)
-        if meant.state is self._entry.state:
-            return
-        if meant.state is _RESOLVED:
+        if meant.state is _RESOLVED is not self._entry.state:
             self._resolve()
         elif meant.state in _WAITING and self._entry.state not in _WAITING:
             self._reopen()
@@ -240,7 +238,7 @@ class _Turn:
                 self._send(
                     lambda: self._tracker.edit(number, state="closed", state_reason="completed")
                 )
-        self._note(resolved=time)
+        self._note(state=_RESOLVED, resolved=time)
 
     def _stays(self) -> str:
         """Return why the issue is not ours to close; empty where it is."""
@@ -310,12 +308,11 @@ class _Turn:
         keys = [news.key_of(one) for one in self._read_comments() if self._is_ours(one)]
         turns = [key for key in keys if key and not news.is_culprit(key)]
         kind, time = turns[-1].split() if turns else ("back", "0")
-        # Said to be gone and open: people left it so, or we were stopped before we closed it.
-        said = kind == "resolved" and self._issue.state == "open"
-        gone = kind == "resolved" and not said
+        # What was said may not have been done: people left it as it is, or we were stopped.
+        closed = self._issue.state == "closed"
         self._note(
-            state=_RESOLVED if gone else RegressionState.CONFIRMED,
-            resolved=int(time) - said,
+            state=_RESOLVED if turns and closed else RegressionState.CONFIRMED,
+            resolved=int(time) - (kind == "resolved" and not closed),
             said=turns[-1] if turns else "",
             culprit=self._culprit_told(keys),
         )

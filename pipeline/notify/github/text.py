@@ -38,14 +38,6 @@ def ours(fingerprint: str, body: str, room: int = ROOM) -> str:
     return f"{begin(fingerprint)}\n{fit(body.strip(), inner)}\n{end(fingerprint)}"
 
 
-def ours_in(text: str | None) -> str:
-    """Return what stands between our markers in an issue; empty where there is no such part."""
-    fingerprint = fingerprint_in(text)
-    _, _, rest = (text or "").replace("\r\n", "\n").partition(begin(fingerprint))
-    inner, closed, _ = rest.partition(end(fingerprint))
-    return inner.strip() if closed else ""
-
-
 def with_ours(present: str | None, fingerprint: str, body: str) -> str | None:
     """Return the text of an issue with our part of it brought up to date.
 
