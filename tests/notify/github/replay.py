@@ -36,10 +36,13 @@ from tests.fakes.github.things import Issue
 from tests.notify.github.world import BOT, CONFIRMED, RESOLVED, World, regression, words
 
 AT_MOST = 3
-MOST = 12
+MOST = 15
 """Regressions of a world."""
 
-WAITING = {RegressionState.SUSPECTED, CONFIRMED}
+
+def _makes(method: str, path: str) -> bool:
+    """Say whether a request makes an issue."""
+    return method == "POST" and path.endswith("/issues")
 
 
 class Killed(BaseException):
@@ -87,7 +90,8 @@ class Replay:
     def _send(self, method: str, path: str, query: Mapping[str, Any], payload: Any) -> Answer:
         self.step()
         self._do_late()
-        if self.faulty and method != "GET" and self.chance.random() < 0.03:
+        likely = 0.2 if _makes(method, path) else 0.03
+        if self.faulty and method != "GET" and self.chance.random() < likely:
             self.met["late"] += 1
             due = self.world.times.now + timedelta(seconds=self.chance.randint(5, 100))
             self.late.append((due, (method, path, query, payload)))
@@ -107,7 +111,8 @@ class Replay:
         times.now, self.faulty = now, faulty
 
     def _fault(self, asked: Asked) -> Fault | None:
-        if not self.faulty or self.chance.random() > 0.12:
+        likely = 0.4 if _makes(asked.method, asked.path) else 0.1
+        if not self.faulty or self.chance.random() > likely:
             return None
         soon = int(self.world.times.now.timestamp()) + self.chance.randint(1, 900)
         fault = self.chance.choice(
@@ -126,7 +131,7 @@ class Replay:
         return fault
 
     def _behind(self, asked: Asked) -> timedelta | int:
-        if not self.faulty or self.chance.random() > 0.5:
+        if not self.faulty or self.chance.random() > 0.8:
             return 0
         self.met["behind"] += 1
         # What lies below one issue is behind by no more than moments.
@@ -136,7 +141,7 @@ class Replay:
 
     def day(self) -> None:
         """Let a day pass, or only minutes, and then let a night tell of what is there."""
-        whole = self.chance.random() < 0.7
+        whole = self.chance.random() < 0.5
         self._measure()
         if whole:
             self.world.times.pass_by(hours=12)
@@ -147,7 +152,7 @@ class Replay:
         else:
             self.world.times.pass_by(minutes=self.chance.randint(3, 30))
             self._do_late()
-        if self.loses and self.chance.random() < 0.08:
+        if self.loses and self.chance.random() < 0.1:
             self.met["lost"] += 1
             (self.world.results / record.FILE).unlink(missing_ok=True)
         self.faulty = self.chance.random() < 0.6
@@ -196,12 +201,10 @@ class Replay:
 
     def _measure(self) -> None:
         if len(self.states) < MOST and self.chance.random() < 0.5:
-            self.states[f"f{len(self.states):03}"] = RegressionState.SUSPECTED
+            self.states[f"f{len(self.states):03}"] = CONFIRMED
         for name, state in list(self.states.items()):
             at = self.chance.random()
-            if state is RegressionState.SUSPECTED:
-                self.states[name] = CONFIRMED if at < 0.6 else state
-            elif state is RESOLVED:
+            if state is RESOLVED:
                 self.states[name] = CONFIRMED if at < 0.15 else state
             elif at < 0.08:
                 self.states[name] = RESOLVED
@@ -336,7 +339,7 @@ class Replay:
             return
         if state is RESOLVED and issue.state == "open":
             assert self._theirs(issue), "left open although nobody wanted it so"
-        if state in WAITING and issue.state == "closed":
+        if state is CONFIRMED and issue.state == "closed":
             assert issue.closed_by != BOT, "closed by us, and the regression is there"
 
     def _theirs(self, issue: Issue) -> list[datetime]:

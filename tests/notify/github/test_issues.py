@@ -314,10 +314,10 @@ def test_pull_requests_are_no_issues(world: World) -> None:
 
 def test_more_issues_than_fit_on_a_page(world: World) -> None:
     world.section = world.section.model_copy(update={"at_most": 500})
-    many = [regression(f"a{number}") for number in range(130)]
+    many = [regression(f"a{number}") for number in range(101)]
     world.night(*many)
     (world.results / FILE).unlink()
     world.writes()
     world.night(*many)
     assert world.writes() == []
-    assert len(world.repository.listed()) == 130
+    assert len(world.repository.listed()) == 101
