@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from pipeline.model import RegressionState
@@ -312,7 +314,8 @@ def test_pull_requests_are_no_issues(world: World) -> None:
     assert world.repository.issue(2).title == "Confirmed regression aa"
 
 
-def test_more_issues_than_fit_on_a_page(world: World) -> None:
+def test_more_issues_than_fit_on_a_page(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "fsync", lambda _: None)  # it would take most of the time
     world.section = world.section.model_copy(update={"at_most": 500})
     many = [regression(f"a{number}") for number in range(101)]
     world.night(*many)
