@@ -55,7 +55,7 @@ from pipeline.config import DEFAULT_FILE
 from pipeline.errors import UserError, first_line
 from pipeline.mistakes import REPOSITORY
 from pipeline.notify.base.pull_request import Outcome
-from pipeline.notify.github.artifact import RefusedArtifactError, read_member
+from pipeline.notify.github.artifact import RefusedArtifactError, packed_in, read_member
 from pipeline.notify.github.client import Client
 from pipeline.notify.github.event import Measurement, find_measurement
 from pipeline.notify.github.failures import UnavailableError
@@ -71,6 +71,9 @@ app.add_typer(group, name="pull-request")
 
 TOKENS = ("GITHUB_TOKEN", "GH_TOKEN")
 """Variables that hold tokens wherever GitHub's tools are."""
+
+API = "GITHUB_API_URL"
+"""Variable with the address of the API, where the configuration does not say it."""
 
 SUMMARY = "GITHUB_STEP_SUMMARY"
 """Variable with the file that a job's summary is written to."""
@@ -111,7 +114,6 @@ def measure_verb(
 
     Example: nightshift pull-request measure postgres:.#main postgres:.#HEAD --out answer
     """
-    folder.mkdir(parents=True, exist_ok=True)
     _write(folder, could_not_run("it was begun, and ended before there was an answer"))
     made: Iterable[Path] = ()
     try:
@@ -175,8 +177,10 @@ def publish_verb(
     """
     context = Context(config, needed=False)
     section = context.config.github
-    if repository:
-        section = section.model_copy(update={"repository": repository})
+    chosen = {"repository": repository, "url": os.environ.get(API, "")}
+    if "url" in section.model_fields_set:
+        chosen.pop("url")
+    section = section.model_copy(update={name: value for name, value in chosen.items() if value})
     if not re.fullmatch(REPOSITORY, section.repository) or not section.repository:
         raise UserError(f"--repository: {section.repository!r} is not written as OWNER/NAME")
     token = os.environ.get(section.secret, "")
@@ -239,7 +243,8 @@ def _expected(answer: Answer, measurement: Measurement, target: str, machine_cla
 
 def _without_answer(refused: str, artifact: Path, measurement: Measurement) -> str:
     """Say why there is no answer: of none at all, how the run ended that should have left it."""
-    if (artifact / ANSWER if artifact.is_dir() else artifact).exists():
+    place = packed_in(artifact)
+    if (place / ANSWER if place.is_dir() else place).exists():
         return refused
     if not measurement.ended:
         return "there is no artifact of it"

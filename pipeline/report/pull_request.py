@@ -85,7 +85,7 @@ def reproduction(measured: Measured, comparison: Comparison, config: str = "") -
         command += [word for value in values for word in (name, value)]
     command += [] if measured.workload == USUAL.name else ["--workload", measured.workload]
     command += ["--smallest", f"{100 * comparison.question.smallest_effect:.10g}%"]
-    command += ["--budget", f"{max(round(1000 * measured.budget), 1)}ms"]
+    command += ["--budget", f"{max(measured.budget, 0.001):.3f}".rstrip("0").rstrip(".") + "s"]
     command += ["--config", config] if config else []
     return shlex.join(command)
 

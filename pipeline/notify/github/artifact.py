@@ -50,6 +50,7 @@ def read_member(place: Path, name: str) -> bytes:
     Raises RefusedArtifactError for an artifact that is not as ours.
     """
     try:
+        place = packed_in(place)
         read = _folder(place) if place.is_dir() else _archive(_bytes(place, LARGEST))
         data, sums = read(name), read(SUMS)
     except OSError as error:
@@ -57,6 +58,12 @@ def read_member(place: Path, name: str) -> bytes:
     if f"{hashlib.sha256(data).hexdigest()}  {name}".encode() not in sums.splitlines():
         raise RefusedArtifactError(f"the artifact is damaged: {name} is not what {SUMS} says")
     return data
+
+
+def packed_in(place: Path) -> Path:
+    """Return the archive that is alone in a folder, as downloads leave it; or else the place."""
+    found = list(place.iterdir()) if place.is_dir() else []
+    return found[0] if len(found) == 1 and found[0].suffix == ".zip" else place
 
 
 def _folder(place: Path) -> Read:

@@ -29,6 +29,7 @@ def test_what_measure_wrote_is_read_from_a_zip_and_from_a_folder(tmp_path: Path)
     bundles = {f"bundles/{number}.tar.zst": os.urandom(2000) for number in range(120)}
     packed = at(tmp_path, zipped(GOOD | bundles))
     assert read_member(packed, "answer.json") == GOOD["answer.json"]
+    assert read_member(tmp_path, "answer.json") == GOOD["answer.json"], "it is alone in a folder"
     for name, data in GOOD.items():
         (tmp_path / name).write_bytes(data)
     assert read_member(tmp_path, "answer.json") == GOOD["answer.json"]

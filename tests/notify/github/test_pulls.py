@@ -123,7 +123,7 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
     monkeypatch.setattr(pull_request, "Client", partial(Client, clock=clock))
     before = signal.getsignal(signal.SIGTERM)
     with fake.serving():
-        (tmp_path / "nightshift.toml").write_text(f'[github]\nurl = "{fake.url}"\n')
+        monkeypatch.setenv("GITHUB_API_URL", fake.url)
         yield Hub(fake, tmp_path)
     signal.signal(signal.SIGTERM, before)
 
@@ -553,6 +553,15 @@ def test_a_token_that_may_not_is_one_line(
     ran = publish(SLOWER, code=2)
     assert said in ran.err
     assert len(ran.err.splitlines()) == 1
+
+
+def test_the_configuration_says_where_the_api_is(hub: Hub, publish: Publish) -> None:
+    config = hub.folder / "nightshift.toml"
+    config.write_text('[github]\nurl = "http://127.0.0.1:1"\n')
+    assert "nothing was told: no connection" in publish(SLOWER, code=2).err
+    config.write_text('[github]\nrepository = "acme/db"\n')
+    publish(SLOWER)
+    assert len(hub.checks) == 1
 
 
 def test_mistakes_are_one_line(hub: Hub, publish: Publish, monkeypatch: pytest.MonkeyPatch) -> None:
