@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import signal
+import stat
 import sys
+import zipfile
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -19,6 +21,7 @@ from tests.fakes.github import Asked, FakeGithub, Fault, cut, failing, secondary
 from tests.fakes.github.repository import Repository
 from tests.fakes.github.things import Check, Comment, Run
 from tests.notify.answers import HEAD, levels, measured, members, not_measured, zipped
+from tests.notify.github.test_artifact import linked, twice
 
 TOKEN = "ghs_the_token_of_a_workflow"  # noqa: S105 - of the fake
 BOT = "github-actions[bot]"
@@ -441,6 +444,11 @@ HOSTILE: dict[str, Any] = {
     "no archive": b"\x00" * 1000,
     "a path": zipped(members(SLOWER) | {"../../event.json": b"{}"}),
     "an absolute path": zipped(members(SLOWER) | {"/root/.ssh/authorized_keys": b"x"}),
+    "a link": zipped([*members(SLOWER).items(), linked("bundles", "/etc")]),
+    "a device": zipped([*members(SLOWER).items(), linked("disk", "", stat.S_IFBLK)]),
+    "a member twice": twice(),
+    "too many members": zipped(members(SLOWER) | {f"bundles/{n}": b"" for n in range(1001)}),
+    "too large": zipped(members(b"9" * (3 << 20)), zipfile.ZIP_STORED),
     "a bomb": zipped(members(b" " * (64 << 20))),
     "nothing in it": zipped({}),
     "no JSON": zipped(members(b"<html>")),
