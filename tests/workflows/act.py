@@ -109,7 +109,7 @@ class Done:
             if line.get("raw_output") and job in ("", line.get("jobID"))
         )
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return "\n".join(f"[{each.get('job', '')}] {each.get('msg', '')}" for each in self.lines)
 
 

@@ -23,6 +23,10 @@ repetitions = 2
 repository = "example/db"
 url = "{url}"
 
+[fleet]
+per_night = "1 EUR"
+per_month = "10 EUR"
+
 [[class]]
 name = "first"
 cores = {cores}
@@ -78,7 +82,7 @@ def test_a_night_goes_on_where_a_bench_failed(
     done = actions.run(DATABASE, "nightly.yml", "workflow_dispatch")
     assert done.code != 0, done
     told = done.results()
-    assert told.pop("measure") == "failure"
+    assert told.pop("measure", "") == "failure", done
     # What there is was taken and told, and the server is gone.
     assert {"plan", "provision", "ingest", "conclude", "teardown"} == told.keys(), done
     assert set(told.values()) == {"success"}, done
