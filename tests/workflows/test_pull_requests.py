@@ -45,9 +45,22 @@ WAIT = "  { volatile int i; for(i=0; i<20000; i++){} }\n"
 FORK = "mallory/db"
 
 
+def told_in(document: str) -> dict[str, str]:
+    """Return the files that a document tells a repository of a DBMS to add, by their paths."""
+    return dict(BLOCK.findall((ROOT / document).read_text()))
+
+
 def ten_lines() -> dict[str, str]:
-    """Return the files that README tells a repository of a DBMS to add."""
-    return dict(BLOCK.findall((ROOT / "README.md").read_text()))
+    return told_in("README.md")
+
+
+def with_comments() -> dict[str, str]:
+    """Return the ten lines with what docs/github.md says for comments."""
+    files = ten_lines()
+    measures = ".github/workflows/nightshift.yml"
+    began = told_in("docs/github.md")[measures]
+    rest = [line for line in files[measures].splitlines() if not line.startswith("on:")]
+    return {**files, measures: began + "\n".join(rest) + "\n"}
 
 
 def test_they_are_ten_at_most() -> None:
@@ -97,15 +110,25 @@ def measured(
     return actions.run(DATABASE, "nightshift.yml", "pull_request", payload)
 
 
-def published(actions: Actions, github: GithubServer, head: str, conclusion: str) -> Done:
+def published(
+    actions: Actions,
+    github: GithubServer,
+    head: str,
+    conclusion: str,
+    *,
+    event: str = "pull_request",
+    title: str = "closes #999",
+    branch: str = "topic",
+    source: str = FORK,
+) -> Done:
     """Run what the end of the measuring run starts, which left what act's run 1 left."""
     repository = github.repository(DATABASE)
     run = repository.start(
         ".github/workflows/nightshift.yml",
-        event="pull_request",
+        event=event,
         sha=head,
-        branch="topic",
-        head=FORK,
+        branch=branch,
+        head=source,
         status="completed",
         conclusion=conclusion,
     )
@@ -115,7 +138,7 @@ def published(actions: Actions, github: GithubServer, head: str, conclusion: str
             for path in sorted(folder.rglob("*")):
                 archive.write(path, path.relative_to(folder).as_posix())
         repository.upload(run.id, folder.name, content.getvalue())
-    owner, forker = DATABASE.partition("/")[0], FORK.partition("/")[0]
+    owner = DATABASE.partition("/")[0]
     payload: dict[str, Any] = {
         "action": "completed",
         "repository": {
@@ -125,12 +148,12 @@ def published(actions: Actions, github: GithubServer, head: str, conclusion: str
         },
         "workflow_run": {
             "id": run.id,
-            "event": "pull_request",
+            "event": event,
             "path": ".github/workflows/nightshift.yml",
             "head_sha": head,
-            "head_branch": "topic",
-            "head_repository": {"full_name": FORK, "owner": {"login": forker}},
-            "display_title": "closes #999",
+            "head_branch": branch,
+            "head_repository": {"full_name": source, "owner": {"login": source.partition("/")[0]}},
+            "display_title": title,
             "conclusion": conclusion,
             "html_url": "https://github.test/run",
             "pull_requests": [],
@@ -163,15 +186,21 @@ def test_a_slower_pull_request_of_a_fork_is_told(
     assert "point-query" in comment.body and comment.user == "github-actions[bot]"
 
 
-def test_what_does_not_compile_is_told_too(
+def test_what_a_comment_started_and_does_not_compile_is_told_too(
     actions: Actions, sqlite: Path, github: GithubServer
 ) -> None:
     repository = github.repository(DATABASE)
     github.repository(FORK, fork_of=DATABASE)
+    tip = commit(sqlite, with_comments(), "comments")
     base, head = propose(sqlite, 1, STEP, "::error::broken\n" + STEP)
     pull = repository.open_pull("mallory", "faster", sha=head, base_sha=base, head=FORK)
-    assert measured(actions, pull.number, base, head).results() == {"measure": "success"}
-    assert published(actions, github, head, "success").results() == {"publish": "success"}
+    inputs = {"number": str(pull.number), "base": base, "head": head}
+    done = actions.run(DATABASE, "nightshift.yml", "workflow_dispatch", {"inputs": inputs})
+    assert done.results() == {"measure": "success"}, done
+    title = f"nightshift #{pull.number} at {head}"
+    by_hand = {"event": "workflow_dispatch", "branch": "main", "source": DATABASE, "title": title}
+    done = published(actions, github, tip, "success", **by_hand)
+    assert done.results() == {"publish": "success"}, done
     (check,) = repository.checks.all()
     assert (check.sha, check.conclusion) == (head, "action_required")
 
