@@ -161,7 +161,7 @@ class Actions:
         *,
         run: int = 1,
         attempt: int = 1,
-        seconds: int = 280,
+        seconds: int = 900,
     ) -> Done:
         """Run a workflow of a repository for an event, to its end."""
         here = self.repositories[repository]

@@ -7,6 +7,7 @@ pushed later is not what a maintainer asked for.
 import json
 import os
 import sys
+import urllib.error
 import urllib.request
 from typing import Any
 
@@ -41,4 +42,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except urllib.error.HTTPError as error:
+        sys.exit(f"GitHub answers {error.code} to {error.url}: {error.reason}")
