@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.fakes.github.server import GithubServer
 from tests.fakes.hetzner import FakeHetzner
-from tests.workflows.act import Actions, commit
+from tests.workflows.act import ROOT, Actions, commit
 from tests.workflows.conftest import DATABASE, caller
 
 CONFIG = """
@@ -113,3 +113,17 @@ def test_a_comment_of_a_maintainer_measures_a_pull_request(
     assert run.event == "workflow_dispatch"
     assert asked.body["inputs"] == {"number": str(pull.number), "base": base, "head": head}
     assert asked.body["ref"] == "main"
+
+
+def test_a_failed_check_fails_ci_and_the_tests_run_all_the_same(actions: Actions) -> None:
+    files = {
+        name: (ROOT / name).read_text() for name in (".ci/run", ".github/workflows/ci.yml")
+    } | {"Makefile": "check:\n\t@echo checked; false\ntest:\n\t@echo tested\n"}
+    here = actions.repositories[DATABASE]
+    commit(here, files, "ci")
+    (here / ".ci/run").chmod(0o755)
+    commit(here, {}, "run")
+    done = actions.run(DATABASE, "ci.yml", "push", {"ref": "refs/heads/main"})
+    assert done.results() == {"ci": "failure"}
+    said = done.said("ci")
+    assert "checked" in said and "tested" in said and "make check FAILED" in said
