@@ -67,19 +67,19 @@ _PASSING = frozenset(
 _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 
 
-class SoldOut(Exception):
+class SoldOut(UserError):
     """Servers of a type cannot be had in a location now."""
 
 
-class Taken(Exception):
+class Taken(UserError):
     """Something has that name already."""
 
 
-class Gone(Exception):
+class Gone(UserError):
     """It is not there, or no longer."""
 
 
-class Failed(Exception):
+class Failed(UserError):
     """What was begun ended with an error: says in a line which."""
 
 

@@ -9,7 +9,7 @@ from hcloud.servers import BoundServer, Server
 
 from pipeline.errors import UserError
 from pipeline.fleet.books import Books
-from pipeline.fleet.cloud import KINDS, Cloud, Failed, Thing, certain
+from pipeline.fleet.cloud import KINDS, Cloud, Thing, certain
 from pipeline.fleet.labels import NIGHT, OURS, Malformed, Mark, read_mark
 
 
@@ -75,31 +75,57 @@ class Estate:
         return {str(server.name): server for server, _ in found}
 
     def sweep(self, wanted: Callable[[Mark], bool], night: str = "") -> Swept:
-        """Delete what is wanted to be gone. What one cannot be deleted for stops no other."""
+        """Delete what is wanted to be gone.
+
+        What one thing cannot be deleted for stops no other, and no trouble with the record does.
+        Raises UserError where servers cannot even be listed.
+        """
         swept = Swept([], [])
-        self.servers()
-        for each in self.owned(night):
-            if not wanted(each.mark):
-                continue
-            try:
-                self.delete(each.thing)
-            except (Failed, UserError) as error:
-                swept.left.append(f"{each.what}: {error}")
-            else:
-                swept.deleted.append(each.what)
+        self._noted(self.servers)
+        for kind in KINDS:
+            for each in self._listed(kind, night, swept):
+                if wanted(each.mark):
+                    self._sweep_one(each, swept)
         # What went while we looked, deleted by an earlier attempt, is noted now.
-        self.servers()
+        self._noted(self.servers)
         return swept
+
+    def delete(self, thing: Thing) -> None:
+        """Delete one resource, and note it of a server."""
+        if not isinstance(thing, BoundServer):
+            self.cloud.delete(thing)
+            return
+        number = certain(thing.id)
+        if thing.status != Server.STATUS_DELETING:
+            self._noted(lambda: self.books.deleting(number))
+        self.cloud.delete(thing)
+        self._noted(lambda: self.books.deleted(number))
+
+    def _listed(self, kind: type[Thing], night: str, swept: Swept) -> list[Owned]:
+        try:
+            return self.owned(night, [kind])
+        except UserError as error:
+            if kind is BoundServer:
+                raise
+            swept.left.append(f"every {KINDS[kind]}: {error}")
+            return []
+
+    def _sweep_one(self, each: Owned, swept: Swept) -> None:
+        try:
+            self.delete(each.thing)
+        except UserError as error:
+            swept.left.append(f"{each.what}: {error}")
+        else:
+            swept.deleted.append(each.what)
+
+    def _noted(self, note: Callable[[], object]) -> None:
+        """Note something, if that can be: servers cost money, whether it is written down or not."""
+        try:
+            note()
+        except (UserError, OSError) as error:
+            self._tell_once(f"the record of servers is not complete: {error}")
 
     def _tell_once(self, text: str) -> None:
         if text not in self._told:
             self._told.add(text)
             self._tell(text)
-
-    def delete(self, thing: Thing) -> None:
-        """Delete one resource, and note it of a server."""
-        if isinstance(thing, BoundServer) and thing.status != Server.STATUS_DELETING:
-            self.books.deleting(certain(thing.id))
-        self.cloud.delete(thing)
-        if isinstance(thing, BoundServer):
-            self.books.deleted(certain(thing.id))

@@ -40,7 +40,9 @@ class Prices:
         return [(kind, at) for kind in types for at in locations if at in self._types[kind]]
 
     def hour(self, server_type: str, location: str) -> Money:
-        """Return what an hour of a server there costs."""
+        """Return what an hour of a server there costs. Raises UserError where nobody says."""
+        if location not in self._types.get(server_type, {}):
+            raise UserError(f"Hetzner Cloud tells no price of a {server_type} in {location}")
         price = self._types[server_type][location] + self._address.get(location, 0.0)
         return Money(price, self.currency)
 

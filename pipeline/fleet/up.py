@@ -16,7 +16,7 @@ from hcloud.ssh_keys import SSHKey
 
 from pipeline.config import FleetSection
 from pipeline.errors import UserError
-from pipeline.fleet.cloud import Failed, SoldOut, Taken
+from pipeline.fleet.cloud import Failed, Gone, SoldOut, Taken
 from pipeline.fleet.estate import Estate
 from pipeline.fleet.labels import Mark, labels, night_name, server_name
 from pipeline.fleet.quote import Wish
@@ -90,11 +90,12 @@ class Up:
         name = server_name(self._estate.name, mark.night, wish.machine_class, number)
         if name in there and self._begun(there[name]):
             return name
+        group = self._group(wish, number)
         configurations: list[str] = []
         for kind, location in wish.places:
             configurations = configurations or self._register(name, wish)
             told = user_data(program, wish.machine_class, configurations, self._settings.packages)
-            order = self._order(name, kind, location, mark, told, wall, self._group(wish, number))
+            order = self._order(name, kind, location, mark, told, wall, group)
             try:
                 server = self._bought(name, mark, order)
             except SoldOut as error:
@@ -128,7 +129,7 @@ class Up:
         """Wait until a server runs; one that does not is deleted."""
         try:
             self._estate.cloud.started(server)
-        except Failed as error:
+        except (Failed, Gone) as error:
             self._tell(f"{server.name} did not start ({error})")
             self._estate.delete(server)
             return False
@@ -224,7 +225,7 @@ class Up:
         for server in self._made:
             try:
                 self._estate.delete(server)
-            except (Failed, UserError) as error:
+            except UserError as error:
                 self._tell(f"{server.name} is left to `nightshift fleet down`: {error}")
         for name in self._registered:
             try:

@@ -224,6 +224,23 @@ def test_a_server_that_does_not_start_is_deleted_and_made_elsewhere(scene: Scene
     assert scene.billed == pytest.approx(scene.fake.project.bill())
 
 
+def test_a_server_that_somebody_deletes_meanwhile_is_made_again(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sleep, gone = scene.time.sleep, list[str]()
+
+    def meanwhile(seconds: float) -> None:
+        sleep(seconds)
+        for number, server in list(scene.fake.project.things["servers"].items()):
+            if not gone:
+                gone.append(server["name"])
+                del scene.fake.project.things["servers"][number]
+
+    monkeypatch.setattr(scene.time, "sleep", meanwhile)
+    assert gone == [] and len(scene.fleet().up(NIGHT)) == 3
+    assert len(gone) == 1 and len(servers(scene)) == 3
+
+
 def test_a_limit_of_the_project_is_one_line(scene: Scene) -> None:
     scene.fake.project.limits["servers"] = 2
     with pytest.raises(UserError, match="limit exceeded; ask there for a higher limit"):

@@ -113,6 +113,29 @@ def test_deleting_that_fails_is_told_and_done_the_next_time(scene: Scene) -> Non
     assert scene.billed == pytest.approx(scene.fake.project.bill())
 
 
+@pytest.mark.parametrize("trouble", ["record", "prices", "disk"])
+def test_no_trouble_with_the_record_keeps_a_server_alive(scene: Scene, trouble: str) -> None:
+    make(scene, "old", OURS)
+    if trouble == "record":
+        (scene.folder / "fleet.jsonl").write_text("{}\n")
+    elif trouble == "disk":
+        (scene.folder / "fleet.jsonl").mkdir()
+    else:
+        scene.fake.faults.append(Fault("GET", "/pricing", 500, "server_error", times=1000))
+    swept = scene.fleet().reap()
+    assert len(swept.deleted) == 5 and not swept.left
+    assert not scene.left
+    assert any("the record of servers is not complete" in line for line in scene.told)
+
+
+def test_what_cannot_be_listed_stops_nothing_else(scene: Scene) -> None:
+    make(scene, "old", OURS)
+    scene.fake.faults.append(Fault("GET", "/volumes", 403, "forbidden", times=9))
+    swept = scene.fleet().reap()
+    assert scene.left == ["old-volumes"]
+    assert len(swept.left) == 1 and swept.left[0].startswith("every volume: ")
+
+
 def test_what_somebody_deleted_is_closed_in_the_record(scene: Scene) -> None:
     scene.fleet().up(NIGHT)
     for number in list(scene.fake.project.things["servers"]):
