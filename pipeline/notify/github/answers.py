@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from pipeline.notify.github.failures import UnavailableError
+from pipeline.notify.github.failures import UnavailableError, UnknownError
 
 
 class _Read(BaseModel):
@@ -87,11 +87,15 @@ class Event(_Read):
 _Answer = TypeVar("_Answer", bound=_Read)
 
 
-def read_as(kind: type[_Answer], data: object) -> _Answer:
-    """Return an answer as what it should be. Raises UnavailableError where it is not."""
+def read_as(kind: type[_Answer], data: object, *, written: bool = False) -> _Answer:
+    """Return an answer as what it should be.
+
+    Raises UnavailableError where it is not; UnknownError where it is the answer to what was
+    ``written``, as that was done then.
+    """
     try:
         return kind.model_validate(data)
     except ValidationError as error:
-        raise UnavailableError(
+        raise (UnknownError if written else UnavailableError)(
             f"GitHub's answer is no {kind.__name__.lower()} as this nightshift knows them"
         ) from error

@@ -120,7 +120,7 @@ class Tracker:
         """Open an issue; None where it is only shown."""
         payload = {"title": title, "body": body, "labels": list(labels)}
         made = self._client.write("POST", f"{self._at}/issues", payload)
-        return read_as(Issue, made) if made is not None else None
+        return read_as(Issue, made, written=True) if made is not None else None
 
     def edit(self, number: int, **changes: str) -> None:
         """Change the title, the body or the state of an issue."""
@@ -134,7 +134,7 @@ class Tracker:
         """Comment on an issue; None where it is only shown."""
         path = f"{self._at}/issues/{number}/comments"
         made = self._client.write("POST", path, {"body": text})
-        return read_as(Comment, made) if made is not None else None
+        return read_as(Comment, made, written=True) if made is not None else None
 
     def offer(self, label: str, description: str) -> None:
         """Make a label that people can choose, if there is none of its name."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,6 +14,7 @@ from pipeline.notify.base import Cause
 from pipeline.notify.base.preview import Preview
 from pipeline.notify.github import record
 from pipeline.notify.github.sink import GithubSink
+from pipeline.notify.github.transport import Answer
 from tests.fakes.github import Asked, Fault, cut, failing, secondary_limit
 from tests.notify.github.world import BOT, NAME, RESOLVED, TOKEN, World, regression, words
 
@@ -89,6 +92,21 @@ def test_the_intent_is_on_the_disk_before_an_issue_is_made(
     offered.fake.fault = fault
     offered.night(regression("aa"))
     assert done == ["intent", "issue"]
+
+
+def test_an_answer_that_cannot_be_understood_is_no_reason_to_make_another(offered: World) -> None:
+    send = offered.transport
+
+    def garbled(method: str, path: str, query: Mapping[str, Any], payload: Any) -> Answer:
+        answer = send(method, path, query, payload)
+        makes = method == "POST" and path.endswith("/issues")
+        return answer._replace(data={"id": 1}) if makes else answer
+
+    offered.transport = garbled
+    (told,) = offered.night(regression("aa")).told
+    assert told.new and told.place.endswith("/issues/2")
+    offered.night(regression("aa"))
+    assert posts(offered) == 1
 
 
 def test_a_limit_passes_and_nothing_is_lost(offered: World) -> None:
