@@ -19,9 +19,6 @@ from tests.workflows.conftest import DATABASE
 BLOCK = re.compile(r"```yaml\n# (\S+)\n(.*?)```", re.DOTALL)
 
 CONFIG = """
-[github]
-url = "{url}"
-
 [[build]]
 name = "rel_o2nofp" # compiled in three seconds instead of twenty
 flags = "-O0 -fno-omit-frame-pointer"
@@ -73,11 +70,11 @@ def test_they_are_ten_at_most() -> None:
 
 
 @pytest.fixture
-def sqlite(actions: Actions, github: GithubServer, cache: Path, tmp_path: Path) -> Path:
+def sqlite(actions: Actions, cache: Path, tmp_path: Path) -> Path:
     """A repository with a release of SQLite, and the ten lines."""
     folder = tmp_path / "sqlite"
     releases_as_commits(folder, ["3.46.0"], cache)
-    commit(folder, {**ten_lines(), "nightshift.toml": CONFIG.format(url=github.url)}, "nightshift")
+    commit(folder, {**ten_lines(), "nightshift.toml": CONFIG}, "nightshift")
     actions.repositories[DATABASE] = folder
     return folder
 
