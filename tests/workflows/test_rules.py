@@ -84,6 +84,14 @@ def test_what_is_of_others_is_pinned_and_no_expression_is_run(path: Path) -> Non
             assert step["with"]["persist-credentials"] is False
 
 
+@pytest.mark.parametrize("path", [*WORKFLOWS, *ACTIONS], ids=lambda path: path.parent.name)
+def test_a_step_ends_with_the_verb_that_failed(path: Path) -> None:
+    # Of what is within a word the shell forgets the exit code; of an assignment it does not.
+    for step in steps_of(path):
+        for line in step.get("run", "").splitlines():
+            assert "$(nightshift" not in line or re.match(r"\s*\w+=\$\(nightshift", line), line
+
+
 def test_nights_and_the_others_wait_for_their_turn() -> None:
     for name in ("nightly", "releases", "reap"):
         group = read(ROOT / ".github" / "workflows" / f"{name}.yml")["concurrency"]
