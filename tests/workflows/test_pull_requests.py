@@ -145,6 +145,7 @@ def published(
         },
         "workflow_run": {
             "id": run.id,
+            "run_attempt": 1,
             "event": event,
             "path": ".github/workflows/nightshift.yml",
             "head_sha": head,
