@@ -96,17 +96,20 @@ def test_a_comment_of_a_maintainer_measures_a_pull_request(
         payload = {
             "action": "created",
             "issue": {"number": pull.number, "pull_request": {"url": "x"}, **issue},
-            "comment": {"body": body, "author_association": who},
+            "comment": {"body": body, "user": {"login": who}, "author_association": "NONE"},
         }
         done = actions.run(DATABASE, "comments.yml", "issue_comment", payload)
         assert set(done.results().values()) <= {"success", "skipped"}, done
         return len(repository.runs.all())
 
-    assert said("/nightshift", "CONTRIBUTOR") == 0
-    assert said("/nightshiftly", "OWNER") == 0
-    assert said("please run /nightshift", "OWNER") == 0
-    assert said("/nightshift", "OWNER", pull_request=None) == 0
-    assert said("/nightshift", "MEMBER") == 1
+    repository.access.roles |= {"reader": "read", "helper": "triage", "writer": "write"}
+    assert said("/nightshift", "mallory") == 0
+    assert said("/nightshift", "reader") == 0
+    assert said("/nightshift", "helper") == 0
+    assert said("/nightshiftly", "writer") == 0
+    assert said("please run /nightshift", "writer") == 0
+    assert said("/nightshift", "writer", pull_request=None) == 0
+    assert said("/nightshift", "writer") == 1
     (run,) = repository.runs.all()
     (asked,) = [each for each in github.asked if each.path.endswith("/dispatches")]
     assert asked.body is not None

@@ -1,15 +1,19 @@
 """Start WORKFLOW of GITHUB_REPOSITORY on its default branch, by GitHub's REST API.
 
 For a PULL_REQUEST it is told the number, the head and the tip of the base as they are now: what is
-pushed later is not what a maintainer asked for.
+pushed later is not what a maintainer asked for. Nothing is started where ASKED_BY may not write.
 """
 
 import json
 import os
 import sys
 import urllib.error
+import urllib.parse
 import urllib.request
 from typing import Any
+
+MAY_ASK = ("admin", "maintain", "write")
+"""Permissions of those who could run any code on the runners, as they may push a workflow."""
 
 
 def ask(path: str, body: object = None) -> Any:
@@ -33,6 +37,11 @@ def main() -> None:
     """Do it."""
     inputs: dict[str, str] = {}
     if number := os.environ["PULL_REQUEST"]:
+        who = os.environ["ASKED_BY"]
+        found = ask(f"/collaborators/{urllib.parse.quote(who, safe='')}/permission")
+        if found["permission"] not in MAY_ASK:
+            sys.stdout.write(f"{who} may not write to the repository, so nothing is started\n")
+            return
         pull = ask(f"/pulls/{int(number)}")
         inputs = {"number": number, "base": pull["base"]["sha"], "head": pull["head"]["sha"]}
     workflow = os.environ["WORKFLOW"]
