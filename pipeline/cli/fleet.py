@@ -98,7 +98,7 @@ def up_verb(
 
 @group.command("status")
 def status_verb(config: ConfigOption = DEFAULT_FILE, form: FormatOption = Format.TEXT) -> None:
-    """List the servers that there are, what they cost, and until when they live.
+    """List the servers, what they cost, and until when they live.
 
     Example: nightshift fleet status
     """

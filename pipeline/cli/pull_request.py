@@ -107,7 +107,7 @@ def measure_verb(
     config: ConfigOption = DEFAULT_FILE,
     form: FormatOption = Format.TEXT,
 ) -> None:
-    """Compare a pull request with its base, and write what came of it into a folder.
+    """Compare a pull request with its base.
 
     That runs its code, so that it wants no token. Something is written whatever happens; the
     exit code is 0 then. With --gate it is 1 for a regression and 2 for what could not run.
@@ -168,10 +168,11 @@ def publish_verb(
     config: ConfigOption = DEFAULT_FILE,
     form: FormatOption = Format.TEXT,
 ) -> None:
-    """Tell a pull request what was measured of it: a check run always, a comment for news.
+    """Tell a pull request what was measured of it.
 
-    The artifact is made by strangers: it is read with care, and which pull request it is of is
-    taken from the event alone. The token is in the variable that [github] secret names.
+    There is a check run always, and a comment where there is something to say. The artifact is
+    made by strangers: it is read with care, and which pull request it is of is taken from the
+    event alone. The token is in the variable that [github] secret names.
 
     Example: nightshift pull-request publish answer.zip --repository me/db --event event.json
     """
@@ -181,7 +182,9 @@ def publish_verb(
     if "url" in section.model_fields_set:
         chosen.pop("url")
     section = section.model_copy(update={name: value for name, value in chosen.items() if value})
-    if not re.fullmatch(REPOSITORY, section.repository) or not section.repository:
+    if not section.repository:
+        raise UserError("it is not known whose pull request it is; give --repository OWNER/NAME")
+    if not re.fullmatch(REPOSITORY, section.repository):
         raise UserError(f"--repository: {section.repository!r} is not written as OWNER/NAME")
     token = os.environ.get(section.secret, "")
     if not token:
