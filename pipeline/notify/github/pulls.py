@@ -81,6 +81,12 @@ class Subject(NamedTuple):
         return f"{NAME} {found.run or found.sha} {self.target} {self.machine_class}".rstrip()
 
     @property
+    def unanswered(self) -> frozenset[str]:
+        """What its check run is called where no answer said of which target or class it is."""
+        less = (self._replace(target="", machine_class=""), self._replace(machine_class=""))
+        return frozenset(each.name for each in less) - {self.name}
+
+    @property
     def marker(self) -> str:
         """By which its comment is found again."""
         return f"<!-- nightshift pull-request {self.target} {self.machine_class} -->"
@@ -131,11 +137,18 @@ def _mark_check(client: Client, subject: Subject, words: Words) -> tuple[str, st
         payload["details_url"] = found.page
 
     def present() -> Any:
-        listed = client.read_all(
-            f"{subject.path}/commits/{found.sha}/check-runs", "check_runs", filter="all"
-        )
+        place = f"{subject.path}/commits/{found.sha}/check-runs"
+        listed = list(client.read_all(place, "check_runs", filter="all"))
         # The same app may have been asked by somebody else to use our words.
-        return next((each for each in listed if each["external_id"] == subject.key), None)
+        same = [each for each in listed if each["external_id"] == subject.key]
+        # What could not run, and was run again, would be there for good beside its answer.
+        before = [
+            each
+            for each in listed
+            if each["name"] in subject.unanswered
+            and str(each["external_id"]).startswith(f"{NAME} ")
+        ]
+        return next(iter(same + before), None)
 
     check = present()
     if check is None:

@@ -331,6 +331,20 @@ def test_a_measurement_that_left_nothing_could_not_run(
         assert hub.comments == []
 
 
+@pytest.mark.parametrize("again", [True, False], ids=["the same run", "another run"])
+def test_an_answer_takes_the_place_of_what_could_not_run(
+    hub: Hub, publish: Publish, again: bool
+) -> None:
+    run = hub.measure(conclusion="failure")
+    publish(hub.folder / "missing.zip", of=run)
+    assert [check.name for check in hub.checks] == ["nightshift / pull request"]
+    publish(SAME, of=run if again else hub.measure())
+    told = [(check.name, check.conclusion) for check in hub.checks]
+    assert told == [(NAME, "success")]
+    publish(SLOWER, of=hub.measure())
+    assert [check.conclusion for check in hub.checks] == ["success", "failure"], "of two runs"
+
+
 def test_a_gate_tells_what_is_known_by_its_exit_code(hub: Hub, publish: Publish) -> None:
     for answer, code in ((SLOWER, 1), (SAME, 0), (OPEN, 0), (FAILED, 2)):
         publish(answer, "--gate", code=code)
