@@ -7,6 +7,9 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import BeforeValidator, WithJsonSchema
 
+_WHOLE = 1e15
+"""From here on a double has no more digits than these, and an exponent is shorter."""
+
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h)")
 _BYTES = {"MB": 10**6, "GB": 10**9, "TB": 10**12}
@@ -113,6 +116,15 @@ def show_money(money: Money) -> str:
     if 0 < amount < _CENT:
         return f"under {_CENT:.2f} {currency}"
     return f"{amount:.2f} {currency}"
+
+
+def show_figure(value: float, digits: int = 4) -> str:
+    """Write a measured value with so many significant digits, or all those before the point.
+
+    Nobody reads 15230 transactions a second as ``1.523e+04``.
+    """
+    whole = 10**digits <= abs(value) < _WHOLE
+    return f"{value:.0f}" if whole else f"{value:.{digits}g}"
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:

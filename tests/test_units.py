@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from pipeline.units import (
     parse_money,
     parse_percent,
     show_duration,
+    show_figure,
     show_money,
 )
 
@@ -89,3 +91,20 @@ def test_durations_are_shown_for_people(seconds: float, text: str) -> None:
 def test_the_unit_only_scales(number: int, unit: str) -> None:
     one = parse_duration(f"1{unit}")
     assert parse_duration(f"{number}{unit}") == pytest.approx(number * one)
+
+
+@pytest.mark.parametrize(
+    ("value", "digits", "text"),
+    [
+        (15234.5, 4, "15234"),
+        (123456.7, 5, "123457"),
+        (-10020.0, 4, "-10020"),
+        (9999.4, 4, "9999"),
+        (41.234, 4, "41.23"),
+        (0.000012345, 4, "1.234e-05"),
+        (2e18, 4, "2e+18"),
+        (math.inf, 4, "inf"),
+    ],
+)
+def test_figures_are_written_without_exponents(value: float, digits: int, text: str) -> None:
+    assert show_figure(value, digits) == text

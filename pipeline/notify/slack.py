@@ -19,6 +19,7 @@ from pipeline.notify.base.changes import ChangeKind
 from pipeline.notify.base.deliver import Deliveries, Message
 from pipeline.notify.base.post import Clock, Receiver, check_address
 from pipeline.notify.base.preview import Preview, Show
+from pipeline.units import show_figure
 
 ROWS = 5
 """Figures that are told, worst first."""
@@ -141,7 +142,7 @@ def _row(shift: Shift) -> str:
     key = shift.series
     return (
         f"• {escape(key.step)}: {escape(change(shift))} {escape(key.metric)} "
-        f"({shift.before:.4g} to {shift.after:.4g})"
+        f"({show_figure(shift.before)} to {show_figure(shift.after)})"
     )
 
 

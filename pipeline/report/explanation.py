@@ -8,7 +8,7 @@ from pipeline.analyse.explain.classify import Kind
 from pipeline.analyse.explain.explanation import Explanation, StepExplanation
 from pipeline.analyse.explain.figures import FigureChange
 from pipeline.markdown import cell, code, fenced
-from pipeline.units import counted
+from pipeline.units import counted, show_figure
 
 IN_FULL = 3
 """Steps that are told with all their evidence; of the others, the class alone."""
@@ -102,8 +102,8 @@ def _figure(figure: FigureChange) -> str:
     known = all(math.isfinite(end) for end in ends)
     interval = "{:.2f} to {:.2f}".format(*ends) if known else "–"
     return (
-        f"| {cell(figure.metric)}{unit} | {figure.before:.4g} | {figure.after:.4g} | {ratio} | "
-        f"{interval} |"
+        f"| {cell(figure.metric)}{unit} | {show_figure(figure.before)} | "
+        f"{show_figure(figure.after)} | {ratio} | {interval} |"
     )
 
 

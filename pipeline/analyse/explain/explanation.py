@@ -21,7 +21,7 @@ from pipeline.errors import UserError
 from pipeline.execute.plan import Line, Plan
 from pipeline.model import Cell, Frozen, Regression, RegressionKind, SeriesKey, Shift
 from pipeline.profiles.flame_graph import difference_graph, flame_graph
-from pipeline.units import counted
+from pipeline.units import counted, show_figure
 
 MOST_FUNCTIONS = 20
 """Functions that are kept of a differential profile: those that gained most."""
@@ -288,7 +288,7 @@ def _worse(regression: Regression, key: SeriesKey, kind: RegressionKind) -> Iter
 
 
 def _noise(shift: Shift) -> str:
-    levels = f"{shift.before:.4g} -> {shift.after:.4g}"
+    levels = f"{show_figure(shift.before)} -> {show_figure(shift.after)}"
     times = f" (x{1 + shift.effect:.2f})" if math.isfinite(shift.effect) else ""
     return f"standard deviation of {shift.series.metric} between runs {levels}{times}"
 

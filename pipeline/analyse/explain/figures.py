@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from changepoint import compare
 from pipeline.metrics import LEAST_CHANGE, METRICS, Direction
 from pipeline.model import Frozen
+from pipeline.units import show_figure
 
 ACTIVITY = "dbms "
 """Begins the names of what the DBMS did beside the statements, as a mean over the step."""
@@ -47,7 +48,7 @@ class FigureChange(Frozen):
         """Write it as evidence: ``cpu_us/o 41.2 -> 60.3 us (x1.46)``."""
         unit = "" if self.unit in {"count", "ratio", ""} else f" {self.unit}"
         times = f" (x{self.ratio:.2f})" if math.isfinite(self.ratio) else ""
-        return f"{self.metric} {self.before:.4g} -> {self.after:.4g}{unit}{times}"
+        return f"{self.metric} {show_figure(self.before)} -> {show_figure(self.after)}{unit}{times}"
 
 
 def figure_change(

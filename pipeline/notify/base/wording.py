@@ -14,7 +14,7 @@ from pipeline.model import Culprit, Regression, RegressionState, Shift
 from pipeline.notify.base import Link, Notice
 from pipeline.notify.base.choose import GONE
 from pipeline.notify.base.links import Lookup, Origin, Pages, between
-from pipeline.units import counted
+from pipeline.units import counted, show_figure
 
 ROWS = 30
 """Rows of the table that are seen at once; the others are folded."""
@@ -260,8 +260,8 @@ def _row(shift: Shift, setup: bool) -> str:
     if math.isfinite(shift.effect):
         interval = f"{shift.effect_low:+.1%} to {shift.effect_high:+.1%}"
     return (
-        f"| {_named(shift.series.step)} | {_named(metric)} | {shift.before:.5g} | "
-        f"{shift.after:.5g} | {change(shift)} | {interval} | {shift.pvalue:.2g} |"
+        f"| {_named(shift.series.step)} | {_named(metric)} | {show_figure(shift.before, 5)} | "
+        f"{show_figure(shift.after, 5)} | {change(shift)} | {interval} | {shift.pvalue:.2g} |"
         + (f" {cell(_setup(shift))} |" if setup else "")
     )
 
