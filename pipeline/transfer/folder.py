@@ -56,7 +56,7 @@ def received(folder: Path, within: Iterable[str]) -> dict[str, str]:
         found = _LINE.fullmatch(line)
         name = found[2] if found else line
         parts = PurePosixPath(name).parts
-        if found is None or name in sums or not all(map(_PART.fullmatch, parts)):
+        if found is None or name in sums or not parts or not all(map(_PART.fullmatch, parts)):
             raise UserError(f"{folder / SUMS} has a line that names no file: {name[:80]!r}")
         if parts[0] not in allowed:
             raise UserError(f"{folder} brings {name}, which has no place here")

@@ -82,6 +82,8 @@ def listed_twice(folder: Path) -> None:
         (renamed("/etc/passwd"), "names no file"),
         (renamed("bundles/../../x"), "names no file"),
         (renamed("bundles/.x"), "names no file"),
+        (renamed("."), "names no file"),
+        (renamed("./."), "names no file"),
         (renamed("store.db"), "no place here"),
     ],
 )
