@@ -45,6 +45,9 @@ _IN_USE_PATIENCE = 60.0
 _POLL = 5.0
 """Seconds between two looks at what goes on, at most."""
 
+_MAKING = frozenset({"apply_firewall", "create_server", "start_server"})
+"""Actions that making a server consists of."""
+
 _PAGES = 20
 """Pages of 50 actions that are looked through for a server that is gone."""
 
@@ -91,6 +94,10 @@ def _weak_token(said: str) -> Exception:
     return UserError(f"Hetzner Cloud: {said}; use a token of the project that may read and write")
 
 
+def _gone(said: str) -> Exception:
+    return Gone(f"Hetzner Cloud: {said}; see that what [fleet] and [[class]] name is there")
+
+
 def _limit(said: str) -> Exception:
     return UserError(
         f"Hetzner Cloud: {said}; ask there for a higher limit, or lower the count of a [[class]]"
@@ -101,8 +108,8 @@ _MEANING: Mapping[str, Callable[[str], Exception]] = {
     "resource_unavailable": SoldOut,
     "placement_error": SoldOut,
     "uniqueness_error": Taken,
-    "not_found": Gone,
-    "404": Gone,
+    "not_found": _gone,
+    "404": _gone,
     "429": Passing,
     "unauthorized": _unknown_token,
     "401": _unknown_token,
@@ -160,10 +167,15 @@ class Cloud:
         return self._ask(lambda: ask(self._client))
 
     def started(self, server: BoundServer) -> None:
-        """Wait until a server that was made runs. Raises Failed where it never will."""
+        """Wait until a server that was made runs.
+
+        Raises Failed where it never will, and Gone where others deleted it. What became of anything
+        that somebody else began with it is not asked.
+        """
 
         def look() -> None:
-            going = self._client.servers.get_actions(server)
+            done = self._client.servers.get_actions(server)
+            going = [action for action in done if action.command in _MAKING]
             for action in going:
                 if action.status == Action.STATUS_ERROR:
                     raise Failed(_why(action))

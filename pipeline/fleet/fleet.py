@@ -73,14 +73,15 @@ class Fleet:
     def up(self, night: str, seconds: float = 0.0) -> list[str]:
         """Make the servers of a night and return their names; those that are there stay.
 
-        Raises UserError, before anything is made, where that is beyond a budget.
+        Raises UserError, before anything is made, where what is missing is beyond a budget.
         """
         check_label("the night", night)
         for each in self._wishes:
             check_label("the class", each.machine_class)
         there = self._estate.servers()
-        asked = self._priced(self._missing(night, list(there)), night, seconds)
-        check_budgets(asked, self._settings)
+        missing = self._missing(night, list(there))
+        if any(wish.count for wish in missing):
+            check_budgets(self._priced(missing, night, seconds), self._settings)
         mark = Mark(night=night, expires=self._expires(night, seconds))
         up = Up(self._estate, self._registry(), self._settings, mark, self._tell)
         return up.make(self._wishes, there)

@@ -341,3 +341,42 @@ def test_the_status_tells_age_price_and_expiry(scene: Scene) -> None:
     after = scene.fleet().status()
     assert not after.servers
     assert after.month.amount == pytest.approx(scene.fake.project.bill())
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "code"),
+    [
+        ("GET", "/pricing", "not_found"),
+        ("POST", "/servers", "not_found"),
+        ("POST", "/firewalls", "not_found"),
+        ("POST", "/placement_groups", "resource_unavailable"),
+    ],
+)
+def test_what_there_is_not_is_one_line(scene: Scene, method: str, path: str, code: str) -> None:
+    scene.fake.faults.append(Fault(method, path, status=404, code=code))
+    with pytest.raises(UserError) as raised:
+        scene.fleet().up(NIGHT)
+    assert "\n" not in str(raised.value)
+    assert not scene.fake.project.things["servers"]
+
+
+def test_a_server_that_is_gone_though_it_was_listed_is_made_anew(scene: Scene) -> None:
+    names = scene.fleet().up(NIGHT)
+    scene.fake.faults.append(Fault("GET", r"/servers/\d+/actions", status=404, code="not_found"))
+    assert scene.fleet().up(NIGHT) == names
+    assert scene.billed == pytest.approx(scene.fake.project.bill())
+
+
+def test_what_somebody_failed_to_do_with_a_server_does_not_cost_it(scene: Scene) -> None:
+    scene.fleet().up(NIGHT)
+    (first, *_) = scene.fake.project.things["servers"]
+    project = scene.fake.project
+    project.fail(project.act("servers", first, "poweroff", {}), "locked")
+    scene.fleet().up(NIGHT)
+    assert first in scene.fake.project.things["servers"]
+
+
+def test_a_night_that_is_there_needs_no_budget(scene: Scene) -> None:
+    names = scene.fleet().up(NIGHT)
+    scene.config = scene.configured(lambda text: text.replace("5 EUR", "0.1 EUR"))
+    assert scene.fleet().up(NIGHT) == names
