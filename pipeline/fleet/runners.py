@@ -127,6 +127,10 @@ class Runners:
             raise _Conflict
         if method == "DELETE" and status == HTTPStatus.NOT_FOUND:
             return None
+        if status // 100 == 3:
+            raise UserError(
+                f"{self._repository} is called otherwise now; set repository in [github] to that"
+            )
         if not answer.ok:
             raise UserError(
                 f"GitHub answers {status} where runners of {self._repository} are administered; "

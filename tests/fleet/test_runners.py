@@ -117,6 +117,18 @@ def test_no_token_is_one_line(world: World, token: str) -> None:
         world.runners(token)
 
 
+@pytest.mark.parametrize("status", [301, 307])
+def test_a_repository_that_was_renamed_is_one_line(world: World, status: int) -> None:
+    world.fake.faults += [failing(status)] * 3
+    for ask in (
+        world.runners().program,
+        lambda: world.runners().register("bench-1", LABELS),
+        lambda: world.runners().remove("bench-"),
+    ):
+        with pytest.raises(UserError, match="me/bench is called otherwise now"):
+            ask()
+
+
 def test_no_repository_is_one_line() -> None:
     with pytest.raises(UserError, match="no repository in"):
         find_runners(Config(), Pace(1.0), {"GITHUB_TOKEN": TOKEN})
