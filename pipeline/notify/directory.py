@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from pipeline.errors import UserError
 from pipeline.markdown import cell
 from pipeline.model import Regression
 from pipeline.notify.base import Cause, Decision, Notice, Result, Told, Words
@@ -34,7 +35,16 @@ class DirectorySink:
         return ()
 
     def tell(self, causes: Sequence[Cause], words: Words, *, suspected: bool) -> Result:
-        """Write what is new, and what was written of before as it is known now."""
+        """Write what is new, and what was written of before as it is known now.
+
+        Raises UserError for a folder that cannot be written.
+        """
+        try:
+            return self._tell(causes, words, suspected=suspected)
+        except OSError as error:
+            raise UserError(f"{self._folder} cannot be written: {error.strerror}") from error
+
+    def _tell(self, causes: Sequence[Cause], words: Words, *, suspected: bool) -> Result:
         if self._show is None:
             self._folder.mkdir(parents=True, exist_ok=True)
         known = files(self._folder)
@@ -43,7 +53,7 @@ class DirectorySink:
             # Its place on the line, and so the name that it would have, may have moved.
             path = known.get(regression.fingerprint, self._folder / issue_name(regression))
             text = issue_text(words(regression, beside))
-            changed = not path.exists() or path.read_text(encoding="utf-8") != text
+            changed = not path.exists() or path.read_bytes() != text.encode()
             if changed:
                 self._write(path, text)
             told.append(

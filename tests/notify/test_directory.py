@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.errors import UserError
 from pipeline.model import Culprit, Regression, RegressionState
 from pipeline.notify.base import Cause, Notice, Result
 from pipeline.notify.base.preview import Preview
@@ -47,6 +48,20 @@ def test_a_file_begins_with_its_marker_and_its_title() -> None:
         f"<!-- nightshift regression {WORSE.fingerprint} -->\n"
         "# Suspected regression in postgres 17.11: scan +30.0% cpu_us/o\n\n" + told.body
     )
+
+
+def test_a_folder_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "issues").write_text("")
+    with pytest.raises(UserError, match="issues cannot be written: File exists"):
+        tell(tmp_path / "issues", [confirmed(WORSE)])
+
+
+def test_a_file_that_is_no_text_any_more_is_written_anew(tmp_path: Path) -> None:
+    (told,) = tell(tmp_path, [confirmed(WORSE)]).told
+    before = Path(told.place).read_text()
+    Path(told.place).write_bytes(b"\xff\xfe")
+    assert tell(tmp_path, [confirmed(WORSE)]).told[0].changed
+    assert Path(told.place).read_text() == before
 
 
 def test_every_regression_is_a_file_and_new_once(tmp_path: Path) -> None:
