@@ -37,6 +37,9 @@ BETWEEN_WRITES = 1.0
 SETTLED = timedelta(minutes=5)
 """After which nothing that was sent is under way in GitHub, which ends it after seconds itself."""
 
+LONGEST_REASON = 200
+"""Characters of what GitHub says about an error that are told."""
+
 PAGE = 100
 """Things on a page of a listing, the most there can be."""
 
@@ -109,7 +112,12 @@ class Client:
         answer = self._ask("GET", path, {"per_page": PAGE, **query})
         while True:
             page = self._data(answer)
-            yield from page[within] if within else page
+            listed = page.get(within) if within and isinstance(page, dict) else page
+            if not isinstance(listed, list):
+                raise UnavailableError(
+                    "GitHub's answer is no listing as this nightshift knows them"
+                )
+            yield from listed
             following = re.search(r'<([^>]+)>;\s*rel="next"', answer.headers.get("link", ""))
             if following is None:
                 return
@@ -149,7 +157,7 @@ class Client:
             else:
                 self._server = server_time(answer) or self._server
                 if limited(answer):
-                    reason = f"GitHub limits how much is asked ({message(answer)})"
+                    reason = f"GitHub limits how much is asked ({self._said(answer)})"
                     seconds = pause(answer, attempt, self.now) + self._clock.jitter()
                 elif answer.status >= 500:
                     reason = f"GitHub answers {answer.status}"
@@ -180,10 +188,14 @@ class Client:
         self._down = reason.replace(self._token, "***")
         raise UnavailableError(self._down)
 
+    def _said(self, answer: Answer) -> str:
+        """Return what GitHub says about an error, short; a token in it is struck out whole."""
+        return message(answer).replace(self._token, "***")[:LONGEST_REASON]
+
     def _data(self, answer: Answer) -> Any:
         if answer.status < 300:
             return answer.data
-        said = message(answer).replace(self._token, "***")
+        said = self._said(answer)
         variable, repository = self._section.secret, self._section.repository
         if answer.status == 401:
             raise UserError(

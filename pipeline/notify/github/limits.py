@@ -19,9 +19,9 @@ _MINUTE = 60.0
 
 
 def message(answer: Answer) -> str:
-    """Return what GitHub says about an error, as one short line."""
+    """Return what GitHub says about an error, as one line."""
     said = answer.data.get("message", "") if isinstance(answer.data, dict) else ""
-    return " ".join(str(said).split())[:200]
+    return " ".join(str(said).split())
 
 
 def server_time(answer: Answer) -> datetime | None:

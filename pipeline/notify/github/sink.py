@@ -66,8 +66,14 @@ class GithubSink:
                 desk = self._desk()
                 desk.finder.read_listing()
                 for fingerprint in list(desk.record.entries):
-                    found += self._decisions_of(desk, fingerprint)
-            except UnavailableError as error:
+                    try:
+                        found += self._decisions_of(desk, fingerprint)
+                    except RefusedError as error:
+                        # It was listed and is gone, or moved away; the others are read.
+                        self._left.append(
+                            f"{fingerprint}: what people decided is not read: {error}"
+                        )
+            except (RefusedError, UnavailableError) as error:
                 self._left.append(f"what people decided is read the next time: {error}")
         return sorted(found, key=lambda decision: decision.at)
 
@@ -79,7 +85,7 @@ class GithubSink:
             told: list[Told] = []
             try:
                 self._tell(causes, words, told, suspected=suspected)
-            except UnavailableError as error:
+            except (RefusedError, UnavailableError) as error:
                 self._left.append(f"what is left is told the next time: {error}")
         left, self._left = self._left, []
         return Result(told=tuple(told), left=tuple(dict.fromkeys(left)))

@@ -45,8 +45,15 @@ Raises NotSentError where it did not arrive, and CutError where that is not know
 def pygithub(url: str, token: str) -> Transport:
     """Return what sends requests to the API at ``url`` with a token.
 
-    Raises UserError for an address to which the token would travel unencrypted.
+    Raises UserError for an address to which the token would travel unencrypted, and for a token
+    that cannot be sent.
     """
+    if not token.isascii() or not token.isprintable():
+        # Whatever tries to send it tells it.
+        raise UserError(
+            "the token for GitHub has letters that no token has, as quotation marks or the end of "
+            "a line; set it again"
+        )
     parts = urlsplit(url)
     if parts.scheme != "https" and parts.hostname not in _LOOPBACK:
         raise UserError(f"[github] url = {url!r} would show the token to the network; use https")

@@ -177,13 +177,22 @@ def test_refusals_are_not_repeated(answer: Answer, error: type[Exception], says:
 
 
 def test_no_error_shows_the_token() -> None:
-    for answer in (Answer(401, {}, {"message": TOKEN}), Answer(422, {}, {"message": TOKEN})):
-        with pytest.raises((UserError, RefusedError)) as raised:
-            Scripted(answer).client().read("/x")
-        assert TOKEN not in str(raised.value)
+    # Where it is told in so many words that it is cut in two, neither half is shown.
+    for said in (TOKEN, 190 * "x" + TOKEN):
+        for status in (401, 403, 422):
+            with pytest.raises((UserError, RefusedError)) as raised:
+                Scripted(Answer(status, {}, {"message": said})).client().read("/x")
+            assert TOKEN[:8] not in str(raised.value)
     with pytest.raises(UnavailableError) as down:
         Scripted(NotSentError(f"no {TOKEN}")).client().read("/x")
     assert TOKEN not in str(down.value)
+
+
+@pytest.mark.parametrize("data", [None, {}, {"artifacts": None}, 7, "text"])
+def test_what_is_no_listing_is_no_answer(data: Any) -> None:
+    for within in ("", "artifacts"):
+        with pytest.raises(UnavailableError, match="no listing"):
+            list(Scripted(Answer(200, {}, data)).client().read_all("/x", within))
 
 
 def test_what_is_shown_is_not_sent() -> None:
@@ -299,3 +308,10 @@ def test_over_a_network_half_an_answer_is_none(path: str) -> None:
         finally:
             server.shutdown()
             thread.join()
+
+
+@pytest.mark.parametrize("token", ["ghp_€", "“ghp_x”", "two\nlines", "ümlaut"])
+def test_a_token_that_cannot_be_sent_is_one_line_that_does_not_tell_it(token: str) -> None:
+    with pytest.raises(UserError, match="set it again") as raised:
+        pygithub("https://api.github.com", token)
+    assert token not in str(raised.value)

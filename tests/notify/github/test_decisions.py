@@ -4,7 +4,8 @@ import pytest
 
 from pipeline.notify.base import Decision, DecisionKind
 from pipeline.notify.github.record import FILE
-from tests.notify.github.world import RESOLVED, World, regression
+from tests.fakes.github import failing
+from tests.notify.github.world import NAME, RESOLVED, World, regression
 
 ACKNOWLEDGED, REOPENED = DecisionKind.ACKNOWLEDGED, DecisionKind.REOPENED
 WONT_FIX = DecisionKind.WONT_FIX
@@ -35,6 +36,34 @@ def test_the_label_acknowledges_and_taking_it_off_reopens(filed: World) -> None:
     filed.repository.unlabel("bob", 1, "acknowledged")
     assert decided(filed) == [(REOPENED, "bob", f"label taken off, {PLACE}")]
     assert decided(filed) == []
+
+
+def test_an_issue_that_is_gone_and_still_listed_keeps_no_other_from_being_read(
+    filed: World,
+) -> None:
+    filed.night(regression("aa"), regression("bb"))
+    filed.times.pass_by(hours=1)
+    filed.repository.label("alice", 2, "acknowledged")
+    filed.repository.comment("alice", 1, "Let us delete this.")
+    filed.fake.fault = lambda asked: (
+        failing(410) if asked.path.endswith("/issues/1/events") else None
+    )
+    decisions, result = filed.asked_night(regression("aa"), regression("bb"), regression("cc"))
+    assert [(one.fingerprint, one.by) for one in decisions] == [("bb", "alice")]
+    assert [one.fingerprint for one in result.told] == ["aa", "bb", "cc"]
+    assert "aa: what people decided is not read" in result.left[0]
+
+
+@pytest.mark.parametrize("status", [404, 410, 422])
+def test_a_listing_that_is_refused_ends_no_night(filed: World, status: int) -> None:
+    filed.fake.fault = lambda asked: (
+        failing(status) if (asked.method, asked.path) == ("GET", f"/repos/{NAME}/issues") else None
+    )
+    decisions, result = filed.asked_night(regression("aa"), regression("bb"))
+    assert not decisions
+    assert any("is told the next time" in line for line in result.left)
+    filed.fake.fault = lambda asked: None
+    assert filed.night(regression("aa"), regression("bb")).told[1].new
 
 
 def test_other_labels_decide_nothing(filed: World) -> None:
