@@ -11,7 +11,7 @@ from datetime import UTC, date, datetime
 from enum import StrEnum
 from pathlib import Path
 
-from pydantic import Field
+from pydantic import AwareDatetime, Field
 
 from pipeline.appended import Appended
 from pipeline.model import Culprit, Frozen, Pattern, Regression
@@ -54,7 +54,7 @@ class Event(Frozen):
     mute.
     """
 
-    at: datetime
+    at: AwareDatetime
     event: EventKind
     fingerprint: str
     by: str = PIPELINE

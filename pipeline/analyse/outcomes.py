@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 
 from pipeline.errors import UserError
 from pipeline.journal import EventKind
@@ -33,7 +32,7 @@ class Outcome(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     fingerprint: str
-    at: datetime
+    at: AwareDatetime
     verdict: Literal["confirmed", "rejected", "undecided", "environment"]
     blocks: int = Field(ge=0)
     minutes: float = Field(ge=0)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pipeline.analyse.bench import EXPERIMENTS
+from pipeline.analyse.outcomes import read_outcomes
 from pipeline.analyse.states import histories
 from pipeline.bundle import SUFFIX, list_bundles
 from pipeline.execute.run import BUILDS_FILE, add_builds, load_builds
@@ -51,11 +52,19 @@ def collect(folder: Path, results: Path) -> Collected:
     """Take what :func:`pack` put into a folder, all of it or nothing.
 
     A bundle that is here is not taken again; where another one of the same run is, that one stays.
-    Experiments have their newest outcomes. What the journal there says of experiments, and this one
+    Experiments have their newest outcomes: a machine brings those of others, too, as they were when
+    it began. What the journal there says of experiments, and this one
     does not, is added, where the state of the regression allows it. Raises UserError as
-    :func:`received`.
+    :func:`received`, and for an outcome or a journal that cannot be understood.
     """
     sums = received(folder, (BUNDLES, EXPERIMENTS, BUILDS_FILE, JOURNAL))
+    Journal(folder).read()
+    known = read_outcomes(results)
+    older = {
+        name
+        for name, outcome in read_outcomes(folder).items()
+        if name in known and outcome.at < known[name].at
+    }
     found = Collected()
     for name, digest in sums.items():
         place = results / name
@@ -66,9 +75,11 @@ def collect(folder: Path, results: Path) -> Collected:
                 found.measured_twice.append(name.removeprefix(f"{BUNDLES}/").removesuffix(SUFFIX))
             continue
         if name.startswith(f"{EXPERIMENTS}/"):
-            if not place.exists() or sha256(place) != digest:
+            experiment = name.split("/")[1]
+            stays = experiment in older and not name.endswith(SUFFIX)
+            if not stays and (not place.exists() or sha256(place) != digest):
                 take(folder / name, place)
-                found.experiments.add(name.split("/")[1])
+                found.experiments.add(experiment)
         elif name.startswith(f"{BUNDLES}/"):
             take(folder / name, place)
             found.bundles.append(place)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -243,6 +244,72 @@ def test_what_was_confirmed_and_located_elsewhere_is_known_at_the_hub(
         assert happened.count(EventKind.CONFIRMED) == 1
         assert happened.count(EventKind.BISECTED) == 1
     assert jobs(nightshift("pursue", "--format", "github-matrix")) == []
+
+
+def outcome(at: datetime, verdict: str) -> str:
+    return json.dumps(
+        {
+            "fingerprint": "0123456789ab",
+            "at": at.isoformat(),
+            "verdict": verdict,
+            "blocks": 5,
+            "minutes": 3.0,
+        }
+    )
+
+
+def kept(results: Path, name: str, text: str) -> Path:
+    """Keep the outcome of an experiment; return its file."""
+    path = results / "experiments" / name / OUTCOME
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+def test_what_a_machine_found_is_not_undone_by_another_that_began_before(
+    nightshift: Nightshift, hub: Path
+) -> None:
+    # Both machines have the hub's outcome from the night before; one of them goes on with it.
+    before, after = outcome(now(), "undecided"), outcome(now(), "confirmed")
+    path = kept(hub / "results", "confirm-a", before)
+    for name, text in (("one", after), ("two", before)):
+        kept(hub / name, "confirm-a", text)
+    kept(hub / "two", "confirm-b", outcome(now(), "rejected"))
+    boxes = [str(carried(nightshift, hub, hub / name, name)) for name in ("one", "two")]
+    for _ in range(2):
+        ran = nightshift("collect", *boxes)
+        assert ran.code == 0, ran.err
+        assert path.read_text() == after
+    assert (hub / "results" / "experiments" / "confirm-b" / OUTCOME).exists()
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["{", '{"fingerprint": 1}', outcome(datetime(2026, 3, 1), "confirmed")],  # noqa: DTZ001
+)
+def test_an_outcome_that_cannot_be_understood_does_not_reach_the_hub(
+    nightshift: Nightshift, hub: Path, text: str
+) -> None:
+    kept(hub / "one", "confirm-a", text)
+    box = carried(nightshift, hub, hub / "one", "one")
+    ran = nightshift("collect", str(box))
+    assert ran.code == 2
+    assert f"{box / 'experiments' / 'confirm-a' / OUTCOME} is damaged" in ran.err
+    assert not (hub / "results" / "experiments").exists()
+
+
+@pytest.mark.parametrize(
+    "line", ["nonsense", '{"at": "2026-03-01T02:00:00", "event": "bisected", "fingerprint": "a"}']
+)
+def test_a_journal_that_cannot_be_understood_is_refused_with_what_came_with_it(
+    nightshift: Nightshift, hub: Path, line: str
+) -> None:
+    results = measured(hub, "small")
+    (results / "journal.jsonl").write_text(f"{line}\n")
+    ran = nightshift("collect", str(carried(nightshift, hub, results, "s")))
+    assert ran.code == 2
+    assert "journal.jsonl:1: not an event" in ran.err
+    assert not list((hub / "results").glob("bundles/*"))
 
 
 def test_a_plan_alone_is_what_cells_are_measured_by(nightshift: Nightshift, hub: Path) -> None:
