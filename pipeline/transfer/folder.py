@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
 from pipeline.errors import UserError
@@ -15,6 +15,9 @@ SUMS = "SHA256SUMS"
 
 _PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+=#@-]*")
 """What each part of a name is made of: no way out of a folder, and nothing hidden in one."""
+
+_FOLDER = re.compile(r"[A-Za-z0-9][A-Za-z0-9_+=#@-]*(\.\d+)?")
+"""What folders are called: none like a file, in whose place it would be."""
 
 _LINE = re.compile(r"([0-9a-f]{64})  (.+)")
 
@@ -56,7 +59,7 @@ def received(folder: Path, within: Iterable[str]) -> dict[str, str]:
         found = _LINE.fullmatch(line)
         name = found[2] if found else line
         parts = PurePosixPath(name).parts
-        if found is None or name in sums or not parts or not all(map(_PART.fullmatch, parts)):
+        if found is None or name in sums or not _is_file(parts):
             raise UserError(f"{folder / SUMS} has a line that names no file: {name[:80]!r}")
         if parts[0] not in allowed:
             raise UserError(f"{folder} brings {name}, which has no place here")
@@ -73,6 +76,14 @@ def received(folder: Path, within: Iterable[str]) -> dict[str, str]:
         if path.is_symlink() or not path.is_file() or sha256(path) != expected:
             raise UserError(f"{path} is missing or altered; copy the folder again")
     return sums
+
+
+def _is_file(parts: Sequence[str]) -> bool:
+    """Say whether these are the parts of a file's name: folders, and one that is none."""
+    folders, last = parts[:-1], parts[-1:]
+    return all(map(_FOLDER.fullmatch, folders)) and any(
+        _PART.fullmatch(part) and "." in part for part in last
+    )
 
 
 def sha256(path: Path) -> str:
