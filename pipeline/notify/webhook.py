@@ -9,6 +9,7 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 
 from pipeline.config import WebhookSection
 from pipeline.errors import UserError
@@ -24,6 +25,9 @@ VERSION = 1
 
 MOST_SHIFTS = 100
 """Series of a regression that are sent, worst first."""
+
+SHORTEST_SECRET = 8
+"""Letters of a value in the address that may be secret: shorter ones are parts of other words."""
 
 SIGNATURE = "X-Nightshift-Signature-256"
 EVENT = "X-Nightshift-Event"
@@ -61,7 +65,10 @@ class WebhookSink:
         self._place = place
         self._show = show
         self._deliveries = Deliveries(self.name, results)
-        secrets = (key,) if key else ()
+        # A receiver that refuses what it is asked may say what that was.
+        query = urlsplit(section.url).query
+        values = (value for _, value in parse_qsl(query) if len(value) >= SHORTEST_SECRET)
+        secrets = tuple(each for each in (key, query, *values) if each)
         self._receiver = Receiver(
             section.url, place, "url in [webhook]", secrets=secrets, clock=clock
         )

@@ -191,6 +191,15 @@ def test_nobody_there_is_one_line(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize("said", ["no POST /here?key=abcdefgh12", "abcdefgh12 is no key"])
+def test_what_is_secret_in_the_address_is_not_told(hook: Hook, sender: Sender, said: str) -> None:
+    sender.section = WebhookSection(url=f"{hook.base}/here?key=abcdefgh12")
+    hook.faults = [Fault(403, said)]
+    (left,) = sender.tell(confirmed(WORSE)).left
+    assert "answers 403" in left and "***" in left
+    assert "abcdefgh12" not in left
+
+
 def test_what_would_be_sent_is_shown_without_secrets(hook: Hook, sender: Sender) -> None:
     assert len(sender.tell(confirmed(WORSE), show=True).told) == 1
     (shown,) = sender.shown
