@@ -57,9 +57,10 @@ class Clock:
 class Client:
     """Asks the API that ``[github]`` names, for one night.
 
-    With ``show`` nothing is written: it is shown what would be. Everything together takes at most
-    ``[github] patience`` from the first request on, and once GitHub was found to be out of order
-    or to limit us for longer than that, it is asked no more. Errors name no token.
+    With ``show`` nothing is written: it is shown what would be. All requests and what is waited
+    between them take at most ``[github] patience``; what is done meanwhile, as explaining a
+    regression, is not GitHub's time. Once GitHub was found to be out of order or to limit us for
+    longer than that, it is asked no more. Errors name no token.
     """
 
     def __init__(
@@ -76,7 +77,7 @@ class Client:
         self._show = show
         self._clock = clock or Clock()
         self._send = transport or pygithub(section.url, token)
-        self._until: float | None = None
+        self._spent = 0.0
         self._written: float | None = None
         self._down = ""
         self._server: datetime | None = None
@@ -148,7 +149,7 @@ class Client:
             self._wait(seconds, reason)
             seconds = 2.0**attempt * (1.0 + self._clock.jitter())
             try:
-                answer = self._send(method, path, query, payload)
+                answer = self._sent(method, path, query, payload)
             except NotSentError as error:
                 reason = str(error)
             except CutError as error:
@@ -166,6 +167,13 @@ class Client:
                     return answer
         self._give_up(reason)
 
+    def _sent(self, method: str, path: str, query: Mapping[str, Any], payload: Any) -> Answer:
+        began = self._clock.monotonic()
+        try:
+            return self._send(method, path, query, payload)
+        finally:
+            self._spent += self._clock.monotonic() - began
+
     @staticmethod
     def _check_done(method: str, reason: str) -> None:
         """Refuse to send a write again that may have been done."""
@@ -176,13 +184,11 @@ class Client:
         """Wait, unless that takes longer than there is patience."""
         if self._down:
             raise UnavailableError(self._down)
-        now = self._clock.monotonic()
-        if self._until is None:
-            self._until = now + self._section.patience
-        if now + seconds > self._until:
+        if self._spent + seconds > self._section.patience:
             self._give_up(reason)
         if seconds:
             self._clock.sleep(seconds)
+            self._spent += seconds
 
     def _give_up(self, reason: str) -> NoReturn:
         self._down = reason.replace(self._token, "***")
