@@ -41,11 +41,11 @@ def detected(nightshift: Nightshift, folder: Path) -> str:
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    # What SQLite keeps beside a database that was read is no change of it.
+    # SQLite moves what a database holds from its log into its file when it likes.
     return {
         str(path.relative_to(folder)): path.read_bytes()
         for path in sorted(folder.rglob("*"))
-        if path.is_file() and path.suffix not in {".db-shm", ".db-wal"}
+        if path.is_file() and path.suffix not in {".db", ".db-shm", ".db-wal"}
     }
 
 

@@ -218,6 +218,7 @@ def test_what_starts_a_workflow_for_a_comment(fake: FakeGithub) -> None:
         "GITHUB_TOKEN": "app",
         "WORKFLOW": "measure.yml",
         "PULL_REQUEST": "1",
+        "ASKED_BY": "alice",
     }
     script = Path(__file__).parents[3] / ".github/actions/dispatch/dispatch.py"
     subprocess.run([sys.executable, str(script)], env=environ, check=True, capture_output=True)
