@@ -26,6 +26,13 @@ RUNNER = Path(__file__).with_name("runner.py")
 NIGHTSHIFT = "OWNER/nightshift"
 """The repository that the workflows are of."""
 
+NETWORK = (
+    *("ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY"),
+    *("all_proxy", "https_proxy", "http_proxy", "no_proxy"),
+    *("CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "SSL_CERT_DIR", "SSL_CERT_FILE"),
+)
+"""Variables that say how a network is reached, and by which certificates it is trusted."""
+
 TOKEN = "ghs-the-token-of-the-workflow"  # noqa: S105 - of a fake
 """What ``github.token`` is."""
 
@@ -218,6 +225,7 @@ class Actions:
             timeout=seconds,
             # Of this process's environment runners get nothing but this: act hands on all of its.
             env={
+                **{name: os.environ[name] for name in NETWORK if name in os.environ},
                 "PATH": os.environ["PATH"],
                 "HOME": str(self.folder),
                 "XDG_CONFIG_HOME": str(self.folder / "config"),
