@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from email.message import Message
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from types import MappingProxyType
 from typing import Any, NamedTuple
+
+from tests.fakes.loopback import Loopback
 
 
 class Fault(NamedTuple):
@@ -36,10 +36,8 @@ class Post(NamedTuple):
         return json.loads(self.body)
 
 
-class Hook(ThreadingHTTPServer):
+class Hook(Loopback):
     """All requests are in ``asked``, and those that it took in ``taken``."""
-
-    daemon_threads = True
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
@@ -51,21 +49,6 @@ class Hook(ThreadingHTTPServer):
     def base(self) -> str:
         """Its address."""
         return f"http://127.0.0.1:{self.server_port}"
-
-    @contextmanager
-    def serving(self) -> Iterator[None]:
-        """Answer in a thread."""
-        with self:
-            thread = threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.01})
-            thread.start()
-            try:
-                yield
-            finally:
-                self.shutdown()
-                thread.join()
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing: clients that go away are part of the tests."""
 
 
 class _Handler(BaseHTTPRequestHandler):

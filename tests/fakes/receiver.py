@@ -7,17 +7,16 @@ from __future__ import annotations
 
 import ssl
 import struct
-import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from email.message import Message
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from cramjam import snappy
 
 from pipeline.publish.samples import Labels, Sample, TimeSeries
+from tests.fakes.loopback import Loopback
 
 
 class Fault(NamedTuple):
@@ -32,14 +31,12 @@ class Fault(NamedTuple):
     taken: bool = False
 
 
-class Receiver(ThreadingHTTPServer):
+class Receiver(Loopback):
     """What it has is in ``stored``; the headers of every request are in ``asked``.
 
     ``faults`` are used up in order. ``refuses`` tells of a sample what is wrong with it (nothing:
     ""): a request that holds one is refused whole, as Prometheus does, with ``refusal``.
     """
-
-    daemon_threads = True
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
@@ -66,19 +63,6 @@ class Receiver(ThreadingHTTPServer):
         context.load_cert_chain(certificate, key)
         self.socket = context.wrap_socket(self.socket, server_side=True)
         self.scheme = "https"
-
-    @contextmanager
-    def serving(self) -> Iterator[None]:
-        """Answer in a thread."""
-        with self:
-            thread = threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.01})
-            thread.start()
-            yield
-            self.shutdown()
-            thread.join()
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing: clients that go away are part of the tests."""
 
     def take(self, series: list[TimeSeries]) -> None:
         """Store samples; of two at one time the first stays, as in Prometheus."""

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable, Mapping
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -15,6 +14,7 @@ from tests.fakes.hetzner.catalogue import IMAGES, LOCATIONS, PRICING, SERVER_TYP
 from tests.fakes.hetzner.faults import Fault
 from tests.fakes.hetzner.project import KINDS, Project, Refused, Thing
 from tests.fakes.hetzner.selector import matches
+from tests.fakes.loopback import Loopback
 
 TOKEN = "h" * 64
 """What it takes: as long as a token of Hetzner's."""
@@ -25,15 +25,13 @@ _PRIVATE = ("made_at", "deleted_at", "root_password")
 """What the fake keeps of a server and its listings do not tell."""
 
 
-class FakeHetzner(ThreadingHTTPServer):
+class FakeHetzner(Loopback):
     """A project behind the API, at ``url``. ``asked`` are the requests, as ``POST /servers``.
 
     ``faults`` are met in order. With ``blind`` listings pass over their selector: whoever trusts
     them alone deletes what belongs to others. After ``answers`` more requests every connection is
     closed; the last of them is done without an answer.
     """
-
-    daemon_threads = True
 
     def __init__(self, port: int = 0, clock: Callable[[], float] = time.time) -> None:
         super().__init__(("127.0.0.1", port), _Handler)
@@ -48,21 +46,6 @@ class FakeHetzner(ThreadingHTTPServer):
     def url(self) -> str:
         """Its endpoint, as HCLOUD_ENDPOINT has it."""
         return f"http://127.0.0.1:{self.server_port}/v1"
-
-    @contextmanager
-    def serving(self) -> Iterator[None]:
-        """Answer in a thread."""
-        with self:
-            thread = threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.01})
-            thread.start()
-            try:
-                yield
-            finally:
-                self.shutdown()
-                thread.join()
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing: clients that go away are part of the tests."""
 
     def state(self) -> dict[str, Any]:
         """Return all there is, for tests that run in another process."""
