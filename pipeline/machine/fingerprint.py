@@ -11,6 +11,7 @@ from pathlib import Path
 
 import psutil
 
+from pipeline.machine.tree import chosen
 from pipeline.model import Machine
 
 UNKNOWN = "unknown"
@@ -179,9 +180,3 @@ def _settings() -> dict[str, str]:
         if text.startswith("Mitigation"):
             found[f"mitigation_{path.name}"] = text.partition(": ")[2]
     return {name: text for name, text in found.items() if text}
-
-
-def chosen(text: str) -> str:
-    """Return the value in force: of ``always [madvise] never`` the one in brackets."""
-    found = re.search(r"\[(.+?)\]", text)
-    return found.group(1) if found else text.strip()

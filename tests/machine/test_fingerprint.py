@@ -8,7 +8,6 @@ import psutil
 import pytest
 
 from pipeline.machine.fingerprint import (
-    chosen,
     cpu_model,
     derive_class,
     fingerprint,
@@ -17,6 +16,7 @@ from pipeline.machine.fingerprint import (
     os_name,
     scale_name,
 )
+from pipeline.machine.tree import chosen
 
 GB = 2**30
 MOUNTINFO = r"""22 27 0:21 / /proc rw,relatime - proc proc rw
