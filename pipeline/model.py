@@ -14,7 +14,7 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import date, datetime
 from enum import StrEnum
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -276,10 +276,22 @@ class Workload(Frozen):
         return digest(self.model_dump(mode="json", exclude_defaults=True))
 
 
+class Control(Frozen):
+    """What makes a run a control: which one, on which machine (its hostname), in which night.
+
+    A night is a day in UTC.
+    """
+
+    name: str
+    machine: str
+    night: date
+
+
 class Cell(Frozen):
     """What the planner schedules: build x config x machine class x workload.
 
-    The number of clients is part of the workload's scale.
+    The number of clients is part of the workload's scale. A ``control`` is measured every night
+    on every machine, and is on no line.
     """
 
     revision: Revision
@@ -287,12 +299,15 @@ class Cell(Frozen):
     config: ServerConfig
     machine_class: str
     workload: Workload
+    control: Control | None = None
 
     @property
     def key(self) -> str:
         """Identity of the cell: what is measured once need not be measured again."""
+        control = {"control": self.control.model_dump(mode="json")} if self.control else {}
         return digest(
             {
+                **control,
                 "target": self.revision.target,
                 "revision": self.revision.label,
                 "source": self.revision.supply.name if self.revision.supply else "",
@@ -385,6 +400,7 @@ class Manifest(Frozen):
     repetition: int = Field(ge=1)
     started_at: datetime
     ended_at: datetime
+    control: Control | None = Field(default=None, exclude_if=lambda control: control is None)
     pinning: Pinning = Pinning()
     tools: dict[str, str] = Field(default_factory=dict)
     sampled: dict[str, str] = Field(default_factory=dict)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from datetime import date
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
@@ -26,6 +27,7 @@ from pipeline.config import (
 )
 from pipeline.errors import UserError
 from pipeline.execute.build import Builder
+from pipeline.execute.controls import controls_of
 from pipeline.execute.discover import Discovered, Offer, discovered
 from pipeline.execute.lines import offers_of
 from pipeline.execute.options import known_options, read_patches
@@ -34,7 +36,7 @@ from pipeline.execute.watch import Watcher
 from pipeline.execute.workspace import Workspace
 from pipeline.machine.account import find_account
 from pipeline.machine.fingerprint import described, fingerprint, scale_name
-from pipeline.model import Frozen, Machine
+from pipeline.model import Cell, Frozen, Machine
 from pipeline.store.database import open_store
 from pipeline.store.ingest import IngestReport, ingest
 from pipeline.store.queries import measured_cells
@@ -222,6 +224,16 @@ class Context:
         known = found if found is not None else discovered(self.results)
         measured = measured_cells(self.store)
         return make_plan(self.file, known, self.machines, self.quick, self.profile, measured, also)
+
+    def controls(self, night: date) -> list[Cell]:
+        """What this machine measures in a night of its own sake, from what was discovered.
+
+        Nothing where it only concludes from what others measured, and nothing with profiles.
+        """
+        measures = {each.machine_class for each in self.machines}
+        if not self.config.control or self.profile or self.machine_class not in measures:
+            return []
+        return controls_of(self.file, discovered(self.results), self.machine, night, self.quick)
 
     def ingest(
         self, paths: Iterable[Path] | None = None, progress: Callable[[], None] = lambda: None

@@ -160,6 +160,8 @@ class _FirstLook:
 
     def look(self, cell: Cell, repetition: int) -> None:
         """Note a run that was taken into the store; show the lines that it completes."""
+        if cell.control is not None:
+            return
         self._seen.add(cell.revision.label)
         if repetition != 1:
             return

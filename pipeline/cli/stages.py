@@ -12,6 +12,7 @@ from pipeline.bundle import DamagedBundleError, NewerBundleError, set_aside
 from pipeline.cli.context import Context, warn
 from pipeline.errors import UserError
 from pipeline.execute.build import identical
+from pipeline.execute.controls import around
 from pipeline.execute.matrix import chosen
 from pipeline.execute.plan import Plan
 from pipeline.execute.run import Builds, build_all, build_key, run_all, save_builds
@@ -41,6 +42,7 @@ def run_stage(
     """Measure what is left of a plan for this machine's class; return how many runs that were.
 
     With ``keys`` only of the cells whose keys begin so; UserError for one that the plan lacks.
+    The controls of this machine come first and last, once a night, which is a day in UTC.
     Bundles that an earlier, killed night left are taken into the store first, so nothing is
     measured twice.
     """
@@ -58,6 +60,9 @@ def run_stage(
         remaining = plan.remaining(done)
         if keys:
             remaining = chosen(remaining, keys)
+        # A job whose cells were measured before is a job that is repeated.
+        if remaining or not keys:
+            remaining = around(context.controls(now().date()), remaining, done)
         if not remaining:
             return 0
         builds = build_all((cell for cell, _ in remaining), context.builder, watcher)

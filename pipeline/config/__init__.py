@@ -14,7 +14,14 @@ from pipeline.config.notify import (
     WebhookSection,
 )
 from pipeline.config.places import Paths, StoreSection
-from pipeline.config.plan import LineSection, Night, Quick, WorkloadSection
+from pipeline.config.plan import (
+    ControlSection,
+    LineSection,
+    Night,
+    Quick,
+    SourceSection,
+    WorkloadSection,
+)
 from pipeline.config.publish import HubSection, PublishSection
 from pipeline.config.report import COLOURS, Colour, ColourLook, ReportSection
 
@@ -29,6 +36,7 @@ __all__ = [
     "Config",
     "ConfigFile",
     "ConfirmSection",
+    "ControlSection",
     "DetectSection",
     "FleetSection",
     "GithubSection",
@@ -47,6 +55,7 @@ __all__ = [
     "Section",
     "SinkName",
     "SlackSection",
+    "SourceSection",
     "StoreSection",
     "Version",
     "WebhookSection",

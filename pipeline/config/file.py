@@ -25,7 +25,7 @@ from pipeline.config.notify import (
     WebhookSection,
 )
 from pipeline.config.places import Paths, StoreSection
-from pipeline.config.plan import LineSection, Night, Quick, WorkloadSection
+from pipeline.config.plan import ControlSection, LineSection, Night, Quick, WorkloadSection
 from pipeline.config.publish import HubSection, PublishSection
 from pipeline.config.report import ReportSection
 from pipeline.errors import UserError, meant
@@ -49,6 +49,7 @@ class Config(Section):
     patch: tuple[PatchSection, ...] = ()
     line: tuple[LineSection, ...] = ()
     workload: tuple[WorkloadSection, ...] = ()
+    control: tuple[ControlSection, ...] = ()
     detect: DetectSection = Field(default_factory=DetectSection)
     confirm: ConfirmSection = Field(default_factory=ConfirmSection)
     bisect: BisectSection = Field(default_factory=BisectSection)
@@ -136,6 +137,21 @@ class ConfigFile:
         self._check_once("workload", [workload.name for workload in self.config.workload])
         for index, workload in enumerate(self.config.workload):
             self._check_known(("workload", index, "lines"), "line", workload.lines, names)
+        self._check_once("control", [control.name for control in self.config.control])
+        for index, control in enumerate(self.config.control):
+            self._check_known(
+                ("control", index, "workload"),
+                "workload",
+                [control.workload],
+                [workload.name for workload in self.config.workload],
+            )
+            if classes:
+                self._check_known(
+                    ("control", index, "classes"),
+                    "class",
+                    control.classes,
+                    [each.name for each in classes],
+                )
         self._check_known(("detect", "metrics"), "metric", self.config.detect.metrics, METRICS)
 
     def _check_once(self, table: str, names: Sequence[str]) -> None:

@@ -17,8 +17,8 @@ class Night(Section):
     repetitions: int = Field(default=3, ge=1, le=100, description="runs of every cell")
 
 
-class LineSection(Section):
-    """A sequence of revisions of one target."""
+class SourceSection(Section):
+    """Revisions of one target: where they are had, and how they become builds."""
 
     name: Name = Field(description="how tables and issues call it")
     target: str = Field(description="the DBMS, as `nightshift targets` lists them")
@@ -41,6 +41,11 @@ class LineSection(Section):
         description="name of the build options; official for what is had prebuilt, rel_o2nofp "
         "for source code if not set",
     )
+
+
+class LineSection(SourceSection):
+    """A sequence of revisions of one target."""
+
     take: Literal["newest-of-each-major", "all"] = Field(
         default="all", description="which of the releases between since and until"
     )
@@ -106,6 +111,16 @@ class WorkloadSection(Section):
         default=False,
         description="keep a CPU profile of the server of every step; such runs share no series "
         "with those without",
+    )
+
+
+class ControlSection(SourceSection):
+    """A pinned revision that every machine measures every night: what moves is the machine."""
+
+    revision: str = Field(min_length=1, description="the one version that is measured")
+    workload: str = Field(description="name of the workload, with its first number of clients")
+    classes: tuple[str, ...] = Field(
+        default=(), description="machine classes that measure it; empty for all"
     )
 
 

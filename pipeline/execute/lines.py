@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from pipeline.config import ConfigFile, LineSection
+from pipeline.config import ConfigFile, LineSection, SourceSection
 from pipeline.errors import UserError, meant
 from pipeline.execute.discover import Offer
 from pipeline.model import Revision, Supply
@@ -22,7 +22,7 @@ _MANY = 1000
 
 
 def offers_of(file: ConfigFile) -> list[Offer]:
-    """Return what the lines ask for, each once.
+    """Return what the lines and the controls ask for, each once.
 
     Raises UserError for an unknown target or source, or a line to bisect on that is none, with its
     line.
@@ -43,31 +43,35 @@ def offers_of(file: ConfigFile) -> list[Offer]:
                 else f"{line.bisect!r} is no line of commits of {line.target}; "
                 f"{meant(line.bisect, fitting)}",
             )
-    return list(dict.fromkeys(offers))
+    pinned = [
+        offer_of(file, index, control, "control")
+        for index, control in enumerate(file.config.control)
+    ]
+    return list(dict.fromkeys([*offers, *pinned]))
 
 
-def offer_of(file: ConfigFile, index: int, line: LineSection) -> Offer:
-    """Return what one line asks for."""
+def offer_of(file: ConfigFile, index: int, line: SourceSection, table: str = "line") -> Offer:
+    """Return what one line asks for, or a section of another ``table``."""
     try:
         target = find_target(line.target)
     except KeyError as error:
-        raise file.problem(("line", index, "target"), error.args[0]) from error
+        raise file.problem((table, index, "target"), error.args[0]) from error
     by_name = {supply.name: supply for supply in target.supplies}
     name = line.source or next(iter(by_name))
     if name not in by_name:
         raise file.problem(
-            ("line", index, "source"),
+            (table, index, "source"),
             f"{line.target} is not had from {name!r}; {meant(name, by_name)}",
         )
     if line.major and not by_name[name].commits:
         raise file.problem(
-            ("line", index, "major"), f"the releases of {name} have their own; leave it out"
+            (table, index, "major"), f"the releases of {name} have their own; leave it out"
         )
     try:
         return Offer(line.target, supply_at(by_name[name], line.repository, line.branch))
     except ValueError as error:
         at = "repository" if line.repository else "branch"
-        raise file.problem(("line", index, at), str(error)) from error
+        raise file.problem((table, index, at), str(error)) from error
 
 
 def supply_at(supply: Supply, repository: str, branch: str) -> Supply:

@@ -129,6 +129,7 @@ class _Execution:
             machine=self._bench.machine,
             workload=self._cell.workload,
             cell_key=self._cell.key,
+            control=self._cell.control,
             repetition=self._repetition,
             started_at=started_at,
             ended_at=datetime.now(UTC),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipeline.config import ConfigFile, LineSection
+from pipeline.config import ConfigFile, SourceSection
 from pipeline.errors import first_line, meant
 from pipeline.execute.build import OFFICIAL, SHIPPED_OPTIONS, Patch
 from pipeline.execute.lines import bound, offer_of
@@ -16,25 +16,29 @@ def known_options(file: ConfigFile) -> dict[str, BuildOptions]:
     return {**SHIPPED_OPTIONS, **{options.name: options for options in own}}
 
 
-def build_options(line: LineSection, supply: Supply) -> str:
-    """Return the name of the build options of a line."""
+def build_options(line: SourceSection, supply: Supply) -> str:
+    """Return the name of the build options of a line or a control."""
     return line.build or (OFFICIAL if supply.prebuilt else next(iter(SHIPPED_OPTIONS)))
 
 
 def check_options(file: ConfigFile) -> None:
     """Refuse build options that are not known, or do not fit what a line's source has."""
     known = [OFFICIAL, *known_options(file)]
-    for index, line in enumerate(file.config.line):
-        supply = offer_of(file, index, line).supply
-        options = build_options(line, supply)
+    sections: list[tuple[str, int, SourceSection]] = [
+        *(("line", index, line) for index, line in enumerate(file.config.line)),
+        *(("control", index, control) for index, control in enumerate(file.config.control)),
+    ]
+    for table, index, section in sections:
+        supply = offer_of(file, index, section, table).supply
+        options = build_options(section, supply)
         if options not in known:
             raise file.problem(
-                ("line", index, "build"),
+                (table, index, "build"),
                 f"there are no build options {options!r}; {meant(options, known)}",
             )
         if supply.prebuilt != (options == OFFICIAL):
             raise file.problem(
-                ("line", index, "build"),
+                (table, index, "build"),
                 f"what {supply.name} has is built already; its build options are {OFFICIAL}"
                 if supply.prebuilt
                 else f"what {supply.name} has is source code; name the options to compile it with",

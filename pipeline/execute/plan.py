@@ -186,6 +186,15 @@ def check_workloads(file: ConfigFile) -> None:
                 )
     for section in quicken(file.config).workload:
         _workload(file, ("quick",), section, clients=section.clients[0])
+    for index, control in enumerate(file.config.control):
+        (section,) = (each for each in file.config.workload if each.name == control.workload)
+        family = find_family(section.family)
+        if control.target not in family.targets:
+            raise file.problem(
+                ("control", index, "workload"),
+                f"{section.name} is of {family.name}, which does not run on {control.target}; "
+                "choose another workload",
+            )
     _check_quick_steps(file)
 
 

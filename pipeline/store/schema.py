@@ -124,6 +124,8 @@ run = Table(
     Column("ended_at", UtcDateTime(), nullable=False),
     Column("revision_at", UtcDateTime()),
     Column("digest", String(64)),
+    Column("control", String),
+    Column("control_night", Date),
     Index("ix_run_cell_key_repetition", "cell_key", "repetition"),
 )
 

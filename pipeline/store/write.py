@@ -131,6 +131,8 @@ class Writer:
                 "settings_id": self._settings_id(settings),
                 "revision_at": head.revision.at or head.build.provenance.made,
                 "digest": _digest(steps),
+                "control": head.control.name if head.control else None,
+                "control_night": head.control.night if head.control else None,
             },
         )
 

@@ -1,0 +1,73 @@
+"""Controls: what every machine measures every night, so that it is seen when the machine moves."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from datetime import date
+
+from pipeline.config import ConfigFile
+from pipeline.errors import UserError, meant
+from pipeline.execute.discover import Discovered
+from pipeline.execute.lines import find_revision, offer_of
+from pipeline.execute.options import build_options
+from pipeline.execute.plan import make_cell, workload_at
+from pipeline.model import Cell, Control, Machine, Revision
+
+FIRST, LAST = 1, 2
+"""Repetitions of a control: at the beginning of a night and at its end, an A/A pair."""
+
+
+def controls_of(
+    file: ConfigFile, found: Discovered, machine: Machine, night: date, quick: bool
+) -> list[Cell]:
+    """Return what a machine measures of the ``[[control]]`` tables in a night.
+
+    Raises UserError, with file and line, for a revision that is not there.
+    """
+    names = [section.name for section in file.config.workload]
+    cells = []
+    for index, section in enumerate(file.config.control):
+        if section.classes and machine.machine_class not in section.classes:
+            continue
+        offer = offer_of(file, index, section, "control")
+        revision = _pinned(file, index, found.get(offer, ()))
+        at = names.index(section.workload)
+        cell = make_cell(
+            file,
+            at,
+            workload_at(file, at, quick),
+            revision,
+            build_options(section, offer.supply),
+            machine,
+        )
+        control = Control(name=section.name, machine=machine.hostname, night=night)
+        cells.append(cell.model_copy(update={"control": control}))
+    return cells
+
+
+def around(
+    controls: Sequence[Cell],
+    runs: Sequence[tuple[Cell, int]],
+    measured: Collection[tuple[str, int]],
+) -> list[tuple[Cell, int]]:
+    """Return the runs of a night with what is left of the controls before and behind them."""
+    first, last = (
+        [(cell, place) for cell in controls if (cell.key, place) not in measured]
+        for place in (FIRST, LAST)
+    )
+    return [*first, *runs, *last]
+
+
+def _pinned(file: ConfigFile, index: int, known: Sequence[Revision]) -> Revision:
+    section = file.config.control[index]
+    if not known:
+        raise UserError(f"no release of {section.target} is known; run `nightshift discover`")
+    revision = find_revision(section.revision, known)
+    if revision is None:
+        names = [each.version for each in known]
+        raise file.problem(
+            ("control", index, "revision"),
+            f"{section.target} has no revision {section.revision!r}; "
+            f"{meant(section.revision, names)}",
+        )
+    return revision.model_copy(update={"major": section.major} if section.major else {})

@@ -1,0 +1,82 @@
+"""What was measured of controls, read from the store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import date, datetime
+from typing import Any, NamedTuple
+
+from sqlalchemy import Engine, select
+
+from pipeline.store.schema import (
+    build,
+    machine,
+    measurement,
+    metric,
+    run,
+    step,
+    step_run,
+    workload,
+)
+
+
+class ControlRow(NamedTuple):
+    """One measurement of a control, with all that places it.
+
+    ``machine`` is the fingerprint of the machine. ``build_hash`` is of the program: another one is
+    another control.
+    """
+
+    run_id: str
+    control: str
+    night: date
+    repetition: int
+    started_at: datetime
+    machine: dict[str, Any]
+    build_hash: str
+    workload: str
+    workload_hash: str
+    step: str
+    group: str
+    unit: str
+    status: str
+    metric: str
+    value: float
+
+
+def control_rows(engine: Engine, metrics: Sequence[str]) -> Iterator[ControlRow]:
+    """Yield what was measured of controls in the metrics, night by night."""
+    wanted = (
+        select(
+            run.c.run_id,
+            run.c.control,
+            run.c.control_night,
+            run.c.repetition,
+            run.c.started_at,
+            machine.c.fingerprint,
+            build.c.program_hash,
+            workload.c.name,
+            workload.c.hash,
+            step.c.name,
+            step.c.group,
+            step.c.unit,
+            step_run.c.status,
+            metric.c.name,
+            measurement.c.value,
+        )
+        .where(
+            run.c.control.is_not(None),
+            step_run.c.run == run.c.id,
+            measurement.c.step_run == step_run.c.id,
+            metric.c.id == measurement.c.metric,
+            metric.c.name.in_(metrics),
+            step.c.id == step_run.c.step,
+            build.c.id == run.c.build_id,
+            machine.c.id == run.c.machine_id,
+            workload.c.id == run.c.workload_id,
+        )
+        .order_by(run.c.started_at, run.c.run_id, step_run.c.place, metric.c.name)
+    )
+    with engine.connect() as connection:
+        for found in connection.execute(wanted):
+            yield ControlRow._make(found)

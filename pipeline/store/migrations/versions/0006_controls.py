@@ -1,0 +1,13 @@
+"""Which runs are controls, and of which night. Before this there were none."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0006"
+down_revision = "0005"
+
+
+def upgrade() -> None:
+    """Add the columns."""
+    op.add_column("run", sa.Column("control", sa.String(), nullable=True))
+    op.add_column("run", sa.Column("control_night", sa.Date(), nullable=True))
