@@ -12,7 +12,7 @@ from pipeline.bundle import DamagedBundleError, NewerBundleError, set_aside
 from pipeline.cli.context import Context, warn
 from pipeline.errors import UserError
 from pipeline.execute.build import identical
-from pipeline.execute.controls import around
+from pipeline.execute.controls import around, measured_here, remember_measured
 from pipeline.execute.matrix import chosen
 from pipeline.execute.plan import Plan
 from pipeline.execute.run import Builds, build_all, build_key, run_all, save_builds
@@ -62,7 +62,8 @@ def run_stage(
             remaining = chosen(remaining, keys)
         # A job whose cells were measured before is a job that is repeated.
         if remaining or not keys:
-            remaining = around(context.controls(now().date()), remaining, done)
+            elsewhere = measured_here(context.cache) if keys else set()
+            remaining = around(context.controls(now().date()), remaining, done | elsewhere)
         if not remaining:
             return 0
         builds = build_all((cell for cell, _ in remaining), context.builder, watcher)
@@ -88,6 +89,11 @@ def measure(
     on_bundle: Callable[[Cell, int, Path], None],
 ) -> None:
     """Execute runs whose builds are made. The workspace has to be held."""
+
+    def done(cell: Cell, repetition: int, path: Path) -> None:
+        remember_measured(cell, repetition, context.cache)
+        on_bundle(cell, repetition, path)
+
     run_all(
         runs,
         builds.made,
@@ -97,7 +103,7 @@ def measure(
         watcher,
         pin=context.config.machine.pin,
         port=context.config.machine.port,
-        on_bundle=on_bundle,
+        on_bundle=done,
     )
 
 

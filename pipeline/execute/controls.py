@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from datetime import date
+from datetime import date, timedelta
+from pathlib import Path
+
+from pydantic import TypeAdapter, ValidationError
 
 from pipeline.config import ConfigFile
 from pipeline.errors import UserError, meant
@@ -11,10 +14,16 @@ from pipeline.execute.discover import Discovered
 from pipeline.execute.lines import find_revision, offer_of
 from pipeline.execute.options import build_options
 from pipeline.execute.plan import make_cell, workload_at
-from pipeline.model import Cell, Control, Machine, Revision
+from pipeline.model import Cell, Control, Frozen, Machine, Revision
 
 FIRST, LAST = 1, 2
 """Repetitions of a control: at the beginning of a night and at its end, an A/A pair."""
+
+_FILE = "controls.json"
+"""What this machine has measured of controls, in the cache."""
+
+_KEPT = timedelta(days=2)
+"""Nights before the present one of which that is remembered."""
 
 
 def controls_of(
@@ -56,6 +65,45 @@ def around(
         for place in (FIRST, LAST)
     )
     return [*first, *runs, *last]
+
+
+class Measured(Frozen):
+    """A run of a control on this machine."""
+
+    key: str
+    repetition: int
+    night: date
+
+
+_MEASURED = TypeAdapter(list[Measured])
+
+
+def measured_here(cache: Path) -> set[tuple[str, int]]:
+    """Return the controls (cell key, repetition) that this machine measured lately.
+
+    Jobs of one night on one machine know each other's by this: each has a results folder of its
+    own. What cannot be read is forgotten.
+    """
+    return {(each.key, each.repetition) for each in _load(cache)}
+
+
+def remember_measured(cell: Cell, repetition: int, cache: Path) -> None:
+    """Write down a run of a control. The workspace has to be held."""
+    if cell.control is None:
+        return
+    night = cell.control.night
+    kept = [each for each in _load(cache) if each.night >= night - _KEPT]
+    kept.append(Measured(key=cell.key, repetition=repetition, night=night))
+    partial = cache / f"{_FILE}.partial"
+    partial.write_bytes(_MEASURED.dump_json(kept))
+    partial.rename(cache / _FILE)
+
+
+def _load(cache: Path) -> list[Measured]:
+    try:
+        return _MEASURED.validate_json((cache / _FILE).read_bytes())
+    except (FileNotFoundError, ValidationError):
+        return []
 
 
 def _pinned(file: ConfigFile, index: int, known: Sequence[Revision]) -> Revision:

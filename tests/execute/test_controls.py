@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 from datetime import date
+from pathlib import Path
 
 import pytest
 
 from pipeline.errors import UserError
-from pipeline.execute.controls import around, controls_of
+from pipeline.execute.controls import around, controls_of, measured_here, remember_measured
 from pipeline.execute.lines import offers_of
 from pipeline.execute.plan import check_workloads, make_plan
 from pipeline.model import Cell
@@ -81,6 +82,19 @@ def test_the_night_begins_and_ends_with_them() -> None:
     assert around([one], runs, {(one.key, 1)}) == [*runs, (one, 2)]
     assert around([one], [], {(one.key, 1), (one.key, 2)}) == []
     assert around([], runs, set()) == runs
+
+
+def test_jobs_of_a_machine_know_what_it_measured_in_these_nights(tmp_path: Path) -> None:
+    assert measured_here(tmp_path) == set()
+    for day in (1, 2, 3, 4):
+        (one,) = controls(night=date(2026, 3, day))
+        remember_measured(one, 1, tmp_path)
+    nights = {controls(night=date(2026, 3, day))[0].key for day in (2, 3, 4)}
+    assert measured_here(tmp_path) == {(key, 1) for key in nights}
+    remember_measured(cell(), 1, tmp_path)
+    assert len(measured_here(tmp_path)) == 3
+    (tmp_path / "controls.json").write_text("[")
+    assert measured_here(tmp_path) == set()
 
 
 def test_what_controls_ask_for_is_discovered() -> None:

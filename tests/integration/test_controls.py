@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -68,3 +70,13 @@ def test_a_night_begins_and_ends_with_its_control(
     night.run("rebuild")
     if first.control.night == last.ended_at.date():
         assert night.json("run") == [f"results/bundles/{last.run_id}.tar.zst"]
+        # Another job of the same night, with a results folder of its own, measures none.
+        job = Night(tmp_path / "job")
+        job.folder.mkdir()
+        shutil.copy(night.folder / "nightshift.toml", job.folder)
+        job.run("discover")
+        (cells,) = (
+            each["cells"]
+            for each in json.loads(job.run("plan", "--format", "github-matrix").stdout)["include"]
+        )
+        assert job.json("run", "--cell", cells) == [f"results/bundles/{run.run_id}.tar.zst"]
