@@ -160,8 +160,26 @@ class ServerConfig(Frozen):
 # --- where it is measured ------------------------------------------------------------
 
 
+class Disk(Frozen):
+    """One disk, as the kernel tells of it; empty or None stands for what it does not."""
+
+    name: str
+    model: str = ""
+    firmware: str = ""
+    size_bytes: int | None = None
+    rotational: bool | None = None
+    scheduler: str = ""
+    write_cache: str = ""
+
+
 class Machine(Frozen):
-    """One server with its fingerprint. Machines of equal hardware form a machine class."""
+    """One server with its fingerprint. Machines of equal hardware form a machine class.
+
+    ``cores`` are the processors that the kernel schedules on: threads, where SMT is on.
+    ``storage`` and ``mount`` are of the folder with the databases, and ``disks`` those under it.
+    ``cmdline`` is what the kernel was started with, ``software`` the versions of the C library and
+    the compilers. Bundles of an older nightshift lack some: empty or None is what is not known.
+    """
 
     machine_class: str
     hostname: str
@@ -172,6 +190,15 @@ class Machine(Frozen):
     operating_system: str
     virtualised: str
     storage: str
+    microcode: str = ""
+    sockets: int | None = None
+    physical_cores: int | None = None
+    numa_nodes: int | None = None
+    memory_speed: str = ""
+    mount: str = ""
+    disks: tuple[Disk, ...] = ()
+    cmdline: str = ""
+    software: dict[str, str] = Field(default_factory=dict)
     settings: dict[str, str] = Field(default_factory=dict)
 
 

@@ -5,61 +5,77 @@ from __future__ import annotations
 import os
 import platform
 import re
-import shutil
-import subprocess
 from pathlib import Path
 
-import psutil
-
-from pipeline.machine.tree import chosen
-from pipeline.model import Machine
+from pipeline.machine.storage import Mount, disks_of, mount_of
+from pipeline.machine.system import System
+from pipeline.machine.tree import Tree
+from pipeline.model import Disk, Machine
 
 UNKNOWN = "unknown"
 """What is written where the machine does not say."""
 
-_CPU = Path("/sys/devices/system/cpu")
+_CPU = "/sys/devices/system/cpu"
 _SETTINGS = {
-    "governor": _CPU / "cpu0/cpufreq/scaling_governor",
-    "scaling_driver": _CPU / "cpu0/cpufreq/scaling_driver",
-    "turbo": _CPU / "cpufreq/boost",
-    "no_turbo": _CPU / "intel_pstate/no_turbo",
-    "smt": _CPU / "smt/control",
-    "transparent_hugepage": Path("/sys/kernel/mm/transparent_hugepage/enabled"),
-    "aslr": Path("/proc/sys/kernel/randomize_va_space"),
-    "swappiness": Path("/proc/sys/vm/swappiness"),
-    "dirty_ratio": Path("/proc/sys/vm/dirty_ratio"),
-    "dirty_background_ratio": Path("/proc/sys/vm/dirty_background_ratio"),
-    "huge_pages": Path("/proc/sys/vm/nr_hugepages"),
-    "numa_balancing": Path("/proc/sys/kernel/numa_balancing"),
-    "clocksource": Path("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
+    "governor": f"{_CPU}/cpu0/cpufreq/scaling_governor",
+    "scaling_driver": f"{_CPU}/cpu0/cpufreq/scaling_driver",
+    "turbo": f"{_CPU}/cpufreq/boost",
+    "no_turbo": f"{_CPU}/intel_pstate/no_turbo",
+    "smt": f"{_CPU}/smt/control",
+    "transparent_hugepage": "/sys/kernel/mm/transparent_hugepage/enabled",
+    "aslr": "/proc/sys/kernel/randomize_va_space",
+    "swappiness": "/proc/sys/vm/swappiness",
+    "dirty_ratio": "/proc/sys/vm/dirty_ratio",
+    "dirty_background_ratio": "/proc/sys/vm/dirty_background_ratio",
+    "huge_pages": "/proc/sys/vm/nr_hugepages",
+    "numa_balancing": "/proc/sys/kernel/numa_balancing",
+    "clocksource": "/sys/devices/system/clocksource/clocksource0/current_clocksource",
 }
 _MEMORY_LIMITS = (
-    Path("/sys/fs/cgroup/memory.max"),
-    Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
+    "/sys/fs/cgroup/memory.max",
+    "/sys/fs/cgroup/memory/memory.limit_in_bytes",
 )
+_COMPILERS = {"gcc": ("gcc", "-dumpfullversion"), "clang": ("clang", "-dumpversion")}
 
 
-def fingerprint(machine_class: str | None = None, folder: Path = Path()) -> Machine:
-    """Return this machine, with the storage under ``folder``.
+def fingerprint(
+    machine_class: str | None = None, folder: Path = Path(), system: System | None = None
+) -> Machine:
+    """Return this machine, or that of ``system``, with the storage under ``folder``.
 
     Without a ``machine_class`` one is derived from processor and memory, as
     ``amd-epyc-9454p-c48r128``.
     """
-    model = cpu_model(_read(Path("/proc/cpuinfo")))
+    system = system or System()
+    tree = system.tree
+    cpuinfo = tree.read("/proc/cpuinfo")
+    model = cpu_model(cpuinfo)
     # Not those available to this process: it may have been pinned already.
-    cores = os.cpu_count() or 1
-    memory = _memory_bytes()
+    cores = len(processors(tree.read(f"{_CPU}/online"))) or os.cpu_count() or 1
+    memory = usable_memory(tree)
+    mount = mount_of(tree, folder)
+    disks = disks_of(tree, mount)
+    packages, physical = _topology(tree)
     return Machine(
         machine_class=machine_class or derive_class(model, cores, memory),
-        hostname=platform.node() or UNKNOWN,
+        hostname=tree.read("/proc/sys/kernel/hostname") or UNKNOWN,
         cpu_model=model,
         cores=cores,
         memory_bytes=memory,
-        kernel=platform.release(),
-        operating_system=os_name(_read(Path("/etc/os-release"))),
-        virtualised=_virtualised(),
-        storage=_storage(folder),
-        settings=_settings(),
+        kernel=tree.read("/proc/sys/kernel/osrelease") or UNKNOWN,
+        operating_system=os_name(tree.read("/etc/os-release")),
+        virtualised=virtualised(system),
+        storage=_storage(mount, disks),
+        microcode=_cpu_fields(cpuinfo).get("microcode", ""),
+        sockets=packages,
+        physical_cores=physical,
+        numa_nodes=len(tree.glob("/sys/devices/system/node/node[0-9]*")) or None,
+        memory_speed=memory_speed(system.said(["dmidecode", "--type", "17"])),
+        mount="" if mount is None else f"{mount.point} {','.join(mount.options)}",
+        disks=disks,
+        cmdline=cmdline(tree.read("/proc/cmdline")),
+        software=_software(system),
+        settings=_settings(tree),
     )
 
 
@@ -105,7 +121,7 @@ def derive_class(model: str, cores: int, memory_bytes: int) -> str:
 
 def cpu_model(cpuinfo: str) -> str:
     """Return the processor's name from the text of /proc/cpuinfo; on Arm its part number."""
-    fields = dict(re.findall(r"^([^\t:]+?)\s*:\s*(.+)$", cpuinfo, re.MULTILINE))
+    fields = _cpu_fields(cpuinfo)
     if name := fields.get("model name"):
         return " ".join(name.split()).removesuffix(" unknown")
     if part := fields.get("CPU part"):
@@ -119,64 +135,87 @@ def os_name(os_release: str) -> str:
     return found.group(1) if found else UNKNOWN
 
 
-def _read(path: Path) -> str:
-    try:
-        return path.read_text(errors="replace")
-    except OSError:
-        return ""
+def _cpu_fields(cpuinfo: str) -> dict[str, str]:
+    """Return what /proc/cpuinfo says of the last processor; they are alike."""
+    return dict(re.findall(r"^([^\t:]+?)\s*:\s*(.+)$", cpuinfo, re.MULTILINE))
 
 
-def _memory_bytes() -> int:
-    """Return the memory that may be used: in a container its limit, not the host's."""
-    total = int(psutil.virtual_memory().total)
-    limits = (text for path in _MEMORY_LIMITS if (text := _read(path).strip()).isdigit())
-    return min([total, *map(int, limits)])
+def processors(ranges: str) -> tuple[int, ...]:
+    """Return the numbers of a list of the kernel, as ``0-3,8``."""
+    found: list[int] = []
+    for first, last in re.findall(r"(\d+)(?:-(\d+))?", ranges):
+        found += range(int(first), int(last or first) + 1)
+    return tuple(found)
 
 
-def _virtualised() -> str:
+def usable_memory(tree: Tree) -> int:
+    """Return the bytes of memory that may be used: in a container its limit, not the host's."""
+    found = re.search(r"^MemTotal:\s+(\d+) kB", tree.read("/proc/meminfo"), re.MULTILINE)
+    total = int(found[1]) * 1024 if found else 0
+    limits = [tree.number(path) for path in _MEMORY_LIMITS]
+    return min([total, *(limit for limit in limits if limit is not None)])
+
+
+def virtualised(system: System) -> str:
     """Return the name of the hypervisor or container, or ``none``."""
-    if program := shutil.which("systemd-detect-virt"):
-        # It answers with an exit code too, so that is not looked at.
-        answer = subprocess.run([program], capture_output=True, text=True, check=False)
-        if answer.stdout.strip():
-            return answer.stdout.strip()
-    flagged = re.search(r"^flags\s*:.*\bhypervisor\b", _read(Path("/proc/cpuinfo")), re.MULTILINE)
+    if told := system.said(["systemd-detect-virt"]):
+        return told
+    cpuinfo = system.tree.read("/proc/cpuinfo")
+    flagged = re.search(r"^flags\s*:.*\bhypervisor\b", cpuinfo, re.MULTILINE)
     return "hypervisor" if flagged else "none"
 
 
-def _storage(folder: Path) -> str:
-    """Return file system, device and device model under ``folder``, as ``ext4 on vda (ssd)``."""
-    kind, device = mounted(folder.resolve(), _read(Path("/proc/self/mountinfo")))
-    block = (Path("/sys/class/block") / Path(device).resolve().name).resolve()
-    # A partition has no queue of its own: its disk, the folder above, has it.
-    disk = block if (block / "queue").exists() else block.parent
-    model = _read(disk / "device/model").strip()
-    spins = {"0": "ssd", "1": "rotational"}.get(_read(disk / "queue/rotational").strip(), "")
-    details = ", ".join(text for text in (model, spins) if text)
-    return f"{kind} on {Path(device).name}" + (f" ({details})" if details else "")
+def memory_speed(dmidecode: str) -> str:
+    """Return the speeds that memory runs at, from what dmidecode says of its modules.
 
-
-def mounted(folder: Path, mountinfo: str) -> tuple[str, str]:
-    """Return (file system, device) of ``folder``, from the text of /proc/self/mountinfo.
-
-    The innermost mount point counts, and of several mounts there the last.
+    It needs root, and a virtual machine's firmware makes them up or says nothing: empty then.
     """
-    best, found = -1, (UNKNOWN, UNKNOWN)
-    for line in mountinfo.splitlines():
-        before, _, after = line.partition(" - ")
-        # Spaces and the like are written as octal escapes.
-        point = Path(re.sub(r"\\([0-7]{3})", lambda m: chr(int(m[1], 8)), before.split()[4]))
-        if folder.is_relative_to(point) and len(point.parts) >= best:
-            kind, device = after.split()[:2]
-            best, found = len(point.parts), (kind, device)
-    return found
+    said = re.findall(r"^\s*Configured (?:Memory|Clock) Speed: (\d+ \S+)", dmidecode, re.MULTILINE)
+    return ", ".join(sorted(set(said)))
 
 
-def _settings() -> dict[str, str]:
+def cmdline(text: str) -> str:
+    """Return the parameters that a kernel was started with, from the text of /proc/cmdline.
+
+    What follows a lone ``--`` is for the first process and says nothing of the kernel.
+    """
+    return re.split(r"(?:^|\s)--(?:\s|$)", text, maxsplit=1)[0].strip()
+
+
+def _topology(tree: Tree) -> tuple[int | None, int | None]:
+    """Return the number of sockets and of physical cores; None where the kernel does not say."""
+    found = [
+        (tree.number(f"{cpu}/topology/physical_package_id"), tree.read(f"{cpu}/topology/core_id"))
+        for cpu in tree.glob(f"{_CPU}/cpu[0-9]*")
+    ]
+    cores = {(package, core) for package, core in found if package is not None and core}
+    return len({package for package, _ in cores}) or None, len(cores) or None
+
+
+def _software(system: System) -> dict[str, str]:
+    found = {name: system.said(argv) for name, argv in _COMPILERS.items()}
+    name, version = platform.libc_ver()
+    found["libc"] = f"{name} {version}".strip()
+    return {name: version for name, version in found.items() if version}
+
+
+def _storage(mount: Mount | None, disks: tuple[Disk, ...]) -> str:
+    """Return file system, device and device model, as ``ext4 on vda (ssd)``."""
+    if mount is None:
+        return f"{UNKNOWN} on {UNKNOWN}"
+    spins = {True: "rotational", False: "ssd", None: ""}
+    first = disks[0] if disks else Disk(name="")
+    details = ", ".join(text for text in (first.model, spins[first.rotational]) if text)
+    name = Path(mount.device).name
+    return f"{mount.kind} on {name}" + (f" ({details})" if details else "")
+
+
+def _settings(tree: Tree) -> dict[str, str]:
     """Return the settings of the kernel that change what is measured."""
-    found = {name: chosen(_read(path)) for name, path in _SETTINGS.items()}
-    for path in sorted((_CPU / "vulnerabilities").glob("*")):
-        text = _read(path).strip()
-        if text.startswith("Mitigation"):
-            found[f"mitigation_{path.name}"] = text.partition(": ")[2]
+    found = {name: tree.chosen(path) for name, path in _SETTINGS.items()}
+    for path in tree.glob(f"{_CPU}/vulnerabilities/*"):
+        text = tree.read(path)
+        # What does not concern a processor says "Not affected".
+        if text.startswith(("Mitigation", "Vulnerable")):
+            found[f"mitigation_{Path(path).name}"] = text.partition("Mitigation: ")[2] or text
     return {name: text for name, text in found.items() if text}

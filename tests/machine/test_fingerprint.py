@@ -8,23 +8,22 @@ import psutil
 import pytest
 
 from pipeline.machine.fingerprint import (
+    cmdline,
     cpu_model,
     derive_class,
     fingerprint,
     memory_gb,
-    mounted,
+    memory_speed,
     os_name,
+    processors,
     scale_name,
 )
-from pipeline.machine.tree import chosen
+from pipeline.machine.system import System
+from pipeline.machine.tree import Tree, chosen
+from pipeline.model import Disk, Machine
+from tests.machine.fabricated import fabricate
 
 GB = 2**30
-MOUNTINFO = r"""22 27 0:21 / /proc rw,relatime - proc proc rw
-27 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda1 rw,discard
-30 27 259:1 / /data rw - xfs /dev/nvme1n1 rw
-31 27 259:2 / /data rw - btrfs /dev/nvme2n1 rw
-32 27 0:40 / /with\040space rw - tmpfs tmpfs rw
-"""
 
 
 def test_this_machine() -> None:
@@ -105,17 +104,125 @@ def test_os_name() -> None:
     assert os_name("") == "unknown"
 
 
+def test_a_server_with_everything_that_it_tells(tmp_path: Path) -> None:
+    machine = fingerprint("ax162-s", Path("/data"), fabricate(tmp_path))
+    software = {"gcc": "12.2.0", "libc": machine.software["libc"]}
+    assert machine == Machine(
+        machine_class="ax162-s",
+        hostname="bench-1",
+        cpu_model="AMD EPYC 9454P 48-Core Processor",
+        cores=4,
+        memory_bytes=131072000 * 1024,
+        kernel="6.1.0-30-amd64",
+        operating_system="Debian GNU/Linux 12 (bookworm)",
+        virtualised="none",
+        storage="ext4 on nvme0n1p1 (Micron_7450_MTFDKCC1T9TFR, ssd)",
+        microcode="0xa10113e",
+        sockets=1,
+        physical_cores=4,
+        numa_nodes=1,
+        memory_speed="4800 MT/s",
+        mount="/ discard,noatime,rw",
+        disks=(
+            Disk(
+                name="nvme0n1",
+                model="Micron_7450_MTFDKCC1T9TFR",
+                firmware="E2MU110",
+                size_bytes=1_920_383_410_176,
+                rotational=False,
+                scheduler="none",
+                write_cache="write through",
+            ),
+        ),
+        cmdline="root=/dev/nvme0n1p1 ro quiet",
+        software=software,
+        settings={
+            "governor": "performance",
+            "scaling_driver": "acpi-cpufreq",
+            "turbo": "0",
+            "smt": "off",
+            "transparent_hugepage": "madvise",
+            "aslr": "2",
+            "swappiness": "1",
+            "huge_pages": "0",
+            "numa_balancing": "0",
+            "clocksource": "tsc",
+            "mitigation_spectre_v1": "usercopy/swapgs barriers",
+        },
+    )
+
+
+def test_a_machine_that_tells_nothing_is_still_one(tmp_path: Path) -> None:
+    mute = System(tree=Tree(tmp_path), said=lambda _: "")
+    machine = fingerprint(None, Path("/data"), mute)
+    assert machine.hostname == machine.kernel == machine.operating_system == "unknown"
+    assert machine.storage == "unknown on unknown"
+    assert machine.disks == ()
+    assert machine.sockets is machine.physical_cores is machine.numa_nodes is None
+    assert machine.settings == {}
+
+
+def test_bundles_of_before_have_fewer_facts() -> None:
+    older = {
+        "machine_class": "a",
+        "hostname": "b",
+        "cpu_model": "c",
+        "cores": 1,
+        "memory_bytes": 2,
+        "kernel": "d",
+        "operating_system": "e",
+        "virtualised": "f",
+        "storage": "g",
+        "settings": {"governor": "h"},
+    }
+    machine = Machine.model_validate(older)
+    assert machine.model_dump(exclude_unset=True) == older
+    assert machine.microcode == ""
+
+
+def test_a_container_may_use_no_more_than_its_limit(tmp_path: Path) -> None:
+    limited = {"/sys/fs/cgroup/memory.max": str(8 * GB)}
+    assert fingerprint(None, Path("/"), fabricate(tmp_path / "a", limited)).memory_bytes == 8 * GB
+    free = {"/sys/fs/cgroup/memory.max": "max"}
+    assert fingerprint(None, Path("/"), fabricate(tmp_path / "b", free)).memory_bytes > 100 * GB
+
+
+def test_a_hypervisor_is_told_by_the_processor_where_nothing_else_does(tmp_path: Path) -> None:
+    flags = {"/proc/cpuinfo": "flags\t\t: fpu hypervisor lahf_lm"}
+    mute = {"systemd-detect-virt": ""}
+    guest = fabricate(tmp_path / "a", flags, programs=mute)
+    assert fingerprint(None, Path("/"), guest).virtualised == "hypervisor"
+    host = fabricate(tmp_path / "b", programs=mute)
+    assert fingerprint(None, Path("/"), host).virtualised == "none"
+
+
 @pytest.mark.parametrize(
-    ("folder", "expected"),
+    ("ranges", "expected"),
+    [("0-3", (0, 1, 2, 3)), ("0,2-3,8", (0, 2, 3, 8)), ("0", (0,)), ("", ())],
+)
+def test_processors(ranges: str, expected: tuple[int, ...]) -> None:
+    assert processors(ranges) == expected
+
+
+def test_speeds_of_memory() -> None:
+    module = "Memory Device\n\tSpeed: 5600 MT/s\n\tConfigured Memory Speed: {}\n"
+    assert memory_speed(module.format("4800 MT/s") * 2) == "4800 MT/s"
+    mixed = module.format("4800 MT/s") + module.format("3600 MT/s")
+    assert memory_speed(mixed) == "3600 MT/s, 4800 MT/s"
+    assert memory_speed(module.format("Unknown")) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
     [
-        ("/srv/x", ("ext4", "/dev/vda1")),
-        ("/data/deep/er", ("btrfs", "/dev/nvme2n1")),
-        ("/database", ("ext4", "/dev/vda1")),
-        ("/with space/x", ("tmpfs", "tmpfs")),
+        ("ro quiet -- token=abc", "ro quiet"),
+        ("-- x", ""),
+        ("ro a--b=1 quiet", "ro a--b=1 quiet"),
+        ("", ""),
     ],
 )
-def test_mounted(folder: str, expected: tuple[str, str]) -> None:
-    assert mounted(Path(folder), MOUNTINFO) == expected
+def test_what_the_kernel_was_started_with(text: str, expected: str) -> None:
+    assert cmdline(text) == expected
 
 
 def test_chosen() -> None:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from pipeline.analyse.explain.settings import compare_settings
+from pipeline.machine.storage import show_disk
+from pipeline.model import Disk
 from pipeline.report.page.data import LineData
 from pipeline.report.wording import moment
 from pipeline.store.queries import RunRow
@@ -179,7 +181,7 @@ def _facts(run: RunRow) -> dict[str, str]:
     facts = {
         name.replace("_", " "): str(value)
         for name, value in machine.items()
-        if name not in {"settings", "memory_bytes"} and value not in ("", None)
+        if isinstance(value, str | int) and name != "memory_bytes" and value != ""
     }
     memory = machine.get("memory_bytes")
     if isinstance(memory, int) and memory:
@@ -188,8 +190,10 @@ def _facts(run: RunRow) -> dict[str, str]:
         f"processors of the {who}": ", ".join(map(str, processors)) or "not pinned"
         for who, processors in run.pinning.items()
     }
+    for disk in machine.get("disks", ()):
+        known = Disk.model_validate(disk)
+        facts[f"disk {known.name}"] = show_disk(known)
     facts |= run.tools
-    settings = machine.get("settings")
-    if isinstance(settings, Mapping):
-        facts |= {str(name): str(value) for name, value in settings.items()}
+    for group in ("software", "settings"):
+        facts |= {str(name): str(value) for name, value in machine.get(group, {}).items()}
     return facts
