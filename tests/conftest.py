@@ -32,6 +32,7 @@ from pipeline.targets.postgres.server import PostgresServer
 from pipeline.targets.sqlite import SQLite
 from pipeline.targets.sqlite.database import SQLiteDatabase
 from tests.prometheus import CONFIG, Prometheus, tool
+from tests.s3 import S3
 
 # A shell lets what it starts in the background ignore SIGINT, and so would all that the tests
 # start and interrupt.
@@ -297,3 +298,14 @@ def start_prometheus(tmp_path: Path) -> Iterator[Callable[..., Prometheus]]:
 def prometheus(start_prometheus: Callable[..., Prometheus]) -> Prometheus:
     """A real, empty Prometheus for one test, set up as the hub's."""
     return start_prometheus()
+
+
+@pytest.fixture
+def s3(tmp_path: Path) -> Iterator[S3]:
+    """A real S3 server for one test; see :meth:`S3.bucket` and :attr:`S3.environ`."""
+    server = S3(tmp_path / "s3")
+    try:
+        server.start()
+        yield server
+    finally:
+        server.stop()
