@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from pipeline.errors import UserError
 from tests.fakes.hetzner import FakeHetzner, Fault
-from tests.fakes.hetzner.project import KINDS
 from tests.fleet.conftest import Scene, Time
 
 HOUR = 3600.0
@@ -29,7 +28,7 @@ WISHES: dict[str, dict[str, Any]] = {
 
 def make(scene: Scene, name: str, labels: dict[str, str]) -> None:
     """Make a resource of each kind, with its kind in its name."""
-    for kind in KINDS:
+    for kind in WISHES:
         wish = {"name": f"{name}-{kind.replace('_', '-')}", "labels": labels, **WISHES[kind]}
         scene.fake.project.make(kind, wish)
 
@@ -75,7 +74,7 @@ def test_a_malformed_label_is_told_and_left(scene: Scene, stamp: str | None) -> 
     make(scene, "odd", labels if stamp is None else {**labels, "expires": stamp})
     make(scene, "old", OURS)
     scene.fleet().reap()
-    assert sorted(scene.left) == sorted(f"odd-{kind.replace('_', '-')}" for kind in KINDS)
+    assert sorted(scene.left) == sorted(f"odd-{kind.replace('_', '-')}" for kind in WISHES)
     line = f"server odd-servers is left alone: its label expires is {stamp or ''!r}; mend it"
     assert scene.told.count(line) == 1
 

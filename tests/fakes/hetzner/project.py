@@ -10,26 +10,29 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from tests.fakes.hetzner import networks, primary_ips
 from tests.fakes.hetzner.catalogue import IMAGES, LOCATIONS, PRICING, SERVER_TYPES
+from tests.fakes.hetzner.commands import COMMANDS
+from tests.fakes.hetzner.refused import Refused
 from tests.fakes.hetzner.selector import valid
 
 Thing = dict[str, Any]
 
-KINDS = ("servers", "ssh_keys", "placement_groups", "volumes", "firewalls")
+KINDS = (
+    "servers",
+    "ssh_keys",
+    "placement_groups",
+    "volumes",
+    "firewalls",
+    "primary_ips",
+    "networks",
+)
 """What can be made and deleted."""
 
 _HOSTNAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9-]+)*")
 _USER_DATA = 32 * 1024
 _AT_ONCE = 10
 """Servers of a placement group, at most."""
-
-
-class Refused(Exception):
-    """An error as the API answers it."""
-
-    def __init__(self, status: int, code: str, message: str) -> None:
-        super().__init__(message)
-        self.status, self.code = status, code
 
 
 class Project:
@@ -122,17 +125,27 @@ class Project:
         thing.update(type="spread", servers=[])
         return []
 
+    def _make_networks(self, thing: Thing, wish: Mapping[str, Any]) -> list[Thing]:
+        return networks.make(self, thing, wish)
+
+    def _make_primary_ips(self, thing: Thing, wish: Mapping[str, Any]) -> list[Thing]:
+        return primary_ips.make(self, thing, wish)
+
     def _make_volumes(self, thing: Thing, wish: Mapping[str, Any]) -> list[Thing]:
+        server = self.find("servers", wish["server"]) if wish.get("server") is not None else None
+        where = wish.get("location", "fsn1") if server is None else server["location"]["name"]
         thing.update(
             size=int(wish.get("size", 10)),
-            server=wish.get("server"),
-            location=_one(LOCATIONS, wish.get("location", "fsn1"), "location"),
+            server=None if server is None else server["id"],
+            location=_one(LOCATIONS, where, "location"),
             status="available",
             format=wish.get("format"),
             linux_device=f"/dev/disk/by-id/scsi-0HC_Volume_{thing['id']}",
             protection={"delete": False},
         )
-        return [self._action("create_volume", "volume", thing["id"])]
+        if server is not None:
+            server["volumes"].append(thing["id"])
+        return [self.begin("create_volume", "volume", thing["id"])]
 
     def _make_firewalls(self, thing: Thing, wish: Mapping[str, Any]) -> list[Thing]:
         thing.update(rules=list(wish.get("rules", [])), applied_to=[])
@@ -195,11 +208,12 @@ class Project:
             wall["applied_to"].append({"type": "server", "server": {"id": number}})
         if spread is not None:
             spread["servers"].append(number)
+        primary_ips.take(self, thing, wish)
         self.user_data[thing["name"]] = str(wish.get("user_data", ""))
         thing["root_password"] = None if keys else "e2WDDDN7nTc3"
         return [
-            self._action("create_server", "server", number),
-            self._action("start_server", "server", number),
+            self.begin("create_server", "server", number),
+            self.begin("start_server", "server", number),
         ]
 
     # --- changing and deleting -------------------------------------------------------
@@ -229,9 +243,13 @@ class Project:
                 self._detach(thing)
             case "firewalls", "set_rules":
                 thing["rules"] = list(wish.get("rules", []))
+            case (("networks" | "primary_ips"), "change_protection"):
+                thing["protection"].update(wish)
+            case _ if (kind, command) in COMMANDS:
+                COMMANDS[kind, command](self, thing, wish)
             case _:
                 raise Refused(404, "not_found", f"there is no action {command}")
-        return self._action(command, kind[:-1], number)
+        return self.begin(command, kind[:-1], number)
 
     def delete(self, kind: str, number: int) -> Thing | None:
         """Delete a resource; return the action that this takes, if it takes one."""
@@ -242,16 +260,19 @@ class Project:
             "placement_groups": thing.get("servers"),
             "firewalls": thing.get("applied_to"),
             "volumes": thing.get("server"),
+            "primary_ips": thing.get("assignee_id"),
         }.get(kind)
         if used:
             raise Refused(409, "resource_in_use", f"{kind[:-1]} is still in use")
+        if kind == "networks":
+            networks.forget_network(self, thing)
         if kind != "servers":
             del self.things[kind][number]
             return None
         if thing["status"] == "deleting":
             raise Refused(423, "locked", "server is locked")
         thing.update(status="deleting", deleted_at=self.clock())
-        return self._action("delete_server", "server", number)
+        return self.begin("delete_server", "server", number)
 
     def fail(self, action: Thing, code: str) -> None:
         """Let an action end with an error."""
@@ -259,7 +280,8 @@ class Project:
 
     # --- what goes on ----------------------------------------------------------------
 
-    def _action(self, command: str, kind: str, number: int) -> Thing:
+    def begin(self, command: str, kind: str, number: int) -> Thing:
+        """Begin an action of a resource."""
         action: Thing = {
             "id": next(self._ids),
             "command": command,
@@ -297,6 +319,8 @@ class Project:
 
     def _remove(self, server: Thing) -> None:
         number = server["id"]
+        networks.forget_server(self, server)
+        primary_ips.forget_server(self, server)
         self.past.append(self.things["servers"].pop(number))
         for group in self.things["placement_groups"].values():
             group["servers"] = [each for each in group["servers"] if each != number]

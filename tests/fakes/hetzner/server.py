@@ -12,7 +12,8 @@ from urllib.parse import parse_qs, urlsplit
 
 from tests.fakes.hetzner.catalogue import IMAGES, LOCATIONS, PRICING, SERVER_TYPES
 from tests.fakes.hetzner.faults import Fault
-from tests.fakes.hetzner.project import KINDS, Project, Refused, Thing
+from tests.fakes.hetzner.project import KINDS, Project, Thing
+from tests.fakes.hetzner.refused import Refused
 from tests.fakes.hetzner.selector import matches
 from tests.fakes.loopback import Loopback
 

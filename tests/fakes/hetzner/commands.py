@@ -1,0 +1,106 @@
+"""What resources can be told to do besides what every fleet asks for, by kind and command.
+
+Each function does it at once; the action that tells of it takes its time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from tests.fakes.hetzner import networks, primary_ips
+from tests.fakes.hetzner.catalogue import SERVER_TYPES
+from tests.fakes.hetzner.refused import Refused
+
+if TYPE_CHECKING:
+    from tests.fakes.hetzner.project import Project, Thing
+
+_WINDOW = "22-02"
+_GIB = 10240
+
+
+def _enable_backup(project: Project, server: Thing, wish: Mapping[str, Any]) -> None:
+    del project, wish
+    server["backup_window"] = _WINDOW
+
+
+def _disable_backup(project: Project, server: Thing, wish: Mapping[str, Any]) -> None:
+    del project, wish
+    server["backup_window"] = None
+
+
+def _change_type(project: Project, server: Thing, wish: Mapping[str, Any]) -> None:
+    del project
+    if server["status"] != "off":
+        raise Refused(422, "server_not_stopped", "the server has to be off")
+    wanted = next((each for each in SERVER_TYPES if each["name"] == wish["server_type"]), None)
+    if wanted is None or (
+        wish.get("upgrade_disk") and wanted["disk"] < server["primary_disk_size"]
+    ):
+        raise Refused(422, "invalid_server_type", "the server cannot become of this type")
+    server["server_type"] = wanted
+    if wish.get("upgrade_disk"):
+        server["primary_disk_size"] = wanted["disk"]
+
+
+def _resize(project: Project, volume: Thing, wish: Mapping[str, Any]) -> None:
+    del project
+    if not volume["size"] < wish["size"] <= _GIB:
+        raise Refused(422, "invalid_input", "a volume can only become larger")
+    volume["size"] = wish["size"]
+
+
+def _apply(project: Project, wall: Thing, wish: Mapping[str, Any]) -> None:
+    for each in wish["apply_to"]:
+        server = project.find("servers", _server_of(each))
+        if each in wall["applied_to"]:
+            raise Refused(422, "firewall_already_applied", "firewall was already applied")
+        wall["applied_to"].append(each)
+        server["public_net"]["firewalls"].append({"id": wall["id"], "status": "applied"})
+
+
+def _unapply(project: Project, wall: Thing, wish: Mapping[str, Any]) -> None:
+    for each in wish["remove_from"]:
+        server = project.find("servers", _server_of(each))
+        if each not in wall["applied_to"]:
+            raise Refused(422, "firewall_resource_not_found", "firewall was not applied to this")
+        wall["applied_to"].remove(each)
+        net = server["public_net"]
+        net["firewalls"] = [one for one in net["firewalls"] if one["id"] != wall["id"]]
+
+
+def _server_of(resource: Mapping[str, Any]) -> int:
+    if resource.get("type") != "server":
+        raise Refused(422, "invalid_input", "only servers are known here")
+    number: int = resource["server"]["id"]
+    return number
+
+
+def _add_to_group(project: Project, server: Thing, wish: Mapping[str, Any]) -> None:
+    group = project.find("placement_groups", wish["placement_group"])
+    group["servers"].append(server["id"])
+    server["placement_group"] = group
+
+
+def _remove_from_group(project: Project, server: Thing, wish: Mapping[str, Any]) -> None:
+    del project, wish
+    server["placement_group"]["servers"].remove(server["id"])
+    server["placement_group"] = None
+
+
+COMMANDS: Mapping[tuple[str, str], Callable[[Project, Thing, Mapping[str, Any]], None]] = {
+    ("servers", "enable_backup"): _enable_backup,
+    ("servers", "disable_backup"): _disable_backup,
+    ("servers", "change_type"): _change_type,
+    ("servers", "attach_to_network"): networks.attach,
+    ("servers", "detach_from_network"): networks.detach,
+    ("servers", "add_to_placement_group"): _add_to_group,
+    ("servers", "remove_from_placement_group"): _remove_from_group,
+    ("volumes", "resize"): _resize,
+    ("firewalls", "apply_to_resources"): _apply,
+    ("firewalls", "remove_from_resources"): _unapply,
+    ("networks", "add_subnet"): networks.add_subnet,
+    ("networks", "delete_subnet"): networks.delete_subnet,
+    ("primary_ips", "assign"): primary_ips.assign,
+    ("primary_ips", "unassign"): primary_ips.unassign,
+}
