@@ -1,0 +1,31 @@
+output "servers" {
+  description = "Names of the servers, and their public addresses."
+  value       = { for server in hcloud_server.bench : server.name => server.ipv4_address }
+}
+
+output "class" {
+  description = "The machine class, as [[class]] of nightshift.toml has it."
+  value = {
+    name        = var.machine_class
+    cores       = var.cores
+    memory_gb   = var.memory_gb
+    runner      = local.runner_labels
+    server_type = var.server_type
+    count       = var.server_count
+  }
+}
+
+output "runner_labels" {
+  description = "Labels that the runners have to be registered with: runs-on of a job."
+  value       = local.runner_labels
+}
+
+output "expires" {
+  description = "End of the servers' time to live, in UTC."
+  value       = terraform_data.expires.output
+}
+
+output "cloud_init" {
+  description = "What a server is told when it is made, without the configurations of its runners."
+  value       = "#cloud-config\n${jsonencode(merge(local.told, { write_files = local.write_files }))}\n"
+}
