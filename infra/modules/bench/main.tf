@@ -1,17 +1,23 @@
 # Servers of one machine class for one night. They carry their labels from their first moment on, so
 # that the reaper finds them whatever happened to whoever made them.
 
+locals {
+  count = var.night == "" ? 0 : var.server_count
+  # A group takes ten servers and keeps each on a host of its own. One needs none.
+  groups = local.count > 1 ? ceil(local.count / 10) : 0
+}
+
 module "firewall" {
   source = "../firewall"
+  count  = local.count > 0 ? 1 : 0
 
   name        = local.name
   labels      = local.labels
   admin_cidrs = var.admin_cidrs
 }
 
-# A group takes ten servers and keeps each on a host of its own.
 resource "hcloud_placement_group" "spread" {
-  count = var.server_count == 1 ? 0 : ceil(var.server_count / 10)
+  count = local.groups
 
   name   = "${local.name}-${count.index + 1}"
   type   = "spread"
@@ -19,7 +25,7 @@ resource "hcloud_placement_group" "spread" {
 }
 
 resource "hcloud_server" "bench" {
-  count = var.server_count
+  count = local.count
 
   name               = "${local.name}-${count.index + 1}"
   server_type        = var.server_type
@@ -28,8 +34,8 @@ resource "hcloud_server" "bench" {
   ssh_keys           = var.project_keys
   user_data          = local.user_data[count.index]
   labels             = local.labels
-  firewall_ids       = [module.firewall.id]
-  placement_group_id = var.server_count == 1 ? null : hcloud_placement_group.spread[floor(count.index / 10)].id
+  firewall_ids       = [module.firewall[0].id]
+  placement_group_id = local.groups == 0 ? null : hcloud_placement_group.spread[floor(count.index / 10)].id
 
   public_net {
     ipv4_enabled = true
@@ -40,7 +46,7 @@ resource "hcloud_server" "bench" {
     replace_triggered_by = [terraform_data.expires]
 
     precondition {
-      condition     = timecmp(terraform_data.expires.output, plantimestamp()) > 0
+      condition     = timecmp(local.expires, plantimestamp()) > 0
       error_message = "The night ${var.night} is over: name another one, or destroy what is left of it."
     }
     precondition {

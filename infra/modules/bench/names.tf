@@ -20,15 +20,19 @@ locals {
     nightshift = var.pipeline
     night      = var.night
     class      = var.machine_class
-    expires    = formatdate("YYYYMMDD'T'hhmmss'Z'", terraform_data.expires.output)
+    expires    = try(formatdate("YYYYMMDD'T'hhmmss'Z'", local.expires), "")
     role       = "bench"
   }
+  expires = one(terraform_data.expires[*].output)
+
   runner_labels = length(var.runner_labels) > 0 ? var.runner_labels : ["self-hosted", var.machine_class]
 }
 
 # The end of the time to live is fixed when a night begins: later plans are empty, and nobody
 # prolongs a server by applying again.
 resource "terraform_data" "expires" {
+  count = var.night == "" ? 0 : 1
+
   input            = timeadd(plantimestamp(), var.ttl)
   triggers_replace = [var.pipeline, var.night, var.machine_class]
 

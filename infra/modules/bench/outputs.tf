@@ -7,8 +7,8 @@ output "class" {
   description = "The machine class, as [[class]] of nightshift.toml has it."
   value = {
     name        = var.machine_class
-    cores       = var.cores
-    memory_gb   = var.memory_gb
+    cores       = coalesce(var.cores, try(local.types[var.server_type].cores, null))
+    memory_gb   = coalesce(var.memory_gb, try(local.types[var.server_type].memory_gb, null))
     runner      = local.runner_labels
     server_type = var.server_type
     count       = var.server_count
@@ -21,8 +21,8 @@ output "runner_labels" {
 }
 
 output "expires" {
-  description = "End of the servers' time to live, in UTC."
-  value       = terraform_data.expires.output
+  description = "End of the servers' time to live, in UTC; null without servers."
+  value       = local.expires
 }
 
 output "cloud_init" {

@@ -12,6 +12,7 @@ locals {
   needed = concat(
     ["ca-certificates", "curl", "nftables"],
     var.nightshift == null ? [] : ["git", "python3-venv"],
+    local.trial ? ["sudo"] : [],
   )
 
   # What Debian does by itself now and then is done while nobody measures, which on a bench is never.

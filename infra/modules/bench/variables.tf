@@ -11,13 +11,14 @@ variable "pipeline" {
 }
 
 variable "night" {
-  description = "Name of the night that the servers are for, never used twice: another one makes other servers."
+  description = "Name of the night that the servers are for, never used twice: another one makes other servers. Empty makes none, and the class is still put out."
   type        = string
+  default     = ""
   nullable    = false
 
   validation {
-    condition     = can(regex("^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$", var.night))
-    error_message = "No label: write up to 63 letters, digits, dots, dashes and underscores, the first and the last a letter or a digit, as 2026-03-01."
+    condition     = can(regex("^([A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)?$", var.night))
+    error_message = "No label: write none, or up to 63 letters, digits, dots, dashes and underscores, the first and the last a letter or a digit, as 2026-03-01."
   }
 }
 
@@ -47,24 +48,24 @@ variable "machine_class" {
 }
 
 variable "cores" {
-  description = "Processors of a server of the class, which configurations are scaled to."
+  description = "Processors of a server, which configurations are scaled to. Null for what a CCX type has."
   type        = number
-  nullable    = false
+  default     = null
 
   validation {
-    condition     = var.cores >= 1 && floor(var.cores) == var.cores
-    error_message = "A server has 1 processor or more: write how many, as 8."
+    condition     = var.cores == null ? can(local.types[var.server_type]) : var.cores >= 1 && floor(var.cores) == var.cores
+    error_message = "A server has 1 processor or more: write how many, as 8, where its type is not one from ccx13 to ccx63."
   }
 }
 
 variable "memory_gb" {
-  description = "Memory of a server of the class in GB, which configurations are scaled to."
+  description = "Memory of a server in GB, which configurations are scaled to. Null for what a CCX type has."
   type        = number
-  nullable    = false
+  default     = null
 
   validation {
-    condition     = var.memory_gb >= 1 && floor(var.memory_gb) == var.memory_gb
-    error_message = "A server has 1 GB or more: write how many, as 32."
+    condition     = var.memory_gb == null ? can(local.types[var.server_type]) : var.memory_gb >= 1 && floor(var.memory_gb) == var.memory_gb
+    error_message = "A server has 1 GB or more: write how many, as 32, where its type is not one from ccx13 to ccx63."
   }
 }
 

@@ -71,7 +71,7 @@ locals {
     ]
     package_update  = true
     package_upgrade = true
-    packages        = ["ca-certificates", "curl", "git", "nftables", "python3-venv", "unattended-upgrades"]
+    packages        = ["ca-certificates", "curl", "git", "nftables", "python3-venv", "sudo", "unattended-upgrades"]
     write_files = [
       for path, file in local.written :
       { path = path, content = file.content, permissions = file.permissions, owner = "root:root" }

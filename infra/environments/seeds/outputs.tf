@@ -1,0 +1,42 @@
+output "hub_address" {
+  description = "Public IPv4 address of the hub: ssh admin@ADDRESS."
+  value       = module.hub.address
+}
+
+output "hub_tunnel" {
+  description = "The command that brings Grafana and Prometheus of the hub to this machine."
+  value       = module.hub.tunnel
+}
+
+output "hub_labels" {
+  description = "Labels of the hub's runner: the input hub of the workflows, and the repository's variable NIGHTSHIFT_HUB."
+  value       = jsonencode(module.hub.runner_labels)
+}
+
+output "benches" {
+  description = "Names and public addresses of the benches that Terraform made."
+  value       = merge([for bench in module.bench : bench.servers]...)
+}
+
+output "hosts" {
+  description = "What each dedicated host is installed with, and how: autosetup, post_install, cloud_init, instructions."
+  value       = module.dedicated.hosts
+}
+
+output "runner_labels" {
+  description = "For each machine class the labels of its runners: runs-on of a job."
+  value       = merge({ for name, bench in module.bench : name => bench.runner_labels }, module.dedicated.runner_labels)
+}
+
+output "nightshift_toml" {
+  description = "What nightshift.toml says of the fleet and its classes, for `nightshift plan` and `nightshift fleet`."
+  value = templatefile("${path.module}/../../templates/nightshift.toml.tftpl", {
+    repository = var.repository
+    pipeline   = var.pipeline
+    locations  = var.locations
+    image      = "debian-12"
+    per_night  = var.per_night
+    per_month  = var.per_month
+    classes    = concat([for bench in module.bench : bench.class], module.dedicated.classes)
+  })
+}

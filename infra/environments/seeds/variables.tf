@@ -1,0 +1,225 @@
+variable "pipeline" {
+  description = "Value of the label nightshift: [fleet] name of nightshift.toml. The reaper of that name deletes the servers."
+  type        = string
+  default     = "nightshift"
+  nullable    = false
+
+  validation {
+    condition     = can(regex("^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$", var.pipeline))
+    error_message = "No label: write up to 63 letters, digits, dots, dashes and underscores, the first and the last a letter or a digit."
+  }
+}
+
+variable "repository" {
+  description = "The repository on GitHub that the hub is a runner of, which holds nightshift.toml."
+  type        = string
+  nullable    = false
+
+  validation {
+    condition     = can(regex("^[A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9_][A-Za-z0-9._-]*$", var.repository))
+    error_message = "No repository on GitHub: write its owner and its name, as me/bench."
+  }
+}
+
+variable "nightshift" {
+  description = "The nightshift that is installed at /opt/nightshift: a git repository that can be read without a password, and a commit or tag of it."
+  type        = object({ repository = string, revision = string })
+  nullable    = false
+
+  # A branch is another program tomorrow.
+  validation {
+    condition     = can(regex("^https://[A-Za-z0-9./_-]+$", var.nightshift.repository)) && can(regex("^([0-9a-f]{40}|v[0-9][0-9A-Za-z.-]*)$", var.nightshift.revision))
+    error_message = "The repository begins with https://, and the revision is a commit of 40 hexadecimal digits or a tag as v1.2.0."
+  }
+}
+
+variable "runner_program" {
+  description = "The runner program for Linux on x64: where GitHub says that it is had, and the SHA-256 that GitHub says."
+  type        = object({ url = string, sha256 = string })
+  nullable    = false
+
+  validation {
+    condition     = can(regex("^https://[A-Za-z0-9./_%-]+$", var.runner_program.url)) && can(regex("^[0-9a-f]{64}$", var.runner_program.sha256))
+    error_message = "The address begins with https://, and a SHA-256 has 64 hexadecimal digits."
+  }
+}
+
+variable "admin_cidrs" {
+  description = "Addresses that SSH is let in from, in CIDR notation. Grafana and Prometheus are reached by a tunnel through it."
+  type        = list(string)
+  nullable    = false
+
+  validation {
+    condition = length(var.admin_cidrs) > 0 && alltrue([
+      for cidr in var.admin_cidrs :
+      can(cidrhost(cidr, 0)) && try(split("/", cidr)[1] >= (strcontains(cidr, ":") ? 32 : 16), false)
+    ])
+    error_message = "Somebody has to come in, and never the world: write addresses as 203.0.113.7/32 or 2001:db8::/48, with at least 16 bits of IPv4 and 32 of IPv6."
+  }
+}
+
+variable "ssh_keys" {
+  description = "Public keys of the account admin, by a name for each, who may become root. At least one."
+  type        = map(string)
+  nullable    = false
+
+  validation {
+    condition = length(var.ssh_keys) > 0 && alltrue([
+      for key in values(var.ssh_keys) :
+      can(regex("^(ssh-ed25519|ssh-rsa|ecdsa-sha2-nistp(256|384|521)|sk-ssh-ed25519@openssh\\.com|sk-ecdsa-sha2-nistp256@openssh\\.com) [A-Za-z0-9+/]+={0,2}( [^\n]*)?$", key))
+    ])
+    error_message = "One public key or more is needed, there are no passwords: write the line of a file as id_ed25519.pub."
+  }
+}
+
+variable "locations" {
+  description = "Where servers are made: the hub, its volume and what Terraform makes in the first, the nights' in the first that has one."
+  type        = list(string)
+  default     = ["fsn1", "nbg1", "hel1"]
+  nullable    = false
+
+  validation {
+    condition     = length(var.locations) > 0 && alltrue([for location in var.locations : can(regex("^[a-z]{3}[0-9]?$", location))])
+    error_message = "One location or more is needed: write short names, as fsn1, nbg1 or hel1."
+  }
+}
+
+variable "hub_type" {
+  description = "Type of the hub. A hub measures nothing, so that shared processors do."
+  type        = string
+  default     = "cx33"
+  nullable    = false
+
+  # The runner program is taken for x86: no cax.
+  validation {
+    condition     = can(regex("^(ccx|cpx|cx)[0-9]{2}$", var.hub_type))
+    error_message = "No type of a server with x86 processors: write one as cx33."
+  }
+}
+
+variable "volume_gb" {
+  description = "Size of the volume in GB, which holds results, store, and what Prometheus and Grafana keep. It can grow, and never shrinks."
+  type        = number
+  default     = 200
+  nullable    = false
+
+  validation {
+    condition     = var.volume_gb >= 10 && var.volume_gb <= 10240 && floor(var.volume_gb) == var.volume_gb
+    error_message = "A volume has 10 to 10240 GB."
+  }
+}
+
+variable "protected" {
+  description = "Whether server and volume refuse to be deleted, also by hand. False only to replace the server."
+  type        = bool
+  default     = true
+  nullable    = false
+}
+
+variable "vswitch" {
+  description = "vSwitch by which hub and dedicated hosts of Hetzner's see one another: its number in Robot, and its addresses within 10.20.0.0/16. Null without one."
+  type        = object({ id = number, ip_range = string })
+  default     = null
+
+  validation {
+    condition     = var.vswitch == null || try(var.vswitch.id >= 1 && can(regex("^10\\.20\\.", var.vswitch.ip_range)), false)
+    error_message = "The number of a vSwitch is 1 or more, and its addresses are within 10.20.0.0/16, as 10.20.2.0/24."
+  }
+}
+
+variable "hosts" {
+  description = "The dedicated hosts by name, at least one with 24 processors and one with 48; see the module dedicated."
+  type = map(object({
+    class        = string
+    cores        = number
+    memory_gb    = number
+    address      = string
+    robot_number = optional(number)
+    drives       = optional(list(string), ["nvme0n1", "nvme1n1"])
+    raid         = optional(number, 1)
+    smt          = optional(bool, false)
+  }))
+  nullable = false
+
+  validation {
+    condition     = length(setsubtract([24, 48], values(var.hosts)[*].cores)) == 0
+    error_message = "The reports were measured on 24 and on 48 processors, too, which no type of the cloud has as cores: name a host of each."
+  }
+}
+
+variable "bench_counts" {
+  description = "Benches of each cloud class that measure at once: ccx33 with 8 processors, ccx53 with 32."
+  type        = map(number)
+  default     = { ccx33 = 1, ccx53 = 1 }
+  nullable    = false
+
+  validation {
+    condition = length(setsubtract(["ccx33", "ccx53"], keys(var.bench_counts))) == 0 && length(var.bench_counts) == 2 && alltrue([
+      for count in values(var.bench_counts) : count >= 1 && count <= 50 && floor(count) == count
+    ])
+    error_message = "ccx33 and ccx53 have 1 to 50 benches each."
+  }
+}
+
+variable "per_night" {
+  description = "What the servers of a night may cost, as [fleet] per_night; empty for no budget."
+  type        = string
+  default     = "12 EUR"
+  nullable    = false
+
+  validation {
+    condition     = var.per_night == "" || can(regex("^[0-9]+(\\.[0-9]+)? [A-Z]{3}$", var.per_night))
+    error_message = "No sum: write a number and the code of a currency, as 12 EUR."
+  }
+}
+
+variable "per_month" {
+  description = "What all servers of a calendar month may cost, as [fleet] per_month; empty for no budget."
+  type        = string
+  default     = "300 EUR"
+  nullable    = false
+
+  validation {
+    condition     = var.per_month == "" || can(regex("^[0-9]+(\\.[0-9]+)? [A-Z]{3}$", var.per_month))
+    error_message = "No sum: write a number and the code of a currency, as 300 EUR."
+  }
+}
+
+variable "night" {
+  description = "Name of the night that Terraform makes the benches for. Empty, as a rule: it makes none, and the nightly workflow makes them by `nightshift fleet up`."
+  type        = string
+  default     = ""
+  nullable    = false
+
+  validation {
+    condition     = can(regex("^([A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)?$", var.night))
+    error_message = "No label: write none, or up to 63 letters, digits, dots, dashes and underscores, the first and the last a letter or a digit, as 2026-03-01."
+  }
+}
+
+variable "ttl" {
+  description = "Time to live from the first apply of a night on, in hours or minutes: the reaper deletes what is older."
+  type        = string
+  default     = "16h"
+  nullable    = false
+
+  validation {
+    condition = can(regex("^[1-9][0-9]{0,3}[hm]$", var.ttl)) && try(
+      timecmp(timeadd("2000-01-01T00:00:00Z", var.ttl), "2000-01-08T00:00:00Z") <= 0, false
+    )
+    error_message = "No time to live: write hours or minutes, a week at most, as 8h or 90m."
+  }
+}
+
+variable "runner_configurations" {
+  description = "For each class of the night that Terraform makes, ccx33 and ccx53, and for each of its benches, the configurations of its runners, one for each job, registered just before. Each is good for one job."
+  type        = map(list(list(string)))
+  default     = {}
+  nullable    = false
+  sensitive   = true
+
+  validation {
+    condition     = length(setsubtract(keys(var.runner_configurations), ["ccx33", "ccx53"])) == 0
+    error_message = "The classes that are made are ccx33 and ccx53."
+  }
+}

@@ -1,0 +1,44 @@
+# One hub, and two benches with processors of their own, which are there for a night.
+
+locals {
+  slug = trim(replace(lower(var.pipeline), "/[^a-z0-9]+/", "-"), "-")
+}
+
+module "network" {
+  source = "../../modules/network"
+
+  pipeline = var.pipeline
+  name     = local.slug
+}
+
+module "hub" {
+  source = "../../modules/hub"
+
+  pipeline       = var.pipeline
+  name           = "${local.slug}-hub"
+  repository     = var.repository
+  nightshift     = var.nightshift
+  runner_program = var.runner_program
+  server_type    = var.hub_type
+  location       = var.locations[0]
+  volume_gb      = var.volume_gb
+  protected      = var.protected
+  network        = module.network.network
+  admin_cidrs    = var.admin_cidrs
+  ssh_keys       = var.ssh_keys
+}
+
+# Not in the network: what runs there is not trusted to see the hub.
+module "bench" {
+  source = "../../modules/bench"
+
+  pipeline              = var.pipeline
+  night                 = var.night
+  ttl                   = var.ttl
+  machine_class         = var.bench_type
+  server_type           = var.bench_type
+  server_count          = var.bench_count
+  location              = var.locations[0]
+  runner_program        = var.runner_program
+  runner_configurations = var.runner_configurations
+}
