@@ -5,9 +5,6 @@ locals {
   files = "${path.module}/../../files"
   place = "/home/runner/actions"
 
-  ipv4 = sort([for cidr in var.admin_cidrs : cidr if !strcontains(cidr, ":")])
-  ipv6 = sort([for cidr in var.admin_cidrs : cidr if strcontains(cidr, ":")])
-
   # What Debian does by itself now and then is done by hand, while nobody measures.
   asleep = [
     "apt-daily.timer", "apt-daily-upgrade.timer", "dpkg-db-backup.timer", "e2scrub_all.timer",
@@ -19,10 +16,9 @@ locals {
     "/etc/nftables.conf" = {
       permissions = "0644"
       content = templatefile("${path.module}/../../templates/nftables.conf.tftpl", {
-        rules = concat(
-          length(local.ipv4) == 0 ? [] : ["ip saddr { ${join(", ", local.ipv4)} } tcp dport 22 accept"],
-          length(local.ipv6) == 0 ? [] : ["ip6 saddr { ${join(", ", local.ipv6)} } tcp dport 22 accept"],
-        )
+        rules = [
+          for cidr in sort(distinct(var.admin_cidrs)) : "${strcontains(cidr, ":") ? "ip6" : "ip"} saddr ${cidr} tcp dport 22 accept"
+        ]
       })
     }
     "/etc/sysctl.d/90-nightshift.conf"            = { permissions = "0644", content = file("${local.files}/sysctl.conf") }

@@ -90,7 +90,7 @@ run "hands_cloud_init_what_it_does" {
   assert {
     condition = [
       for line in split("\n", local.written["/etc/nftables.conf"].content) : trimspace(line) if strcontains(line, "dport 22")
-    ] == ["ip saddr { 203.0.113.7/32 } tcp dport 22 accept", "ip6 saddr { 2001:db8:1::/48 } tcp dport 22 accept"]
+    ] == ["ip6 saddr 2001:db8:1::/48 tcp dport 22 accept", "ip saddr 203.0.113.7/32 tcp dport 22 accept"]
     error_message = "who is let in: nothing stands in front of such a host"
   }
   assert {
