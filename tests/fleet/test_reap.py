@@ -28,9 +28,9 @@ WISHES: dict[str, dict[str, Any]] = {
 
 def make(scene: Scene, name: str, labels: dict[str, str]) -> None:
     """Make a resource of each kind, with its kind in its name."""
-    for kind in WISHES:
-        wish = {"name": f"{name}-{kind.replace('_', '-')}", "labels": labels, **WISHES[kind]}
-        scene.fake.project.make(kind, wish)
+    for kind, wish in WISHES.items():
+        named = {"name": f"{name}-{kind.replace('_', '-')}", "labels": labels, **wish}
+        scene.fake.project.make(kind, named)
 
 
 def test_every_kind_is_reaped(scene: Scene) -> None:
