@@ -3,35 +3,46 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
-from http import HTTPStatus
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
-import requests
-from hcloud import APIException, Client
+from hcloud import Client
 from hcloud.actions import Action, ActionsPageResult
 from hcloud.firewalls import BoundFirewall
+from hcloud.networks import BoundNetwork
 from hcloud.placement_groups import BoundPlacementGroup
+from hcloud.primary_ips import BoundPrimaryIP
 from hcloud.servers import BoundServer
 from hcloud.ssh_keys import BoundSSHKey
 from hcloud.volumes import BoundVolume
 
 from pipeline.config import FleetSection
 from pipeline.errors import UserError
+from pipeline.fleet.allowance import Allowance
+from pipeline.fleet.meaning import Failed, Gone, plain, translated
 from pipeline.fleet.pace import Pace, Passing
 
-Thing = BoundServer | BoundVolume | BoundPlacementGroup | BoundFirewall | BoundSSHKey
-"""What is made for a night."""
+Thing = (
+    BoundServer
+    | BoundVolume
+    | BoundPrimaryIP
+    | BoundPlacementGroup
+    | BoundFirewall
+    | BoundNetwork
+    | BoundSSHKey
+)
+"""What can be labelled as made for a night, and costs money or is in the way when it stays."""
 
 KINDS: Mapping[type[Thing], str] = {
     BoundServer: "server",
     BoundVolume: "volume",
+    BoundPrimaryIP: "primary IP",
     BoundPlacementGroup: "placement group",
     BoundFirewall: "firewall",
+    BoundNetwork: "network",
     BoundSSHKey: "ssh key",
 }
 """What they are called, in the order in which they are deleted: what others hold on to is last."""
@@ -51,74 +62,7 @@ _MAKING = frozenset({"apply_firewall", "create_server", "start_server"})
 _PAGES = 20
 """Pages of 50 actions that are looked through for a server that is gone."""
 
-_PASSING = frozenset(
-    {
-        "bad_gateway",
-        "conflict",
-        "gateway_timeout",
-        "locked",
-        "maintenance",
-        "rate_limit_exceeded",
-        "resource_in_use",
-        "server_error",
-        "service_error",
-        "timeout",
-        "unavailable",
-    }
-)
-"""Errors of the API that may pass; see https://docs.hetzner.cloud/reference/cloud#errors."""
 _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
-
-
-class SoldOut(UserError):
-    """Servers of a type cannot be had in a location now."""
-
-
-class Taken(UserError):
-    """Something has that name already."""
-
-
-class Gone(UserError):
-    """It is not there, or no longer."""
-
-
-class Failed(UserError):
-    """What was begun ended with an error: says in a line which."""
-
-
-def _unknown_token(said: str) -> Exception:
-    return UserError(f"Hetzner Cloud does not know the token ({said}); set another one")
-
-
-def _weak_token(said: str) -> Exception:
-    return UserError(f"Hetzner Cloud: {said}; use a token of the project that may read and write")
-
-
-def _gone(said: str) -> Exception:
-    return Gone(f"Hetzner Cloud: {said}; see that what [fleet] and [[class]] name is there")
-
-
-def _limit(said: str) -> Exception:
-    return UserError(
-        f"Hetzner Cloud: {said}; ask there for a higher limit, or lower the count of a [[class]]"
-    )
-
-
-_MEANING: Mapping[str, Callable[[str], Exception]] = {
-    "resource_unavailable": SoldOut,
-    "placement_error": SoldOut,
-    "uniqueness_error": Taken,
-    "not_found": _gone,
-    "404": _gone,
-    "429": Passing,
-    "unauthorized": _unknown_token,
-    "401": _unknown_token,
-    "forbidden": _weak_token,
-    "token_readonly": _weak_token,
-    "403": _weak_token,
-    "resource_limit_exceeded": _limit,
-}
-"""What the other errors mean, by their codes."""
 
 
 def connect(settings: FleetSection, pace: Pace, environ: Mapping[str, str] = os.environ) -> Cloud:
@@ -136,14 +80,16 @@ def connect(settings: FleetSection, pace: Pace, environ: Mapping[str, str] = os.
     client = Client(token, url.rstrip("/"), "nightshift", timeout=_TIMEOUT)
     # Its own retries sleep by a clock that nobody can set, and there is no setting for them.
     client._client._retry_max_retries = 0
-    return Cloud(client, pace)
+    allowance = Allowance()
+    client._client._session.hooks["response"].append(allowance.hear)
+    return Cloud(client, pace, allowance)
 
 
 class Cloud:
     """A project. Every call may raise UserError, for what does not pass or is refused."""
 
-    def __init__(self, client: Client, pace: Pace) -> None:
-        self._client, self.pace = client, pace
+    def __init__(self, client: Client, pace: Pace, allowance: Allowance) -> None:
+        self._client, self.pace, self._allowance = client, pace, allowance
 
     def pricing(self) -> Mapping[str, Any]:
         """Return what everything costs, as the API tells it."""
@@ -156,14 +102,16 @@ class Cloud:
         lists: Mapping[type[Thing], Callable[..., Sequence[Thing]]] = {
             BoundServer: self._client.servers.get_all,
             BoundVolume: self._client.volumes.get_all,
+            BoundPrimaryIP: self._client.primary_ips.get_all,
             BoundPlacementGroup: self._client.placement_groups.get_all,
             BoundFirewall: self._client.firewalls.get_all,
+            BoundNetwork: self._client.networks.get_all,
             BoundSSHKey: self._client.ssh_keys.get_all,
         }
         return self._ask(lambda: lists[kind](label_selector=selector))
 
     def make(self, ask: Callable[[Client], _Answer]) -> _Answer:
-        """Make something. Raises SoldOut, and Taken where something has its name."""
+        """Make something. Raises SoldOut, Limited, and Taken where something has its name."""
         return self._ask(lambda: ask(self._client))
 
     def started(self, server: BoundServer) -> None:
@@ -183,7 +131,7 @@ class Cloud:
                 raise Passing(f"server {server.name} is being made")
 
         quiet = Pace(self.pace.patience, clock=self.pace.clock, sleep=self.pace.sleep)
-        quiet.persist(lambda: _translated(look), longest=_POLL)
+        quiet.persist(lambda: self._once(look), longest=_POLL)
 
     def exists(self, number: int) -> bool:
         """Tell whether there is a server of a number."""
@@ -208,19 +156,22 @@ class Cloud:
     def _actions(self, page: int) -> ActionsPageResult:
         return self._client.servers.actions.get_list(sort=["id:desc"], page=page, per_page=50)
 
-    def delete(self, thing: Thing) -> None:
-        """Delete something and wait until it is gone; it may be already. Raises Failed."""
+    def delete(self, thing: Thing) -> datetime | None:
+        """Delete something and wait until it is gone; it may be already. Raises Failed.
+
+        Of a server it returns since when it is, if that was told.
+        """
         patience = min(self.pace.patience, _IN_USE_PATIENCE)
         pace = self.pace if isinstance(thing, BoundServer) else _shorter(self.pace, patience)
         try:
-            pace.persist(lambda: _translated(lambda: self._delete(thing)))
+            return pace.persist(lambda: self._once(lambda: self._delete(thing)))
         except Gone:
-            return
+            return None
 
-    def _delete(self, thing: Thing) -> None:
+    def _delete(self, thing: Thing) -> datetime | None:
         done = thing.delete()
         if not isinstance(done, Action):
-            return
+            return None
         number = done.id
 
         def look() -> None:
@@ -231,10 +182,16 @@ class Cloud:
                 raise Passing(f"{thing.name} is being deleted")
 
         quiet = Pace(self.pace.patience, clock=self.pace.clock, sleep=self.pace.sleep)
-        quiet.persist(lambda: _translated(look), longest=_POLL)
+        quiet.persist(lambda: self._once(look), longest=_POLL)
+        return done.started
 
     def _ask(self, ask: Callable[[], _Answer]) -> _Answer:
-        return self.pace.persist(lambda: _translated(ask))
+        return self.pace.persist(lambda: self._once(ask))
+
+    def _once(self, ask: Callable[[], _Answer]) -> _Answer:
+        if self._allowance.pause:
+            self.pace.sleep(self._allowance.pause)
+        return translated(ask)
 
 
 def certain(value: _Answer | None) -> _Answer:
@@ -248,32 +205,7 @@ def _shorter(pace: Pace, patience: float) -> Pace:
     return Pace(patience, pace.tell, pace.clock, pace.sleep)
 
 
-def _translated(ask: Callable[[], _Answer]) -> _Answer:
-    """Ask once. Raises Passing, SoldOut, Taken, Gone or UserError in place of the SDK's errors."""
-    try:
-        return ask()
-    except requests.RequestException as error:
-        raise Passing(f"Hetzner Cloud does not answer ({type(error).__name__})") from error
-    except APIException as error:
-        raise _ours(error) from error
-
-
-def _ours(error: APIException) -> Exception:
-    said, code = _plain(error.message or ""), _plain(str(error.code))
-    status = error.code if isinstance(error.code, int) else 0
-    if code in _PASSING or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        return Passing(f"Hetzner Cloud: {said} ({code})")
-    if code in _MEANING:
-        return _MEANING[code](said)
-    return UserError(f"Hetzner Cloud: {said} ({code})")
-
-
 def _why(action: Action) -> str:
     if action.error is None:
         return f"{action.command} failed"
-    return _plain(f"{action.error['message']} ({action.error['code']})")
-
-
-def _plain(text: str) -> str:
-    """Return somebody's words as one line that a terminal can show."""
-    return re.sub(r"[^\x20-\x7e]+", " ", text).strip()[:200]
+    return plain(f"{action.error['message']} ({action.error['code']})")

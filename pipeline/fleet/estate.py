@@ -39,11 +39,18 @@ class Estate:
         self.cloud, self.name, self.books, self._tell = cloud, name, books, tell
         self._told: set[str] = set()
 
-    def owned(self, night: str = "", kinds: Iterable[type[Thing]] = KINDS) -> list[Owned]:
+    def owned(
+        self,
+        night: str = "",
+        kinds: Iterable[type[Thing]] = KINDS,
+        odd: Callable[[str], None] | None = None,
+    ) -> list[Owned]:
         """Return what there is, of one night or of all; what is not ours never.
 
-        One whose labels are malformed is told, and is not among them.
+        One whose labels do not say until when it lives is not among them: ``odd`` is given a line
+        about it, which otherwise is told.
         """
+        say = odd or self._tell_once
         selector = f"{OURS}=={self.name}" + (f",{NIGHT}=={night}" if night else "")
         found = []
         for kind in kinds:
@@ -52,20 +59,22 @@ class Estate:
                 try:
                     mark = read_mark(self.name, thing.labels)
                 except Malformed as error:
-                    self._tell_once(f"{KINDS[kind]} {thing.name} is left alone: {error}; mend it")
+                    say(f"{KINDS[kind]} {thing.name}: {error}; mend it, or delete it")
                     continue
                 if mark is not None and night in ("", mark.night):
                     found.append(Owned(thing, mark))
         return found
 
-    def servers(self, night: str = "") -> dict[str, BoundServer]:
+    def servers(
+        self, night: str = "", odd: Callable[[str], None] | None = None
+    ) -> dict[str, BoundServer]:
         """Return the servers by their names, and see to it that the record has all that happened.
 
         Without a night that includes what is gone, and was not noted when it went.
         """
         found = [
             (each.thing, each.mark)
-            for each in self.owned(night, [BoundServer])
+            for each in self.owned(night, [BoundServer], odd)
             if isinstance(each.thing, BoundServer)
         ]
         for server, mark in found:
@@ -78,16 +87,17 @@ class Estate:
         """Delete what is wanted to be gone.
 
         What one thing cannot be deleted for stops no other, and no trouble with the record does.
+        What does not say until when it lives is among what was left: nobody else would ever look.
         Raises UserError where servers cannot even be listed.
         """
         swept = Swept([], [])
-        self._noted(self.servers)
+        self._noted(lambda: self.servers(odd=_unsaid))
         for kind in KINDS:
             for each in self._listed(kind, night, swept):
                 if wanted(each.mark):
                     self._sweep_one(each, swept)
         # What went while we looked, deleted by an earlier attempt, is noted now.
-        self._noted(self.servers)
+        self._noted(lambda: self.servers(odd=_unsaid))
         return swept
 
     def delete(self, thing: Thing) -> None:
@@ -98,12 +108,13 @@ class Estate:
         number = certain(thing.id)
         if thing.status != Server.STATUS_DELETING:
             self._noted(lambda: self.books.deleting(number))
-        self.cloud.delete(thing)
-        self._noted(lambda: self.books.deleted(number))
+        gone = self.cloud.delete(thing)
+        # It may have gone later than at first asked to, and that may have begun another hour.
+        self._noted(lambda: self.books.deleted(number, gone or self.cloud.deleted(number)))
 
     def _listed(self, kind: type[Thing], night: str, swept: Swept) -> list[Owned]:
         try:
-            return self.owned(night, [kind])
+            return self.owned(night, [kind], swept.left.append)
         except UserError as error:
             if kind is BoundServer:
                 raise
@@ -129,3 +140,8 @@ class Estate:
         if text not in self._told:
             self._told.add(text)
             self._tell(text)
+
+
+def _unsaid(text: str) -> None:
+    """Say nothing of what is said elsewhere."""
+    del text

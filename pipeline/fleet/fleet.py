@@ -8,6 +8,7 @@ from functools import cached_property
 
 from pipeline.config import Config
 from pipeline.errors import UserError
+from pipeline.fleet.alone import alone
 from pipeline.fleet.books import Books
 from pipeline.fleet.cloud import Cloud
 from pipeline.fleet.estate import Estate, Swept
@@ -55,7 +56,8 @@ class Fleet:
     ) -> None:
         self._settings, self._classes = config.fleet, config.machine_class
         self._cloud, self._registry, self._tell, self._now = cloud, registry, tell, now
-        self._books = Books(Servers(config.paths.results), lambda: self.prices, now)
+        self._results = config.paths.results
+        self._books = Books(Servers(self._results), lambda: self.prices, now)
         self._estate = Estate(cloud, self._settings.name, self._books, tell)
 
     @cached_property
@@ -78,13 +80,14 @@ class Fleet:
         check_label("the night", night)
         for each in self._wishes:
             check_label("the class", each.machine_class)
-        there = self._estate.servers()
-        missing = self._missing(night, list(there))
-        if any(wish.count for wish in missing):
-            check_budgets(self._priced(missing, night, seconds), self._settings)
-        mark = Mark(night=night, expires=self._expires(night, seconds))
-        up = Up(self._estate, self._registry(), self._settings, mark, self._tell)
-        return up.make(self._wishes, there)
+        with alone(self._results, self._cloud.pace):
+            there = self._estate.servers()
+            missing = self._missing(night, list(there))
+            if any(wish.count for wish in missing):
+                check_budgets(self._priced(missing, night, seconds), self._settings)
+            mark = Mark(night=night, expires=self._expires(night, seconds))
+            up = Up(self._estate, self._registry(), self._settings, mark, self._tell)
+            return up.make(self._wishes, there)
 
     def down(self, night: str) -> Swept:
         """Delete everything of a night, and take its runners back; again, what was left."""

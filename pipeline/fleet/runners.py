@@ -88,6 +88,10 @@ class Runners:
         """Remove the runners whose names begin so; return how many. Busy ones stay."""
         return self._remove(lambda name: name.startswith(prefix))
 
+    def silent(self) -> set[str]:
+        """Return the names of the runners that are registered and not connected."""
+        return {str(each["name"]) for each in self._all() if each["status"] == "offline"}
+
     def _remove(self, wanted: Callable[[str], bool]) -> int:
         found = [each for each in self._all() if wanted(str(each["name"]))]
         removed = 0

@@ -16,9 +16,10 @@ from hcloud.ssh_keys import SSHKey
 
 from pipeline.config import FleetSection
 from pipeline.errors import UserError
-from pipeline.fleet.cloud import Failed, Gone, SoldOut, Taken
+from pipeline.fleet.arrival import arrived
 from pipeline.fleet.estate import Estate
 from pipeline.fleet.labels import Mark, labels, night_name, server_name
+from pipeline.fleet.meaning import Failed, Gone, Limited, SoldOut, Taken
 from pipeline.fleet.quote import Wish
 from pipeline.fleet.runners import Program
 from pipeline.fleet.user_data import user_data
@@ -44,6 +45,10 @@ class Registry(Protocol):
         """Remove the runners whose names begin so."""
         ...
 
+    def silent(self) -> set[str]:
+        """Return the names of the runners that are registered and not connected."""
+        ...
+
 
 class Up:
     """The servers of one night, in the making."""
@@ -64,16 +69,20 @@ class Up:
     def make(self, wishes: Sequence[Wish], there: Mapping[str, BoundServer]) -> list[str]:
         """Make the servers that are not ``there`` and return the names of all.
 
-        Where one cannot be had, or we are interrupted, those that were made are deleted.
+        Where one cannot be had or is of no use, or we are interrupted, those that were made are
+        deleted.
         """
         program = self._registry.program()
         try:
             wall = self._firewall()
-            return [
+            names = [
                 self._server(wish, number, program, wall, there)
                 for wish in wishes
                 for number in range(1, wish.count + 1)
             ]
+            runners = {name: self._runners(name) for name in names}
+            arrived(runners, self._registry.silent, self._estate.cloud.pace)
+            return names
         except BaseException:
             self._undo()
             raise
@@ -92,7 +101,10 @@ class Up:
             return name
         group = self._group(wish, number)
         configurations: list[str] = []
+        limited: dict[str, Limited] = {}
         for kind, location in wish.places:
+            if kind in limited:
+                continue
             configurations = configurations or self._register(name, wish)
             told = user_data(program, wish.machine_class, configurations, self._settings.packages)
             order = self._order(name, kind, location, mark, told, wall, group)
@@ -101,10 +113,16 @@ class Up:
             except SoldOut as error:
                 self._tell(f"no {kind} in {location} now ({error})")
                 continue
+            except Limited as error:
+                self._tell(f"no {kind} anywhere ({error})")
+                limited[kind] = error
+                continue
             if self._begun(server):
                 self._tell(f"{name} is a {kind} in {location}")
                 return name
             configurations = []
+        if {kind for kind, _ in wish.places} == set(limited):
+            raise next(iter(limited.values()))
         places = ", ".join(f"{kind} in {location}" for kind, location in wish.places)
         raise UserError(
             f"{name} cannot be had ({places}); name other locations in [fleet], or try later"
@@ -163,10 +181,11 @@ class Up:
     def _register(self, name: str, wish: Wish) -> list[str]:
         """Register the runners of a server and return their configurations."""
         self._registered.add(name)
-        return [
-            self._registry.register(f"{name}-{job}", wish.runner_labels)
-            for job in range(1, self._settings.jobs + 1)
-        ]
+        return [self._registry.register(each, wish.runner_labels) for each in self._runners(name)]
+
+    def _runners(self, name: str) -> list[str]:
+        """Return the names of a server's runners, one for each of its jobs."""
+        return [f"{name}-{job}" for job in range(1, self._settings.jobs + 1)]
 
     def _firewall(self) -> BoundFirewall:
         """Return the night's firewall: without a rule, nothing is let in."""

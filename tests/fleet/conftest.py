@@ -62,16 +62,24 @@ class Time:
         self.at += seconds
 
     def now(self) -> datetime:
-        return datetime.fromtimestamp(self.at, UTC)
+        return self.now_with(0.0)
+
+    def now_with(self, skew: float) -> datetime:
+        """What a clock tells that goes so many seconds before."""
+        return datetime.fromtimestamp(self.at + skew, UTC)
 
 
 class Registry:
-    """Runners by their names, with their labels; ``refuses`` is what it says to everything."""
+    """Runners by their names, with their labels; ``refuses`` is what it says to everything.
+
+    Those whose names are in ``lost`` never come.
+    """
 
     def __init__(self) -> None:
         self.runners: dict[str, tuple[str, ...]] = {}
         self.given: list[str] = []
         self.refuses = ""
+        self.lost: set[str] = set()
 
     def program(self) -> Program:
         self._check()
@@ -89,6 +97,10 @@ class Registry:
         for name in fit:
             del self.runners[name]
         return len(fit)
+
+    def silent(self) -> set[str]:
+        self._check()
+        return self.lost & set(self.runners)
 
     def _check(self) -> None:
         if self.refuses:

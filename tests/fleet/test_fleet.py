@@ -243,9 +243,47 @@ def test_a_server_that_somebody_deletes_meanwhile_is_made_again(
 
 def test_a_limit_of_the_project_is_one_line(scene: Scene) -> None:
     scene.fake.project.limits["servers"] = 2
-    with pytest.raises(UserError, match="limit exceeded; ask there for a higher limit"):
+    with pytest.raises(UserError, match=r"limit exceeded; delete .*, ask there for a higher"):
         scene.fleet().up(NIGHT)
     assert not servers(scene)
+
+
+def test_beyond_a_limit_another_type_is_taken_and_no_other_place(scene: Scene) -> None:
+    scene.config = scene.configured(
+        lambda text: text.replace('"ccx33"\n', '"ccx33"\ninstead = ["cpx11"]\n')
+    )
+    scene.fake.faults.append(Fault(status=403, code="resource_limit_exceeded", skip=2))
+    scene.fleet().up(NIGHT)
+    things = scene.fake.project.things["servers"].values()
+    assert [(each["server_type"]["name"], each["location"]["name"]) for each in things] == [
+        ("ccx13", "fsn1"),
+        ("ccx13", "fsn1"),
+        ("cpx11", "fsn1"),
+    ]
+    assert scene.fake.asked.count("POST /servers") == 4
+    assert any("no ccx33 anywhere" in line for line in scene.told)
+
+
+def test_a_server_whose_runners_never_come_is_not_paid_for_all_night(scene: Scene) -> None:
+    scene.registry.lost = {f"{server}-{job}" for server in ("a", "b") for job in (1, 2)}
+    names = scene.fleet().up(NIGHT)
+    scene.fleet().down(NIGHT)
+    scene.registry.lost = {f"{names[2]}-{job}" for job in (1, 2)}
+    began = scene.time.at
+    with pytest.raises(UserError, match=f"no runner of {names[2]} has come yet; that did not pass"):
+        scene.fleet().up(NIGHT)
+    assert not servers(scene) and not scene.registry.runners
+    assert scene.time.at - began < 700
+    assert scene.billed == pytest.approx(scene.fake.project.bill())
+
+
+def test_a_server_that_is_between_two_jobs_is_there(scene: Scene) -> None:
+    names = scene.fleet().up(NIGHT)
+    # The first job of each is done, so GitHub forgot its runner; the second has not begun.
+    for name in names:
+        del scene.registry.runners[f"{name}-1"]
+    scene.registry.lost = {f"{name}-2" for name in names}
+    assert scene.fleet().up(NIGHT) == names
 
 
 def test_a_name_that_is_somebody_elses_is_left_to_them(scene: Scene) -> None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from pipeline.errors import UserError
 from tests.fakes.hetzner import FakeHetzner, Fault
+from tests.fakes.hetzner.project import KINDS
 from tests.fleet.conftest import Scene, Time
 
 HOUR = 3600.0
@@ -23,20 +24,22 @@ WISHES: dict[str, dict[str, Any]] = {
     "placement_groups": {"type": "spread"},
     "volumes": {"size": 10},
     "firewalls": {},
+    "primary_ips": {"type": "ipv4", "assignee_type": "server"},
+    "networks": {"ip_range": "10.0.0.0/16"},
 }
 
 
 def make(scene: Scene, name: str, labels: dict[str, str]) -> None:
     """Make a resource of each kind, with its kind in its name."""
-    for kind, wish in WISHES.items():
-        named = {"name": f"{name}-{kind.replace('_', '-')}", "labels": labels, **wish}
-        scene.fake.project.make(kind, named)
+    for kind in KINDS:
+        wish = {"name": f"{name}-{kind.replace('_', '-')}", "labels": labels, **WISHES[kind]}
+        scene.fake.project.make(kind, wish)
 
 
 def test_every_kind_is_reaped(scene: Scene) -> None:
     make(scene, "old", OURS)
     swept = scene.fleet().reap()
-    assert len(swept.deleted) == 5 and not swept.left
+    assert len(swept.deleted) == len(KINDS) and not swept.left
     assert not scene.left
 
 
@@ -73,10 +76,12 @@ def test_a_malformed_label_is_told_and_left(scene: Scene, stamp: str | None) -> 
     labels = {key: value for key, value in OURS.items() if key != "expires"}
     make(scene, "odd", labels if stamp is None else {**labels, "expires": stamp})
     make(scene, "old", OURS)
-    scene.fleet().reap()
-    assert sorted(scene.left) == sorted(f"odd-{kind.replace('_', '-')}" for kind in WISHES)
-    line = f"server odd-servers is left alone: its label expires is {stamp or ''!r}; mend it"
-    assert scene.told.count(line) == 1
+    swept = scene.fleet().reap()
+    assert sorted(scene.left) == sorted(f"odd-{kind.replace('_', '-')}" for kind in KINDS)
+    line = f"server odd-servers: its label expires is {stamp or ''!r}; mend it, or delete it"
+    assert swept.left.count(line) == 1 and len(swept.left) == len(KINDS)
+    scene.fleet().status()
+    assert scene.told == [line]
 
 
 def test_what_cannot_be_deleted_stops_nothing_else_and_is_told(scene: Scene) -> None:
@@ -84,7 +89,7 @@ def test_what_cannot_be_deleted_stops_nothing_else_and_is_told(scene: Scene) -> 
     (number,) = scene.fake.project.things["volumes"]
     scene.fake.project.things["volumes"][number]["protection"]["delete"] = True
     swept = scene.fleet().reap()
-    assert len(swept.deleted) == 4
+    assert len(swept.deleted) == len(KINDS) - 1
     assert swept.left == [
         "volume old-volumes: Hetzner Cloud: volume deletion is protected (protected)"
     ]
@@ -122,7 +127,7 @@ def test_no_trouble_with_the_record_keeps_a_server_alive(scene: Scene, trouble: 
     else:
         scene.fake.faults.append(Fault("GET", "/pricing", 500, "server_error", times=1000))
     swept = scene.fleet().reap()
-    assert len(swept.deleted) == 5 and not swept.left
+    assert len(swept.deleted) == len(KINDS) and not swept.left
     assert not scene.left
     assert any("the record of servers is not complete" in line for line in scene.told)
 

@@ -102,6 +102,13 @@ def test_only_the_runners_of_a_night_are_removed(world: World) -> None:
     assert world.names == ["night-b-1"]
 
 
+def test_who_is_registered_and_not_connected_is_silent(world: World) -> None:
+    for number in range(120):
+        world.repository.add_runner(f"away-{number}", LABELS)
+    world.repository.add_runner("there", LABELS, "online")
+    assert world.runners().silent() == {f"away-{number}" for number in range(120)}
+
+
 @pytest.mark.parametrize("permission", ["read", "none"])
 def test_a_weak_token_is_one_line_that_does_not_tell_it(world: World, permission: str) -> None:
     world.fake.account("weak", "weak[bot]", {"administration": permission})

@@ -210,7 +210,8 @@ def register_once(call: Call) -> Answer:
         raise missing("runner_group_id")
     if any(runner.name == name for runner in call.repository.runners.all()):
         raise Refused(409, f"Already exists - A runner with the name {name} already exists.")
-    runner = call.repository.add_runner(name, labels)
+    # Its machine is not part of this: it is there as soon as it is known.
+    runner = call.repository.add_runner(name, labels, "online")
     config = base64.b64encode(json.dumps({"runner": runner.id, "name": name}).encode()).decode()
     return Answer(201, {"runner": call.shapes.runner(runner), "encoded_jit_config": config})
 

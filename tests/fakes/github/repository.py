@@ -420,9 +420,9 @@ class Repository:
         """Take an artifact away."""
         self.artifacts.put(artifact, None, self._ledger.write())
 
-    def add_runner(self, name: str, labels: Sequence[str]) -> Runner:
+    def add_runner(self, name: str, labels: Sequence[str], status: str = "offline") -> Runner:
         """Register a self-hosted runner."""
-        runner = Runner(self._ledger.next_id(), name, tuple(labels))
+        runner = Runner(self._ledger.next_id(), name, tuple(labels), status)
         self.runners.put(runner.id, runner, self._ledger.write())
         return runner
 

@@ -270,6 +270,8 @@ class Project:
             del self.things[kind][number]
             return None
         if thing["status"] == "deleting":
+            # Who asks again waits for it as who looks.
+            self.tick()
             raise Refused(423, "locked", "server is locked")
         thing.update(status="deleting", deleted_at=self.clock())
         return self.begin("delete_server", "server", number)

@@ -10,6 +10,7 @@ from http.server import BaseHTTPRequestHandler
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+from tests.fakes.hetzner.allowance import Allowance
 from tests.fakes.hetzner.catalogue import IMAGES, LOCATIONS, PRICING, SERVER_TYPES
 from tests.fakes.hetzner.faults import Fault
 from tests.fakes.hetzner.project import KINDS, Project, Thing
@@ -35,8 +36,9 @@ class FakeHetzner(Loopback):
     """
 
     def __init__(self, port: int = 0, clock: Callable[[], float] = time.time) -> None:
-        super().__init__(("127.0.0.1", port), _Handler)
+        super().__init__(("127.0.0.1", port), Handler)
         self.project = Project(clock)
+        self.allowance = Allowance(clock)
         self.faults: list[Fault] = []
         self.asked: list[str] = []
         self.blind = False
@@ -59,11 +61,13 @@ class FakeHetzner(Loopback):
         }
 
 
-class _Cut(Exception):
+class Cut(Exception):
     """The connection is to be closed without an answer."""
 
 
-class _Handler(BaseHTTPRequestHandler):
+class Handler(BaseHTTPRequestHandler):
+    """Reads a request, and writes the answer to it."""
+
     server: FakeHetzner
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
@@ -79,47 +83,54 @@ class _Handler(BaseHTTPRequestHandler):
         at = urlsplit(self.path)
         try:
             with self.server.lock:
-                status, answer = self._answered(at.path, parse_qs(at.query), body)
+                token = self.headers.get("Authorization", "")
+                status, answer = self.answered(at.path, parse_qs(at.query), body, token)
         except Refused as error:
-            details = {"code": error.code, "message": str(error), "details": None}
-            status, answer = error.status, {"error": details}
-        except _Cut:
+            status, answer = error.status, error.told
+        except Cut:
             self.close_connection = True
             return
         said = b"" if answer is None else json.dumps(answer).encode()
         self.send_response_only(status)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(said)))
+        for name, value in self.server.allowance.headers.items():
+            self.send_header(name, value)
         self.end_headers()
         self.wfile.write(said)
 
-    def _answered(self, path: str, query: Mapping[str, list[str]], body: Any) -> tuple[int, Any]:
+    def answered(
+        self, path: str, query: Mapping[str, list[str]], body: Any, token: str
+    ) -> tuple[int, Any]:
+        """Return status and body of the answer. Raises Refused, and Cut where there is none."""
         fake = self.server
         if path == "/_state":
             return 200, fake.state()
         if path == "/_faults":
             fake.faults.append(Fault(**body))
             return 200, {}
-        if self.headers.get("Authorization") != f"Bearer {TOKEN}":
+        if token != f"Bearer {TOKEN}":
             raise Refused(401, "unauthorized", "unable to authenticate")
         path = path.removeprefix("/v1")
         fake.asked.append(f"{self.command} {path}")
+        if fake.allowance.take():
+            raise Refused(429, "rate_limit_exceeded", "limit of requests reached")
         if fake.answers is not None:
             fake.answers -= 1
             if fake.answers < 0:
-                raise _Cut
+                raise Cut
         fault = next((each for each in fake.faults if each.met_by(self.command, path)), None)
         if fault is not None and not fault.taken and not fault.fails:
             if not fault.status:
-                raise _Cut
+                raise Cut
             raise Refused(fault.status, fault.code, "injected")
         status, answer = self._done(path.strip("/").split("/"), query, body)
         if fake.answers == 0:
-            raise _Cut
+            raise Cut
         if fault is not None and fault.fails:
             fake.project.fail(answer["action"], fault.fails)
         elif fault is not None:
-            raise _Cut
+            raise Cut
         return status, answer
 
     def _done(self, parts: list[str], query: Mapping[str, list[str]], body: Any) -> tuple[int, Any]:

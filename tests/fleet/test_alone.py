@@ -1,0 +1,69 @@
+"""Two processes never make servers at once."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from pipeline.errors import UserError
+from pipeline.fleet.alone import FILE, alone
+from pipeline.fleet.pace import Pace
+from tests.fakes.site import Sleeps
+from tests.fleet.conftest import Scene
+
+
+def test_another_process_is_waited_for_and_named(tmp_path: Path) -> None:
+    sleeps, told = Sleeps(), list[str]()
+    pace = Pace(5.0, told.append, lambda: sum(sleeps), sleeps)
+    begun = alone(tmp_path, pace)
+    with alone(tmp_path, pace), pytest.raises(UserError, match=f"process {os.getpid()}"):
+        begun.__enter__()
+    assert sleeps == [1, 2] and len(told) == 1
+    with alone(tmp_path, pace):
+        assert (tmp_path / FILE).read_text() == str(os.getpid())
+
+
+def test_a_process_that_was_killed_does_not_hold_it(tmp_path: Path) -> None:
+    script = (
+        "import os, sys; from pathlib import Path\n"
+        "from pipeline.fleet.alone import alone; from pipeline.fleet.pace import Pace\n"
+        "with alone(Path(sys.argv[1]), Pace(1.0)): os.kill(os.getpid(), 9)\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", script, str(tmp_path)], check=False)
+    assert ran.returncode == -9
+    with alone(tmp_path, Pace(0.0)):
+        assert (tmp_path / FILE).read_text() == str(os.getpid())
+
+
+def test_a_folder_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "results").write_text("a file")
+    begun = alone(tmp_path / "results", Pace(0.0))
+    with pytest.raises(UserError, match=r"cannot be written .* set paths\.results") as raised:
+        begun.__enter__()
+    assert "\n" not in str(raised.value)
+
+
+def test_two_at_once_do_not_pass_a_budget_together(scene: Scene) -> None:
+    """What each asks for is within the budget of a month, and both are not."""
+    scene.config = scene.configured(lambda text: text.replace('"20 EUR"', '"1 EUR"'))
+    refused: list[str] = []
+
+    def up(night: str) -> None:
+        try:
+            scene.fleet(patience=10**6).up(night)
+        except UserError as error:
+            refused.append(str(error))
+
+    both = [threading.Thread(target=up, args=(night,)) for night in ("1", "2")]
+    for each in both:
+        each.start()
+    for each in both:
+        each.join()
+    (line,) = refused
+    assert "beyond the 1.00 EUR of per_month" in line
+    assert len(scene.fake.project.things["servers"]) == 3
