@@ -23,7 +23,7 @@ from pipeline.units import Money
 OUTCOMES = (EventKind.CONFIRMED, EventKind.REJECTED, EventKind.UNDECIDED)
 """What an experiment of confirm ends with."""
 
-_EXPLAIN = "explain-"
+EXPLAINING = "explain-"
 """What the folder is called in which changed settings of a regression were tested."""
 
 
@@ -107,8 +107,8 @@ def cost_of(minutes: float, price: Money) -> Money:
 
 def spent_explaining(results: Path) -> dict[str, float]:
     """Return the minutes that testing changed settings took, by the regression's fingerprint."""
-    folders = (results / EXPERIMENTS).glob(f"{_EXPLAIN}*")
-    return {folder.name.removeprefix(_EXPLAIN): _runs_in(folder) for folder in folders}
+    folders = (results / EXPERIMENTS).glob(f"{EXPLAINING}*")
+    return {folder.name.removeprefix(EXPLAINING): _runs_in(folder) for folder in folders}
 
 
 def spent_otherwise(results: Path, told: Iterable[str]) -> float:
@@ -120,7 +120,7 @@ def spent_otherwise(results: Path, told: Iterable[str]) -> float:
     folders = [
         folder
         for folder in (results / EXPERIMENTS).glob("*")
-        if folder.name not in known and not folder.name.startswith(_EXPLAIN)
+        if folder.name not in known and not folder.name.startswith(EXPLAINING)
     ]
     folders += (results / EXPERIMENTS / ASIDE).glob("*")
     return sum(_runs_in(folder) for folder in folders)

@@ -1,4 +1,4 @@
-"""The verbs of the fleet: quote, up, status, down and reap."""
+"""The verbs of the fleet: quote, up, status, costs, down and reap."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from pipeline.cli.context import (
     print_json,
     read_option,
 )
+from pipeline.cli.costs import costs_verb
 from pipeline.config import DEFAULT_FILE
 from pipeline.errors import UserError
 from pipeline.fleet.cloud import connect
@@ -108,6 +109,9 @@ def status_verb(config: ConfigOption = DEFAULT_FILE, form: FormatOption = Format
         return
     for line in _listed(found):
         out.print(line, markup=False)
+
+
+group.command("costs")(costs_verb)
 
 
 @group.command("down")

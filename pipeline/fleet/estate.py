@@ -122,6 +122,10 @@ class Estate:
             return []
 
     def _sweep_one(self, each: Owned, swept: Swept) -> None:
+        server, mark = each.thing, each.mark
+        if isinstance(server, BoundServer):
+            # Once it is gone nobody can tell any more what it cost.
+            self._noted(lambda: self.books.made(server, mark))
         try:
             self.delete(each.thing)
         except UserError as error:

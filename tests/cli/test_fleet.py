@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
+from pipeline.bundle import write_bundle
 from tests.cli.conftest import Nightshift
 from tests.fakes.github import FakeGithub
 from tests.fakes.hetzner import FakeHetzner
 from tests.fakes.hetzner.server import TOKEN
+from tests.store.bundles import make_run
 
 ADMINISTRATOR = "ghs-secret"
 
@@ -86,6 +89,30 @@ def test_a_night_up_and_down(nightshift: Nightshift, world: World) -> None:
     assert nightshift("fleet", "down", "77").out == ""
     found = json.loads(nightshift("fleet", "status", "--format", "json").out)
     assert found["servers"] == [] and found["month"][0] == pytest.approx(0.02499)
+
+
+def test_what_nights_cost_is_told_without_a_token(
+    nightshift: Nightshift, world: World, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert nightshift("fleet", "costs").out == "no server was rented\n"
+    (name,) = nightshift("fleet", "up", "77").out.split()
+    (server,) = world.hetzner.project.things["servers"].values()
+    made = datetime.fromtimestamp(server["made_at"], UTC)
+    for minor in (1, 2):
+        head, files = make_run(minor)
+        took = timedelta(seconds=0.001 * minor)
+        at = {"machine": head.machine.model_copy(update={"hostname": name})}
+        at |= {"started_at": made, "ended_at": made + took}
+        write_bundle(folder / "results" / "bundles", head.model_copy(update=at), files)
+    monkeypatch.delenv("HCLOUD_TOKEN")
+    assert nightshift("ingest").code == 0
+    assert nightshift("fleet", "costs").out.splitlines() == [
+        "night 77: 1 server, 1 h, 0.02 EUR; 2 runs in 0.0s, 0.0125 EUR each",
+        "0.02 EUR in all, 0.00 EUR of it where nothing was measured",
+    ]
+    costs = json.loads(nightshift("fleet", "costs", "--format", "json").out)
+    assert [run["cost"] for run in costs["runs"]] == pytest.approx([0.00833, 0.01666])
+    assert costs["cost"] == pytest.approx(0.02499) and costs["regressions"] == []
 
 
 def test_no_token_is_told(nightshift: Nightshift, world: World, folder: Path) -> None:

@@ -132,6 +132,13 @@ def test_no_trouble_with_the_record_keeps_a_server_alive(scene: Scene, trouble: 
     assert any("the record of servers is not complete" in line for line in scene.told)
 
 
+def test_a_price_that_is_refused_once_costs_no_line_of_the_record(scene: Scene) -> None:
+    scene.fake.project.make("servers", {"name": "lost", "labels": OURS, **WISHES["servers"]})
+    scene.fake.faults.append(Fault("GET", "/pricing", 403, "forbidden"))
+    assert not scene.fleet().reap().left and not scene.left
+    assert scene.billed == pytest.approx(scene.fake.project.bill()) != 0
+
+
 def test_what_cannot_be_listed_stops_nothing_else(scene: Scene) -> None:
     make(scene, "old", OURS)
     scene.fake.faults.append(Fault("GET", "/volumes", 403, "forbidden", times=9))
