@@ -412,7 +412,8 @@ class Manifest(Frozen):
 
     ``files`` maps every other member of the bundle to its SHA-256. ``sampled`` says of every
     figure in the samples whether it is a counter or a gauge, and its unit. ``line`` is set
-    only for imported runs; the lines of measured ones follow from the configuration.
+    only for imported runs; the lines of measured ones follow from the configuration. ``preflight``
+    is what the machine was warned of when it began to measure, by the name of the check.
     """
 
     schema_version: int = BUNDLE_SCHEMA
@@ -430,6 +431,7 @@ class Manifest(Frozen):
     control: Control | None = Field(default=None, exclude_if=lambda control: control is None)
     pinning: Pinning = Pinning()
     tools: dict[str, str] = Field(default_factory=dict)
+    preflight: dict[str, str] = Field(default_factory=dict)
     sampled: dict[str, str] = Field(default_factory=dict)
     steps: tuple[StepRecord, ...] = ()
     phases: tuple[PhaseRecord, ...] = ()

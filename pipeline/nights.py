@@ -24,9 +24,10 @@ FILE = "nights.jsonl"
 class Night(Frozen):
     """How one night went. None, or nothing, stands for what was not known when it ended.
 
-    ``error`` is empty for a night that went well, else the one line that it ended with. ``runs``
-    are those that it measured, ``failed_steps`` the steps that failed in them. Of its plan,
-    ``unbuilt`` are the builds that could not be had, and ``queue`` the runs that are left.
+    ``error`` is empty for a night that went well, else the one line that it ended with.
+    ``preflight`` is what its machine was warned of before it measured, by check. ``runs`` are those
+    that it measured, ``failed_steps`` the steps that failed in them. Of its plan, ``unbuilt`` are
+    the builds that could not be had, and ``queue`` the runs that are left.
     ``series`` is in how many it looked for changes, ``regressions`` how many of those that are
     known are in which state. ``stages`` are the seconds that each stage took; ``spent`` the seconds
     of machine time that went into its runs, and into confirming and bisecting, and ``budget`` those
@@ -40,6 +41,7 @@ class Night(Frozen):
     began: datetime
     ended: datetime
     error: str = ""
+    preflight: dict[str, str] = Field(default_factory=dict)
     runs: int = Field(default=0, ge=0)
     failed_steps: int | None = None
     unbuilt: int | None = None

@@ -19,6 +19,7 @@ AT = datetime(2026, 3, 1, 2, tzinfo=UTC)
 NIGHT = Night(
     began=AT,
     ended=AT + timedelta(hours=1),
+    preflight={"turbo": "on"},
     runs=27,
     failed_steps=0,
     unbuilt=1,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
@@ -47,6 +47,7 @@ class BenchRunner:
         *,
         pin: bool = True,
         port: int = 0,
+        preflight: Callable[[], dict[str, str]] = dict,
     ) -> None:
         """Measure into ``folder``/bundles.
 
@@ -58,18 +59,28 @@ class BenchRunner:
             watcher: told of every run, and of the seconds that it took.
             pin: keep server, client and harness on fixed cores.
             port: of the server on loopback; 0 picks a free one.
+            preflight: looks at this machine once nobody else measures on it; what it returns is
+                kept in every bundle.
         """
         self._bundles = folder / "bundles"
         self._builder, self._workspace, self._machine = builder, workspace, machine
         self._watcher, self._pin, self._port = watcher, pin, port
+        self._preflight = preflight
+        self._warned: dict[str, str] = {}
         self._made: dict[str, Build] = {}
         self._held = ExitStack()
 
     def __enter__(self) -> Self:
-        """Hold this machine. Raises UserError while another process measures on it."""
+        """Hold this machine.
+
+        Raises UserError while another process measures on it, and where preflight does.
+        """
         self._workspace.check_tools()
-        self._held.enter_context(self._workspace.held())
-        self._held.callback(os.sched_setaffinity, 0, available())
+        with ExitStack() as held:
+            held.enter_context(self._workspace.held())
+            held.callback(os.sched_setaffinity, 0, available())
+            self._warned = self._preflight()
+            self._held = held.pop_all()
         return self
 
     def __exit__(
@@ -126,6 +137,7 @@ class BenchRunner:
             pinning=pinning,
             port=self._port or free_port(),
             tools=find_family(cell.workload.family).tools(),
+            preflight=self._warned,
         )
         began = time.monotonic()
         self._watcher.run_begins(cell, attempt)

@@ -20,6 +20,7 @@ from pipeline.cli import (
     confirm,
     detect,
     discover,
+    doctor,
     explain,
     fleet,
     hub,
@@ -87,6 +88,7 @@ VERBS = (
     hub,
     fleet,
     import_,
+    doctor,
     targets,
     schema,
 )

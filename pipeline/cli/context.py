@@ -36,6 +36,8 @@ from pipeline.execute.watch import Watcher
 from pipeline.execute.workspace import Workspace
 from pipeline.machine.account import find_account
 from pipeline.machine.fingerprint import described, fingerprint, scale_name
+from pipeline.machine.preflight import preflight
+from pipeline.machine.system import System
 from pipeline.model import Cell, Frozen, Machine
 from pipeline.store.database import open_store
 from pipeline.store.ingest import IngestReport, ingest
@@ -92,6 +94,8 @@ class Context:
         self.quick = quick
         self.profile = profile
         self._elsewhere = results
+        # What preflight warned of since this was opened, by check.
+        self.warned: dict[str, str] = {}
 
     @property
     def config(self) -> Config:
@@ -188,6 +192,17 @@ class Context:
             limit=self.config.paths.builds_limit,
         )
 
+    def preflight(self, note: Callable[[str], None], last: Machine | None = None) -> dict[str, str]:
+        """Look at this machine before it measures; return what it is warned of, by check.
+
+        ``last`` is what it was at its last run, if that is known. Raises UserError where the
+        settings refuse it.
+        """
+        policy = self.config.preflight.policy(quick=self.quick)
+        found = preflight(System(folder=self.cache), policy, last, note)
+        self.warned |= found
+        return found
+
     def runner(self, folder: Path, watcher: Watcher) -> BenchRunner:
         """Return this machine as what an experiment measures on, into the folder of that."""
         settings = self.config.machine
@@ -199,6 +214,7 @@ class Context:
             watcher,
             pin=settings.pin,
             port=settings.port,
+            preflight=lambda: self.preflight(watcher.note),
         )
 
     def offers(self) -> list[Offer]:

@@ -57,6 +57,7 @@ class Recorder:
             began=self._began,
             ended=now(),
             error=error,
+            preflight=self._context.warned,
             runs=len(self._run_ids),
             series=self.series,
             stages={name: round(took, 3) for name, took in self._stopwatch.seconds().items()},

@@ -20,7 +20,7 @@ from pipeline.execute.watch import Watcher
 from pipeline.journal import Journal, mutes, now
 from pipeline.model import Cell
 from pipeline.store.ingest import IngestReport
-from pipeline.store.queries import measured
+from pipeline.store.queries import last_machine, measured
 from pipeline.workloads import find_family
 
 
@@ -88,12 +88,16 @@ def measure(
     watcher: Watcher,
     on_bundle: Callable[[Cell, int, Path], None],
 ) -> None:
-    """Execute runs whose builds are made. The workspace has to be held."""
+    """Execute runs whose builds are made. The workspace has to be held.
+
+    Raises UserError for a machine that is not fit to measure.
+    """
 
     def done(cell: Cell, repetition: int, path: Path) -> None:
         remember_measured(cell, repetition, context.cache)
         on_bundle(cell, repetition, path)
 
+    last = last_machine(context.store, context.machine.hostname)
     run_all(
         runs,
         builds.made,
@@ -103,6 +107,7 @@ def measure(
         watcher,
         pin=context.config.machine.pin,
         port=context.config.machine.port,
+        preflight=context.preflight(watcher.note, last),
         on_bundle=done,
     )
 

@@ -22,6 +22,7 @@ from pipeline.config.plan import (
     SourceSection,
     WorkloadSection,
 )
+from pipeline.config.preflight import PreflightSection
 from pipeline.config.publish import HubSection, PublishSection
 from pipeline.config.report import COLOURS, Colour, ColourLook, ReportSection
 
@@ -48,6 +49,7 @@ __all__ = [
     "NotifySection",
     "PatchSection",
     "Paths",
+    "PreflightSection",
     "PublishSection",
     "Quick",
     "ReportSection",

@@ -26,9 +26,12 @@ from pipeline.config.notify import (
 )
 from pipeline.config.places import Paths, StoreSection
 from pipeline.config.plan import ControlSection, LineSection, Night, Quick, WorkloadSection
+from pipeline.config.preflight import PreflightSection
 from pipeline.config.publish import HubSection, PublishSection
 from pipeline.config.report import ReportSection
 from pipeline.errors import UserError, meant
+from pipeline.machine.checks import CHECKS
+from pipeline.machine.preflight import ALL
 from pipeline.metrics import METRICS
 from pipeline.mistakes import settings_at, toml_message, wording
 from pipeline.toml_lines import Location, find_line
@@ -43,6 +46,7 @@ class Config(Section):
     store: StoreSection = Field(default_factory=StoreSection)
     machine: MachineSection = Field(default_factory=MachineSection)
     machine_class: tuple[ClassSection, ...] = Field(default=(), alias="class")
+    preflight: PreflightSection = Field(default_factory=PreflightSection)
     fleet: FleetSection = Field(default_factory=FleetSection)
     night: Night = Field(default_factory=Night)
     build: tuple[BuildSection, ...] = ()
@@ -152,7 +156,18 @@ class ConfigFile:
                     control.classes,
                     [each.name for each in classes],
                 )
+        self._check_preflight()
         self._check_known(("detect", "metrics"), "metric", self.config.detect.metrics, METRICS)
+
+    def _check_preflight(self) -> None:
+        lists = self.config.preflight.policy().model_dump(exclude={"wait"})
+        levels: dict[str, str] = {}
+        for level, names in lists.items():
+            self._check_known(("preflight", level), "check", names, (*CHECKS, ALL))
+            for at, name in enumerate(names):
+                if (other := levels.setdefault(name, level)) != level:
+                    where = ("preflight", level, at)
+                    raise self.problem(where, f"{name} is in {other}, too; keep it in one")
 
     def _check_once(self, table: str, names: Sequence[str]) -> None:
         for index, name in enumerate(names):

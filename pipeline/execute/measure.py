@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
+from pydantic import Field
+
 from pipeline.bundle import write_bundle
 from pipeline.errors import UserError, first_line
 from pipeline.execute.expect import Expectation
@@ -52,12 +54,13 @@ _PLANS_PATIENCE = 60.0
 
 
 class Bench(Frozen):
-    """This machine as a place to measure on."""
+    """This machine as a place to measure on, and what preflight warned of."""
 
     machine: Machine
     pinning: Pinning
     port: int
     tools: dict[str, str]
+    preflight: dict[str, str] = Field(default_factory=dict)
 
 
 def seed_of(cell: Cell, repetition: int) -> int:
@@ -135,6 +138,7 @@ class _Execution:
             ended_at=datetime.now(UTC),
             pinning=self._bench.pinning,
             tools=self._bench.tools,
+            preflight=self._bench.preflight,
             sampled=self._sampled,
             steps=tuple(self._steps),
             phases=tuple(self._phases),

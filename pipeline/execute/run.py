@@ -144,12 +144,13 @@ def run_all(
     *,
     pin: bool,
     port: int,
+    preflight: dict[str, str],
     on_bundle: Callable[[Cell, int, Path], None],
 ) -> None:
     """Execute the runs in order, one after the other; each is a bundle when it returns.
 
-    Calls ``on_bundle`` with every new bundle. While it measures, this process stays off the
-    processors of the server.
+    Calls ``on_bundle`` with every new bundle; ``preflight`` is kept in each. While it measures,
+    this process stays off the processors of the server.
     """
     processors = available()
     tools = {
@@ -170,7 +171,13 @@ def run_all(
                 cell,
                 repetition,
                 builds[build_key(cell)],
-                Bench(machine=machine, pinning=pinning, port=port or free_port(), tools=tools),
+                Bench(
+                    machine=machine,
+                    pinning=pinning,
+                    port=port or free_port(),
+                    tools=tools,
+                    preflight=preflight,
+                ),
                 workspace,
                 bundles,
                 watcher,

@@ -98,6 +98,8 @@ def _figures(night: Night) -> Iterator[tuple[str, float | None, Mapping[str, str
     yield "night_timestamp_seconds", night.ended.timestamp(), {}
     yield "night_duration_seconds", night.seconds, {}
     yield "night_success", float(not night.error), {}
+    for check in night.preflight:
+        yield "night_preflight", 1.0, {"check": check}
     yield "night_runs", night.runs, {}
     yield "night_failed_steps", night.failed_steps, {}
     yield "night_unbuilt", night.unbuilt, {}

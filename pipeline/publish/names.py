@@ -245,6 +245,11 @@ OTHERS: Mapping[str, Other] = {
         ("night_duration_seconds", ("pipeline",), "how long it took"),
         ("night_stage_seconds", ("pipeline", "stage"), "how long each stage of it took"),
         ("night_success", ("pipeline",), "1, or 0 for a night that ended with an error"),
+        (
+            "night_preflight",
+            ("pipeline", "check"),
+            "1 for what was not as it should be on the machine before it measured",
+        ),
         ("night_runs", ("pipeline",), "runs that it measured"),
         ("night_failed_steps", ("pipeline",), "steps that failed in those runs"),
         ("night_unbuilt", ("pipeline",), "revisions of its plan that have no build"),

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Engine, Select, func, select
 
-from pipeline.model import Origin, StepStatus, column_name
+from pipeline.model import Machine, Origin, StepStatus, column_name
 from pipeline.store.schema import (
     build,
     config,
@@ -184,6 +184,23 @@ def measured_cells(engine: Engine) -> dict[tuple[str, str], set[str]]:
         for target, revision, key in connection.execute(wanted):
             found.setdefault((target, revision), set()).add(key)
     return found
+
+
+def last_machine(engine: Engine, hostname: str) -> Machine | None:
+    """Return the fingerprint at the last run of a machine of a name; None before the first."""
+    wanted = (
+        select(machine.c.fingerprint)
+        .join(run, run.c.machine_id == machine.c.id)
+        .where(
+            machine.c.fingerprint["hostname"].as_string() == hostname,
+            run.c.origin == Origin.MEASURED.value,
+        )
+        .order_by(run.c.started_at.desc(), run.c.run_id.desc())
+        .limit(1)
+    )
+    with engine.connect() as connection:
+        known = connection.scalar(wanted)
+    return None if known is None else Machine.model_validate(known)
 
 
 def rows(

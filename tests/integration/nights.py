@@ -23,6 +23,9 @@ repetitions = {repetitions}
 [machine]
 port = {port}
 
+[preflight]
+wait = "0s"
+
 [[line]]
 name = "line"
 target = "{target}"

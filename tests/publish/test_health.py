@@ -30,6 +30,7 @@ BEGAN = datetime(2026, 3, 1, 2, tzinfo=UTC)
 NIGHT = Night(
     began=BEGAN,
     ended=BEGAN + timedelta(minutes=90),
+    preflight={"turbo": "on"},
     runs=27,
     failed_steps=2,
     unbuilt=1,
@@ -85,6 +86,7 @@ def test_a_night_tells_everything_at_its_end() -> None:
     assert (value("night_success"), value("night_runs")) == (1.0, 27.0)
     assert (value("night_failed_steps"), value("night_unbuilt")) == (2.0, 1.0)
     assert (value("night_queue_runs"), value("night_series")) == (3.0, 28.0)
+    assert value("night_preflight", check="turbo") == 1.0
     assert value("night_stage_seconds", stage="run") == 3000.5
     assert value("night_regressions", state="won't fix") == 5.0
     assert value("night_spent_seconds", on="confirm") == 120.0
