@@ -60,8 +60,10 @@ def doctor_verb(config: ConfigOption = DEFAULT_FILE, form: FormatOption = Format
             }
         )
     else:
-        out.print(_machine(look.machine), markup=False)
-        for line in listed(checks, min(max(out.width, _NARROW), _WIDE)):
+        width = min(max(out.width, _NARROW), _WIDE)
+        for part in _wrap(_machine(look.machine), width):
+            out.print(part, markup=False)
+        for line in listed(checks, width):
             out.print(line)
         out.print(summary(words), markup=False)
     raise typer.Exit(2 if "refuse" in words else 1 if "warn" in words else 0)
@@ -103,8 +105,8 @@ def summary(words: Sequence[str]) -> str:
     """Return the one line about all checks."""
     counts = {said: words.count(said) for said in _STYLES if said in words}
     told = ", ".join(f"{count} {said}" for said, count in counts.items())
-    end = "no night would be measured" if "refuse" in counts else "fit to measure"
-    return f"\n{counted(len(words), 'check')}: {told}; {end}"
+    end = "not fit to measure" if "refuse" in counts else "fit to measure"
+    return f"\n{told}: {end}"
 
 
 def _machine(machine: Machine) -> str:

@@ -191,10 +191,7 @@ def last_machine(engine: Engine, hostname: str) -> Machine | None:
     wanted = (
         select(machine.c.fingerprint)
         .join(run, run.c.machine_id == machine.c.id)
-        .where(
-            machine.c.fingerprint["hostname"].as_string() == hostname,
-            run.c.origin == Origin.MEASURED.value,
-        )
+        .where(machine.c.fingerprint["hostname"].as_string() == hostname)
         .order_by(run.c.started_at.desc(), run.c.run_id.desc())
         .limit(1)
     )

@@ -78,10 +78,36 @@ def runner(
 ) -> Iterator[BenchRunner]:
     builder = Builder(cache, account)
     workspace = Workspace(server_folder / "cache", account)
-    with BenchRunner(tmp_path, builder, workspace, machine, told, pin=False) as runner:
+    with BenchRunner(
+        tmp_path,
+        builder,
+        workspace,
+        machine,
+        told,
+        pin=False,
+        preflight=lambda: {"turbo": "on"},
+    ) as runner:
         with pytest.raises(UserError, match="is measuring on this machine"), workspace.held():
             pytest.fail("another one measures meanwhile")
         yield runner
+
+
+def test_a_machine_that_is_refused_is_given_back(
+    server_folder: Path, account: Account, machine: Machine
+) -> None:
+    workspace = Workspace(server_folder / "cache", account)
+
+    def refuse() -> dict[str, str]:
+        with pytest.raises(UserError, match="is measuring on this machine"), workspace.held():
+            pytest.fail("preflight looks while somebody else measures")
+        raise UserError("not fit")
+
+    builder = Builder(server_folder / "cache", account)
+    refused = BenchRunner(server_folder, builder, workspace, machine, Silent(), preflight=refuse)
+    with pytest.raises(UserError, match="not fit"), refused:
+        pytest.fail("it measures all the same")
+    with workspace.held():
+        pass
 
 
 def test_an_attempt_is_measured_once_and_then_read(
@@ -96,6 +122,7 @@ def test_an_attempt_is_measured_once_and_then_read(
     content = path.read_bytes()
     manifest = read_bundle(path).manifest
     assert (manifest.repetition, manifest.cell_key) == (2, cell.key)
+    assert manifest.preflight == {"turbo": "on"}
     assert runner.measure(cell, 2) == first
     assert path.read_bytes() == content
     assert len(told.seconds) == 1
