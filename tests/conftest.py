@@ -19,6 +19,8 @@ from pipeline.execute.build import OFFICIAL, SHIPPED_OPTIONS, Builder, install
 from pipeline.execute.discover import Offer, revisions_of
 from pipeline.machine.account import Account, find_account
 from pipeline.machine.fingerprint import fingerprint
+from pipeline.machine.lease import INHERITED
+from pipeline.machine.places import RUN
 from pipeline.machine.ports import free_port
 from pipeline.model import Build, Machine, Provenance, Revision
 from pipeline.sources import source_for
@@ -77,6 +79,13 @@ class RunningPostgres:
 def cache() -> Path:
     """The folder that the program itself caches in: an archive is downloaded once."""
     return Paths().cache_folder
+
+
+@pytest.fixture(autouse=True)
+def machine_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a test have lease and tuning to itself, whatever else measures on this machine."""
+    monkeypatch.setenv(RUN, str(tmp_path / "machine-run"))
+    monkeypatch.delenv(INHERITED, raising=False)
 
 
 @pytest.fixture(scope="session")

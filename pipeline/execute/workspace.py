@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,39 +9,32 @@ from pathlib import Path
 
 from pipeline.errors import UserError
 from pipeline.machine.account import Account
+from pipeline.machine.lease import Lease, machine_lease
 from pipeline.model import Build
 from pipeline.targets import find_target
 
 
 class Workspace:
-    """The part of the cache in which servers run. One process at a time may hold it."""
+    """The part of the cache in which servers run. Whoever has the machine's lease may use it."""
 
-    def __init__(self, cache: Path, account: Account) -> None:
+    def __init__(self, cache: Path, account: Account, lease: Lease | None = None) -> None:
+        """Use a cache, by a lease or that of this machine."""
         self.account = account
         self.cache = cache
+        self.lease = lease or machine_lease()
         self._runs = cache / "runs"
         self._templates = cache / "templates"
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Hold the workspace, so that two nights never disturb each other's measurements.
+        """Hold the machine, so that two nights never disturb each other's measurements.
 
-        What a killed night left is removed. Raises UserError while another one runs.
+        What a killed night left is removed. Raises UserError while another one runs, from whatever
+        cache and into whatever results.
         """
         self._runs.mkdir(parents=True, exist_ok=True)
         self.account.check_reach(self._runs)
-        with (self._runs / ".lock").open("a+") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError as error:
-                lock.seek(0)
-                raise UserError(
-                    f"another nightshift (process {lock.read().strip() or 'unknown'}) is "
-                    "measuring on this machine; wait for it to end, or stop it"
-                ) from error
-            lock.truncate(0)
-            lock.write(str(os.getpid()))
-            lock.flush()
+        with self.lease.held():
             for left in self._runs.iterdir():
                 if left.is_dir():
                     shutil.rmtree(left, ignore_errors=True)

@@ -87,7 +87,8 @@ def runner(
         pin=False,
         preflight=lambda: {"turbo": "on"},
     ) as runner:
-        with pytest.raises(UserError, match="is measuring on this machine"), workspace.held():
+        other = Workspace(server_folder / "other cache", account)
+        with pytest.raises(UserError, match="is measuring on this machine"), other.held():
             pytest.fail("another one measures meanwhile")
         yield runner
 

@@ -48,22 +48,15 @@ def test_a_second_night_is_refused_by_one_line_with_the_process(
         assert holder.stdout is not None
         assert holder.stdout.readline() == "held\n"
         expected = rf"^another nightshift \(process {holder.pid}\) is measuring on this machine; .*"
-        with pytest.raises(UserError, match=expected) as caught, workspace.held():
-            pytest.fail("two hold the same workspace")
+        other = Workspace(tmp_path / "other cache", ME)
+        with pytest.raises(UserError, match=expected) as caught, other.held():
+            pytest.fail("two measure on one machine")
         assert "\n" not in str(caught.value)
         holder.kill()
         holder.wait()
-    # The lock dies with its holder.
+    # The lease of a killed process is nobody's.
     with workspace.held():
         pass
-
-
-def test_the_lock_names_only_the_present_holder(workspace: Workspace, tmp_path: Path) -> None:
-    lock = tmp_path / "cache/runs/.lock"
-    lock.parent.mkdir(parents=True)
-    lock.write_text("1234567890")
-    with workspace.held():
-        assert lock.read_text() == str(os.getpid())
 
 
 def test_what_a_killed_night_left_is_removed(workspace: Workspace, tmp_path: Path) -> None:
