@@ -81,11 +81,19 @@ def cache() -> Path:
     return Paths().cache_folder
 
 
+@pytest.fixture(scope="session", autouse=True)
+def machine_of_our_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Let the tests have lease and tuning to themselves, whatever else measures here."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv(RUN, str(tmp_path_factory.mktemp("machine-run")))
+        patched.delenv(INHERITED, raising=False)
+        yield
+
+
 @pytest.fixture(autouse=True)
 def machine_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let a test have lease and tuning to itself, whatever else measures on this machine."""
+    """Let each test have them to itself."""
     monkeypatch.setenv(RUN, str(tmp_path / "machine-run"))
-    monkeypatch.delenv(INHERITED, raising=False)
 
 
 @pytest.fixture(scope="session")

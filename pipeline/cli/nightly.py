@@ -27,6 +27,7 @@ from pipeline.cli.publish import publish_stage
 from pipeline.cli.pursue import pursue
 from pipeline.cli.recorded import recorded
 from pipeline.cli.report import write_report
+from pipeline.cli.reserved import reserved
 from pipeline.cli.site import make_site
 from pipeline.cli.stages import check_tools, detect_stage, run_stage
 from pipeline.config import DEFAULT_FILE
@@ -64,7 +65,7 @@ def nightly_verb(
     """
     began = time.monotonic()
     context = Context(config, quick, results)
-    with recorded(context) as night:
+    with recorded(context) as night, reserved(context):
         check_tools(context)
         # A missing token is told now, and not when all is measured.
         sinks = find_sinks(context.config)

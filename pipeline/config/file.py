@@ -29,6 +29,7 @@ from pipeline.config.plan import ControlSection, LineSection, Night, Quick, Work
 from pipeline.config.preflight import PreflightSection
 from pipeline.config.publish import HubSection, PublishSection
 from pipeline.config.report import ReportSection
+from pipeline.config.tune import TuneSection
 from pipeline.errors import UserError, meant
 from pipeline.machine.checks import CHECKS
 from pipeline.machine.preflight import ALL
@@ -47,6 +48,7 @@ class Config(Section):
     machine: MachineSection = Field(default_factory=MachineSection)
     machine_class: tuple[ClassSection, ...] = Field(default=(), alias="class")
     preflight: PreflightSection = Field(default_factory=PreflightSection)
+    tune: TuneSection = Field(default_factory=TuneSection)
     fleet: FleetSection = Field(default_factory=FleetSection)
     night: Night = Field(default_factory=Night)
     build: tuple[BuildSection, ...] = ()

@@ -13,8 +13,8 @@ from pipeline.cli import VERBS
 from pipeline.cli.app import app
 from tests.cli.conftest import Nightshift
 
-WITHOUT_RESULTS = {("schema",), ("hub", "up")}
-"""Verbs that print a file rather than results, or what goes on."""
+WITHOUT_RESULTS = {("schema",), ("hub", "up"), ("lease", "take")}
+"""Verbs that print a file rather than results, what goes on, or what another command prints."""
 
 
 def commands(group: Any, path: tuple[str, ...] = ()) -> dict[tuple[str, ...], Any]:

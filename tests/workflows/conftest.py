@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from pipeline.machine.places import RUN
 from tests.fakes.github.server import GithubServer
 from tests.fakes.hetzner import FakeHetzner
 from tests.fakes.hetzner.server import TOKEN as CLOUD_TOKEN
@@ -62,6 +64,7 @@ def actions(tmp_path: Path, own_cache: Path, github: GithubServer, hetzner: Fake
         tmp_path / "actions",
         environ={
             "NIGHTSHIFT_CACHE": str(own_cache),
+            RUN: os.environ[RUN],
             "GITHUB_API_URL": github.url,
             "HCLOUD_ENDPOINT": hetzner.url,
         },

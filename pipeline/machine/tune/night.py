@@ -24,8 +24,8 @@ def tuned(tuner: Tuner, settings: Settings | None, told: Callable[[str], None]) 
         _restored(tuner, told)
         yield
         return
-    _tell(tuner.set(settings, by_hand=False), told)
     try:
+        _tell(tuner.set(settings, by_hand=False), told)
         _tell(do_once(settings, tuner.host), told)
         yield
     finally:

@@ -1,0 +1,22 @@
+"""A machine that is a night's alone, and tuned for it where that is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from pipeline.cli.context import Context, warn
+from pipeline.cli.tune import this_machine
+from pipeline.machine.tune.night import tuned
+
+
+@contextmanager
+def reserved(context: Context) -> Iterator[None]:
+    """Have the lease of the machine for a whole night, and tune it if ``[tune] nightly`` says so.
+
+    Between its stages nobody else begins to measure, who would keep the next one from it.
+    """
+    section = context.config.tune
+    settings = section.settings if section.nightly else None
+    with context.workspace.lease.held(), tuned(this_machine(), settings, warn):
+        yield

@@ -1,0 +1,167 @@
+"""The verbs of tuning, on a machine that is made up; exit codes and lines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pipeline.cli import reserved
+from pipeline.cli import tune as verbs
+from pipeline.cli.context import Context
+from pipeline.machine.lease import machine_lease
+from pipeline.machine.places import tune_record
+from pipeline.machine.tune.once import DROP_CACHES
+from pipeline.machine.tune.record import Record
+from pipeline.machine.tune.tuner import Tuner
+from tests.cli.conftest import CONFIG, Nightshift, make_up_runs
+from tests.fakes.kernel import Machine
+
+SWAPPINESS = "/proc/sys/vm/swappiness"
+TUNE = "\n[tune]\nswappiness = 1\n"
+
+
+@pytest.fixture
+def machine(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
+    """Let the verbs tune a machine that is made up."""
+    made = Machine(tmp_path / "machine").make()
+
+    def this_machine() -> Tuner:
+        return Tuner(made.host, Record(tune_record()))
+
+    for module in (verbs, reserved):
+        monkeypatch.setattr(module, "this_machine", this_machine)
+    (folder / "nightshift.toml").write_text(CONFIG + TUNE)
+    return made
+
+
+def settled(machine: Machine) -> dict[str, bytes]:
+    """Return what is restored: what is done once is not."""
+    return {path: text for path, text in machine.content().items() if f"/{path}" != DROP_CACHES}
+
+
+def test_set_status_restore(nightshift: Nightshift, machine: Machine) -> None:
+    before = settled(machine)
+    assert nightshift("tune", "status").out.startswith(
+        "nothing is tuned\n`nightshift tune set` would change:\n"
+    )
+    tuned = nightshift("tune", "set")
+    assert (tuned.code, tuned.err) == (0, "")
+    assert f"swappiness {SWAPPINESS}: 60 -> 1\n" in tuned.out
+    assert "drop_caches: done\n" in tuned.out
+    assert machine.host.tree.read(SWAPPINESS) == "1"
+    shown = nightshift("tune", "status")
+    assert shown.out.startswith("tuned until `nightshift tune restore`:\n")
+    assert f"  swappiness {SWAPPINESS}: before 60\n" in shown.out
+    assert "would change" not in shown.out
+    restored = nightshift("tune", "restore")
+    assert (restored.code, restored.err) == (0, "")
+    assert f"swappiness {SWAPPINESS}: 1 -> 60\n" in restored.out
+    assert settled(machine) == before
+    again = nightshift("tune", "restore")
+    assert (again.code, again.out) == (0, "nothing is tuned\n")
+
+
+def test_a_dry_run_changes_nothing(nightshift: Nightshift, machine: Machine) -> None:
+    before = machine.content()
+    ran = nightshift("tune", "set", "--dry-run")
+    assert ran.code == 0
+    assert f"swappiness {SWAPPINESS}: 60 -> 1\n" in ran.out
+    assert machine.content() == before
+    assert not tune_record().exists()
+
+
+def test_json(nightshift: Nightshift, machine: Machine) -> None:
+    (change,) = [
+        each
+        for each in nightshift("tune", "set", "--format", "json").json
+        if each["knob"] == SWAPPINESS
+    ]
+    assert (change["did"], change["before"], change["value"]) == ("set", "60", "1")
+    shown = nightshift("tune", "status", "--format", "json").json
+    assert shown["tuned"]["by_hand"] is True
+    restored = nightshift("tune", "restore", "--format", "json").json
+    assert {each["did"] for each in restored} == {"restored"}
+
+
+def test_what_refuses_is_exit_code_2_and_all_else_is_done(
+    nightshift: Nightshift, machine: Machine
+) -> None:
+    def refuse(what: str) -> None:
+        if what == SWAPPINESS:
+            raise OSError(30, "Read-only file system")
+
+    machine.before = refuse
+    ran = nightshift("tune", "set")
+    assert ran.code == 2
+    told, last = ran.err.splitlines()
+    assert told == f"nightshift: tune: swappiness {SWAPPINESS}: not 1: Read-only file system"
+    assert last.startswith("nightshift: 1 value could not be set")
+    assert machine.host.tree.read("/sys/devices/system/cpu/intel_pstate/no_turbo") == "1"
+
+
+def test_what_a_machine_lacks_is_a_failure_where_it_was_asked_for(
+    nightshift: Nightshift, machine: Machine, folder: Path
+) -> None:
+    (machine.root / "sys/devices/system/cpu/intel_pstate/no_turbo").unlink()
+    ran = nightshift("tune", "set")
+    assert (ran.code, ran.err) == (
+        0,
+        "nightshift: tune: turbo: not to be had: the kernel has no switch for it here\n",
+    )
+    (folder / "nightshift.toml").write_text(CONFIG + TUNE + 'turbo = "off"\n')
+    assert nightshift("tune", "set").code == 2
+
+
+def test_nobody_tunes_while_another_one_measures(nightshift: Nightshift, machine: Machine) -> None:
+    before = machine.content()
+    with machine_lease("a night").held():
+        for verb in ("set", "restore"):
+            ran = nightshift("tune", verb)
+            assert ran.code == 2
+            assert "is measuring on this machine; wait for a night to end" in ran.err
+    assert machine.content() == before
+
+
+def test_a_setting_that_there_is_not(nightshift: Nightshift, folder: Path) -> None:
+    (folder / "nightshift.toml").write_text(CONFIG + '\n[tune]\nthp = "sometimes"\n')
+    ran = nightshift("tune", "set")
+    assert ran.code == 2
+    assert "tune.thp" in ran.err and ran.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("nightly", [True, False])
+def test_a_night_is_tuned_where_that_is_asked(
+    nightshift: Nightshift,
+    machine: Machine,
+    folder: Path,
+    night: list[tuple[str, int]],
+    monkeypatch: pytest.MonkeyPatch,
+    nightly: bool,
+) -> None:
+    text = CONFIG + TUNE + (f"nightly = {str(nightly).lower()}\n")
+    (folder / "nightshift.toml").write_text(text)
+    seen: list[str] = []
+    make_up_runs(monkeypatch, lambda _: seen.append(machine.host.tree.read(SWAPPINESS)))
+    before = settled(machine)
+    ran = nightshift("nightly")
+    assert ran.code == 0, ran.err
+    assert set(seen) == ({"1"} if nightly else {"60"})
+    assert settled(machine) == before
+    assert not tune_record().exists()
+
+
+def test_what_a_killed_night_left_is_restored_and_what_was_set_by_hand_is_not(
+    nightshift: Nightshift, machine: Machine, folder: Path
+) -> None:
+    before = settled(machine)
+    nightshift("tune", "set")
+    assert nightshift("tune", "restore", "--left").out == "nothing is tuned\n"
+    assert settled(machine) != before
+    nightshift("tune", "restore")
+    tuner = Tuner(machine.host, Record(tune_record()))
+    tuner.set(Context(folder / "nightshift.toml").config.tune.settings, by_hand=False)
+    assert "at the end of the night" not in nightshift("tune", "status").out
+    assert nightshift("tune", "status").out.startswith("tuned until the end of the night:\n")
+    assert nightshift("tune", "restore", "--left").code == 0
+    assert settled(machine) == before
