@@ -101,7 +101,7 @@ def status_verb(config: ConfigOption = DEFAULT_FILE, form: FormatOption = Format
     if form is Format.JSON:
         print_json({"tuned": tuned, "asked": foreseen})
         return
-    if tuned is None:
+    if tuned is None or not tuned.entries:
         out.print("nothing is tuned")
     else:
         until = "`nightshift tune restore`" if tuned.by_hand else "the end of the night"

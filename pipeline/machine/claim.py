@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from pipeline.durable import remove_durably, write_durably
 from pipeline.errors import UserError
-from pipeline.machine.owner import Observer, Place, Process, Standing
+from pipeline.machine.owner import Observer, Place, Plain, Process, Standing
 from pipeline.model import Frozen
 
 
@@ -25,7 +25,7 @@ class Claim(Frozen):
     """
 
     token: str
-    purpose: str
+    purpose: Plain
     place: Place
     holders: tuple[Process, ...]
     since: datetime

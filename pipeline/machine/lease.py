@@ -17,7 +17,7 @@ from threading import Event, Thread
 
 from pipeline.errors import UserError
 from pipeline.machine.claim import Claim, ClaimFile
-from pipeline.machine.owner import Observer, Standing
+from pipeline.machine.owner import Observer, Standing, plain
 from pipeline.machine.places import lease_file
 
 TTL = timedelta(minutes=15)
@@ -56,7 +56,7 @@ class Lease:
         self.file = file
         self.observer = observer or Observer()
         self.token = ""
-        self._purpose, self._inherited = purpose, inherited
+        self._purpose, self._inherited = plain(purpose), inherited
         self._clock, self._sleep = clock, sleep
         self._depth = 0
 

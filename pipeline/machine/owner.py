@@ -6,9 +6,18 @@ import os
 import socket
 from collections.abc import Callable
 from enum import StrEnum
+from typing import Annotated
+
+from pydantic import Field
 
 from pipeline.machine.tree import Tree
 from pipeline.model import Frozen
+
+LONGEST = 100
+"""Characters of what is shown."""
+
+Plain = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f-\x9f]*$", max_length=LONGEST)]
+"""What is shown to people and may be another user's: one line, and no escape sequence."""
 
 
 class Process(Frozen):
@@ -28,7 +37,7 @@ class Place(Frozen):
     process numbers, of which every container has its own. Empty is unknown.
     """
 
-    host: str
+    host: Plain
     machine: str
     boot: str
     namespace: str
@@ -40,6 +49,11 @@ class Standing(StrEnum):
     LIVES = "lives"
     GONE = "gone"
     UNKNOWN = "unknown"
+
+
+def plain(text: str) -> str:
+    """Return what may be shown of a text, as :data:`Plain`."""
+    return "".join(each for each in text if each.isprintable())[:LONGEST]
 
 
 def exists(pid: int) -> bool:
@@ -71,7 +85,7 @@ class Observer:
         except OSError:
             namespace = ""
         return Place(
-            host=socket.gethostname(),
+            host=plain(socket.gethostname()),
             machine=self._tree.read("/etc/machine-id"),
             boot=self._tree.read("/proc/sys/kernel/random/boot_id"),
             namespace=namespace,

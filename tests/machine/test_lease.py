@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from pipeline.errors import UserError
 from pipeline.machine.claim import Claim, ClaimFile
 from pipeline.machine.lease import INHERITED, TTL, HeldError, Lease, machine_lease
-from pipeline.machine.owner import Observer, Place, Process
+from pipeline.machine.owner import Observer, Place, Process, plain
 from pipeline.machine.places import RUN, lease_file, tune_record
 
 ROOT = Path(__file__).parents[2]
@@ -183,6 +183,18 @@ def test_it_is_waited_for_and_that_is_told_once(file: ClaimFile) -> None:
         assert file.read() is not None
 
 
+def test_what_it_is_for_is_one_line_without_escapes(file: ClaimFile) -> None:
+    with Lease(file, "a\x1b[2Jnight\n" + "x" * 200).held():
+        claim = file.read()
+        assert claim is not None
+        assert claim.purpose == "a[2Jnight" + "x" * 91
+        forged = claim.model_dump_json().replace("night", "\\u001b")
+        file.path.write_text(forged)
+        with pytest.raises(UserError, match="cannot be understood"):
+            file.read()
+        file.path.write_text(claim.model_dump_json())
+
+
 @pytest.mark.parametrize("text", ["", "{", '{"token": "x"}', "null"])
 def test_one_that_cannot_be_understood_is_told(file: ClaimFile, text: str) -> None:
     file.path.write_text(text)
@@ -251,6 +263,51 @@ def test_the_guard_is_no_link_that_leads_elsewhere(file: ClaimFile, tmp_path: Pa
     with pytest.raises(UserError, match="cannot be changed"), lease(file).held():
         pytest.fail("held")
     assert not (tmp_path / "trap").exists()
+
+
+_NOBODY = """
+import os, sys
+from pathlib import Path
+from pipeline.errors import UserError
+from pipeline.machine.claim import ClaimFile
+from pipeline.machine.lease import Lease
+
+os.setgroups([])
+os.setgid(65534)
+os.setuid(65534)
+try:
+    with Lease(ClaimFile(Path(sys.argv[1])), "nobody's").held():
+        print("won", flush=True)
+        if sys.argv[2] == "leave":
+            os._exit(0)
+except UserError as error:
+    print(error, flush=True)
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may be another user")
+def test_users_share_a_machine(server_folder: Path) -> None:
+    """What another user left is told where it may not be removed; root removes it."""
+    server_folder.chmod(0o1777)
+    file = ClaimFile(server_folder / "nightshift.lease")
+
+    def nobody(what: str) -> str:
+        command = [sys.executable, "-c", _NOBODY, str(file.path), what]
+        return subprocess.run(
+            command, capture_output=True, text=True, check=True, cwd=ROOT
+        ).stdout.strip()
+
+    assert nobody("leave") == "won"
+    assert file.path.stat().st_uid == 65534
+    with lease(file).held():
+        assert "is measuring on this machine" in nobody("take")
+    assert nobody("take") == "won"
+    left_by(file)
+    told = nobody("take")
+    assert "cannot be changed (Operation not permitted)" in told
+    assert "that one or root may run `nightshift lease break`" in told and "\n" not in told
+    assert lease(file).break_() is not None
+    assert nobody("take") == "won"
 
 
 _RACER = """
@@ -365,8 +422,8 @@ def test_of_one_that_was_killed_anywhere_it_is_taken(file: ClaimFile) -> None:
     claim=st.builds(
         Claim,
         token=st.text(max_size=5),
-        purpose=st.text(max_size=20),
-        place=st.builds(Place),
+        purpose=st.text(max_size=200).map(plain),
+        place=st.builds(Place, host=st.text().map(plain)),
         holders=st.lists(st.builds(Process), min_size=1, max_size=3).map(tuple),
         since=st.datetimes(timezones=st.just(UTC)),
         expires=st.datetimes(timezones=st.just(UTC)),
