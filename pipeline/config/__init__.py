@@ -3,6 +3,7 @@
 from pipeline.config.analyse import BisectSection, ConfirmSection, DetectSection, RuleSection
 from pipeline.config.base import Name, Section, Version
 from pipeline.config.build import BuildSection, PatchSection
+from pipeline.config.disturbance import DisturbanceSection
 from pipeline.config.file import DEFAULT_FILE, Config, ConfigFile, json_schema, load_config
 from pipeline.config.fleet import FleetSection
 from pipeline.config.machine import ClassSection, MachineSection
@@ -39,6 +40,7 @@ __all__ = [
     "ConfirmSection",
     "ControlSection",
     "DetectSection",
+    "DisturbanceSection",
     "FleetSection",
     "GithubSection",
     "HubSection",

@@ -16,6 +16,7 @@ from pydantic import Field, ValidationError
 from pipeline.config.analyse import BisectSection, ConfirmSection, DetectSection, RuleSection
 from pipeline.config.base import Section
 from pipeline.config.build import BuildSection, PatchSection
+from pipeline.config.disturbance import DisturbanceSection
 from pipeline.config.fleet import FleetSection
 from pipeline.config.machine import ClassSection, MachineSection
 from pipeline.config.notify import (
@@ -49,6 +50,7 @@ class Config(Section):
     machine_class: tuple[ClassSection, ...] = Field(default=(), alias="class")
     preflight: PreflightSection = Field(default_factory=PreflightSection)
     tune: TuneSection = Field(default_factory=TuneSection)
+    disturbance: DisturbanceSection = Field(default_factory=DisturbanceSection)
     fleet: FleetSection = Field(default_factory=FleetSection)
     night: Night = Field(default_factory=Night)
     build: tuple[BuildSection, ...] = ()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pipeline.probes.base import Probe
 from pipeline.probes.block_io import BlockIO
+from pipeline.probes.clock_rate import ClockRate
 from pipeline.probes.cpu import HostCpu
 from pipeline.probes.memory import HostMemory
 from pipeline.probes.perf_counters import PerfCounters
@@ -17,8 +18,8 @@ def all_probes(server: int, client: int | None = None) -> list[Probe]:
 
     ``client`` is None for a DBMS that runs inside the load generator, which is the server then.
     """
-    probes: list[Probe] = [HostCpu(), ContextSwitches(), BlockIO(), HostMemory(), Pressure()]
-    probes += [ProcessTree("server", server), PerfCounters(server)]
+    probes: list[Probe] = [HostCpu(), ClockRate(), ContextSwitches(), BlockIO(), HostMemory()]
+    probes += [Pressure(), ProcessTree("server", server), PerfCounters(server)]
     if client is not None:
         probes.append(ProcessTree("client", client))
     return probes

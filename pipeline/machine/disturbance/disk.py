@@ -1,0 +1,56 @@
+"""Disks that were too hot, or whose link became slower."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from pipeline.machine.disturbance.base import Ending, Scene
+from pipeline.machine.readings import temperatures
+from pipeline.machine.tree import Tree
+from pipeline.model import Sample
+
+_DISKS = ("nvme", "drivetemp")
+"""What hwmon calls the sensors of disks: of NVMe, and of SATA by the kernel's driver drivetemp."""
+
+
+def watch_temperature(scene: Scene) -> Ending:
+    """Watch whether a disk is too hot when the step ends: it slows down to cool."""
+
+    def ending(_: Sequence[Sample]) -> str:
+        for name, found in temperatures(scene.tree).items():
+            limit = min(found.limit or scene.limits.disk_celsius, scene.limits.disk_celsius)
+            if name.split()[0] in _DISKS and found.degrees > limit:
+                return f"the disk {name} had {found.degrees:.0f} degrees, and {limit:.0f} is hot"
+        return ""
+
+    return ending
+
+
+def watch_link(scene: Scene) -> Ending:
+    """Watch whether the PCIe link of an NVMe disk lost speed or lanes, as bad contacts do."""
+    before = _links(scene.tree)
+
+    def ending(_: Sequence[Sample]) -> str:
+        after = _links(scene.tree)
+        for name, (speed, lanes) in before.items():
+            now_speed, now_lanes = after.get(name, (speed, lanes))
+            if now_speed < speed or now_lanes < lanes:
+                return (
+                    f"the link of the disk {name} fell from {speed:g} GT/s x{lanes} to "
+                    f"{now_speed:g} GT/s x{now_lanes}"
+                )
+        return ""
+
+    return ending
+
+
+def _links(tree: Tree) -> dict[str, tuple[float, int]]:
+    """Return the speed in GT/s and the lanes of the link of each NVMe disk."""
+    found = {}
+    for path in tree.glob("/sys/class/nvme/nvme[0-9]*/device/current_link_speed"):
+        speed = re.match(r"\d+(\.\d+)?", tree.read(path))
+        lanes = tree.number(path.replace("_speed", "_width"))
+        if speed is not None and lanes is not None:
+            found[path.split("/")[4]] = float(speed[0]), lanes
+    return found

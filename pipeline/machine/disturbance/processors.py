@@ -1,0 +1,79 @@
+"""Processors that were taken away or slowed down: by the hypervisor, by heat, by their clock."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+
+from pipeline.machine.disturbance.base import Ending, Scene
+from pipeline.machine.readings import CPU, grown, shares, throttled, ticks
+from pipeline.machine.tree import Tree
+from pipeline.model import Sample
+from pipeline.units import counted
+
+CLOCK_RATE = "cpu.hz"
+"""The sampled field of the fastest processor's clock rate."""
+
+_FEWEST = 6
+"""Samples of which two halves can be told from each other."""
+
+
+def watch_steal(scene: Scene) -> Ending:
+    """Watch the time in which the hypervisor ran others while this machine had work."""
+    before = ticks(scene.tree)
+
+    def ending(_: Sequence[Sample]) -> str:
+        after = ticks(scene.tree)
+        if before is None or after is None:
+            return ""
+        stolen = shares(before, after).steal
+        if stolen <= scene.limits.steal:
+            return ""
+        return f"the hypervisor took {stolen:.1%} of the processors' time"
+
+    return ending
+
+
+def watch_throttling(scene: Scene) -> Ending:
+    """Watch the counters of how often processors were slowed for they were hot."""
+    before = throttled(scene.tree)
+
+    def ending(_: Sequence[Sample]) -> str:
+        grew = grown(before, throttled(scene.tree))
+        if not grew:
+            return ""
+        # Every processor of a package counts what slows all of it.
+        most = max(grew, key=lambda name: grew[name])
+        return f"processors were slowed by heat {counted(grew[most], 'time')} ({most})"
+
+    return ending
+
+
+def watch_clock_rate(scene: Scene) -> Ending:
+    """Watch whether the fastest processor became slower within the step.
+
+    Nothing is read before: processors without work have a clock rate that says nothing. Busy ones
+    are the fastest, and what slows these (heat, power) shows in the second half of a step.
+    """
+
+    def ending(samples: Sequence[Sample]) -> str:
+        rates = [each.values[CLOCK_RATE] for each in samples if CLOCK_RATE in each.values]
+        if len(rates) < _FEWEST:
+            return ""
+        half = len(rates) // 2
+        first, second = statistics.median(rates[:half]), statistics.median(rates[-half:])
+        if second >= first * (1.0 - scene.limits.slowdown):
+            return ""
+        return (
+            f"the processors' clock rate fell from {first / 1e9:.2f} to {second / 1e9:.2f} GHz "
+            "within the step"
+        )
+
+    return ending
+
+
+def fastest(tree: Tree) -> float | None:
+    """Return the clock rate of the fastest processor now, in Hz; None where none tells it."""
+    rates = map(tree.number, tree.glob(f"{CPU}/cpu[0-9]*/cpufreq/scaling_cur_freq"))
+    # The kernel tells kHz.
+    return max((1e3 * rate for rate in rates if rate is not None), default=None)

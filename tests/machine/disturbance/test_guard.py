@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pipeline.machine.disturbance.base import Disturbance, Kind, Limits
+from pipeline.machine.disturbance.guard import WATCHES, Guard
+from pipeline.machine.tree import Tree
+from pipeline.model import Sample
+from tests.machine.disturbance.trees import STILL, put, total
+
+HOT = Disturbance(Kind.THROTTLING, "hot")
+STOLEN = Disturbance(Kind.STEAL, "stolen")
+
+
+def guard(root: Path, limits: Limits | None = None) -> Guard:
+    return Guard(limits or Limits(), Tree(root), lambda: STILL[0])
+
+
+def calm_step(one: Guard) -> None:
+    assert one.watch({1}).over() == ()
+
+
+def test_every_kind_has_its_watch() -> None:
+    assert set(WATCHES) == set(Kind)
+
+
+def test_all_that_disturbed_a_step_is_told(tmp_path: Path) -> None:
+    put(tmp_path, {**total(100, 100), "/proc/vmstat": "oom_kill 0"})
+    watched = guard(tmp_path).watch({1})
+    put(tmp_path, {**total(600, 560, 40), "/proc/vmstat": "oom_kill 2"})
+    found = watched.over()
+    assert [each.kind for each in found] == [Kind.STEAL, Kind.OUT_OF_MEMORY]
+    assert [each.told for each in found] == [
+        "the hypervisor took 4.0% of the processors' time",
+        "the kernel killed 2 processes for want of memory",
+    ]
+
+
+def test_samples_of_the_step_are_looked_at(tmp_path: Path) -> None:
+    samples = [Sample(float(at), {"cpu.hz": 4e9 - 2e9 * (at > 4)}) for at in range(10)]
+    (found,) = guard(tmp_path).watch({1}).over(samples)
+    assert found.kind is Kind.CLOCK_RATE
+
+
+def test_switched_off_it_reads_nothing(tmp_path: Path) -> None:
+    def never() -> object:
+        raise AssertionError("a clock was read")
+
+    off = Guard(Limits(watch=False), Tree(tmp_path), never)  # type: ignore[arg-type]
+    put(tmp_path, {"/proc/vmstat": "oom_kill 0"})
+    watched = off.watch({1})
+    put(tmp_path, {"/proc/vmstat": "oom_kill 1"})
+    assert watched.over() == ()
+
+
+def test_it_is_repeated_so_often_and_not_more(tmp_path: Path) -> None:
+    one = guard(tmp_path, Limits(repeat=2))
+    assert [one.repeats([HOT], repeated) for repeated in range(4)] == [True, True, False, False]
+    assert not one.repeats([], 0)
+
+
+def test_marking_only(tmp_path: Path) -> None:
+    one = guard(tmp_path, Limits(repeat=0))
+    assert not one.repeats([HOT], 0)
+
+
+def stays(one: Guard, found: Disturbance) -> None:
+    """Let a disturbance stay through all the repetitions."""
+    repeated = 0
+    while one.repeats([found], repeated):
+        repeated += 1
+    assert repeated
+
+
+def test_what_stays_through_all_repetitions_is_repeated_no_more(tmp_path: Path) -> None:
+    one = guard(tmp_path)
+    stays(one, STOLEN)
+    assert not one.repeats([STOLEN], 0)
+    # Another kind is another matter, also beside one that stays.
+    assert one.repeats([HOT], 0)
+    assert one.repeats([STOLEN, HOT], 0)
+
+
+def test_a_step_without_it_ends_that(tmp_path: Path) -> None:
+    one = guard(tmp_path)
+    stays(one, STOLEN)
+    calm_step(one)
+    assert one.repeats([STOLEN], 0)
+
+
+def test_a_step_with_it_does_not(tmp_path: Path) -> None:
+    one = guard(tmp_path)
+    stays(one, STOLEN)
+    put(tmp_path, total(100, 100))
+    watched = one.watch({1})
+    put(tmp_path, total(600, 560, 40))
+    assert [each.kind for each in watched.over()] == [Kind.STEAL]
+    assert not one.repeats([STOLEN], 0)
+
+
+@pytest.mark.parametrize("noisy", [0, 1, 40])
+def test_a_machine_that_is_always_noisy_costs_two_repetitions(tmp_path: Path, noisy: int) -> None:
+    """However many steps a night has."""
+    one = guard(tmp_path, Limits(repeat=2))
+    measured = 0
+    for _ in range(noisy):
+        repeated = 0
+        while one.repeats([STOLEN], repeated):
+            repeated += 1
+        measured += 1 + repeated
+    assert measured == (noisy + 2 if noisy else 0)

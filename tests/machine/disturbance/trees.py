@@ -1,0 +1,75 @@
+"""Machines of files, before a step and after it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from pipeline.machine.disturbance.base import Limits, Moment, Scene, Watch
+from pipeline.machine.tree import Tree
+from pipeline.model import Sample
+
+Files = Mapping[str, str]
+
+STILL = (Moment(1000.0, 10.0, 20.0), Moment(1005.0, 15.0, 25.0))
+"""Clocks over a step of five seconds in which nothing happens to them."""
+
+
+def limits(**written: str) -> Limits:
+    """Return limits as people write them."""
+    return Limits.model_validate(written)
+
+
+def put(root: Path, files: Files) -> Tree:
+    """Make files, or write them anew."""
+    for name, text in files.items():
+        path = root / name.lstrip("/")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text + "\n")
+    return Tree(root)
+
+
+def told(
+    watch: Watch,
+    root: Path,
+    before: Files,
+    after: Files,
+    *,
+    gone: Sequence[str] = (),
+    samples: Sequence[Sample] = (),
+    within: Limits | None = None,
+    ours: Collection[int] = (100,),
+    clocks: Sequence[Moment] = STILL,
+) -> str:
+    """Return what a watch tells of a step, before and after which the files are these.
+
+    ``gone`` are files that are there before and not after.
+    """
+    moments: Iterator[Moment] = iter(clocks)
+    scene = Scene(put(root, before), within or Limits(), ours, lambda: next(moments))
+    ending = watch(scene)
+    put(root, after)
+    for name in gone:
+        (root / name.lstrip("/")).unlink()
+    return ending(samples)
+
+
+def total(user: int, idle: int, steal: int = 0) -> dict[str, str]:
+    """Return the file of the processors' time."""
+    return {"/proc/stat": f"cpu  {user} 0 0 {idle} 0 0 0 {steal} 0 0"}
+
+
+def process(
+    pid: int,
+    name: str,
+    parent: int = 1,
+    *,
+    own: int = 0,
+    reaped: int = 0,
+    began: int = 7,
+    kernel: bool = False,
+) -> dict[str, str]:
+    """Return the file of a process; times in ticks."""
+    flags = 0x00200040 if kernel else 0x00400100
+    fields = [parent, pid, pid, 0, -1, flags, 0, 0, 0, 0, own, 0, reaped, 0, 20, 0, 1, 0, began]
+    return {f"/proc/{pid}/stat": f"{pid} ({name}) S {' '.join(map(str, fields))} 0 0"}
