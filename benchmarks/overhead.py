@@ -31,6 +31,8 @@ from pipeline.execute.step import execute
 from pipeline.execute.watch import Silent
 from pipeline.execute.workspace import Workspace
 from pipeline.machine.account import find_account
+from pipeline.machine.disturbance.base import Limits
+from pipeline.machine.disturbance.guard import Guard
 from pipeline.machine.fingerprint import fingerprint
 from pipeline.machine.pinning import available, choose
 from pipeline.machine.ports import free_port
@@ -124,6 +126,7 @@ def main() -> None:
                     Path(bundles),
                     Silent(),
                     Expectation([night]),
+                    Guard(Limits()),
                 )
                 head = read_bundle(path).manifest
                 wall = (head.ended_at - head.started_at).total_seconds()

@@ -4,6 +4,9 @@ A bundle is one file, ``<run id>.tar.zst``. Its first member is ``manifest.json`
 members are raw: what the load generator printed, the probes' samples, the server's settings
 and log. The manifest holds a SHA-256 of every other member. A bundle appears under its name
 only when it is whole and on disk.
+
+A run that was disturbed and is measured again leaves ``<run id>.disturbed-1.tar.zst``: an attempt,
+which is kept and carried as the others and is no run.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ import hashlib
 import io
 import json
 import os
+import re
 import tarfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -23,9 +27,10 @@ import zstandard
 from pydantic import ValidationError
 
 from pipeline.errors import UserError, first_line
-from pipeline.model import BUNDLE_SCHEMA, Manifest
+from pipeline.model import BUNDLE_SCHEMA, Manifest, attempt_name
 
 SUFFIX = ".tar.zst"
+_ATTEMPT = re.compile(rf"{re.escape(attempt_name('', 1))[:-1]}\d+{re.escape(SUFFIX)}$")
 _MANIFEST = "manifest.json"
 _LARGEST = 1 << 30
 """No bundle unpacks to more than this; one that does is damaged, or made to fill memory."""
@@ -65,8 +70,21 @@ def bundle_path(folder: Path, run_id: str) -> Path:
 
 
 def list_bundles(folder: Path) -> Iterator[Path]:
-    """Yield the whole bundles in a folder, in the order of their names."""
+    """Yield the whole bundles of runs in a folder, in the order of their names."""
+    yield from (path for path in list_all(folder) if _ATTEMPT.search(path.name) is None)
+
+
+def list_all(folder: Path) -> Iterator[Path]:
+    """Yield the same and the attempts at runs that were disturbed and do not count."""
     yield from sorted(folder.glob(f"*{SUFFIX}"))
+
+
+def attempts(folder: Path, run_id: str) -> int:
+    """Return how many attempts at a run were disturbed, so that it was to be measured again."""
+    made = 0
+    while bundle_path(folder, attempt_name(run_id, made + 1)).exists():
+        made += 1
+    return made
 
 
 def write_bundle(folder: Path, manifest: Manifest, files: Mapping[str, bytes]) -> Path:
@@ -77,7 +95,7 @@ def write_bundle(folder: Path, manifest: Manifest, files: Mapping[str, bytes]) -
     """
     sums = {name: hashlib.sha256(data).hexdigest() for name, data in sorted(files.items())}
     head = manifest.model_copy(update={"files": sums})
-    path = bundle_path(folder, manifest.run_id)
+    path = bundle_path(folder, manifest.name)
     if path.exists():
         raise UserError(f"{path} exists already; a run is never measured over, move it away first")
     partial = path.with_suffix(".partial")
@@ -140,10 +158,8 @@ def read_bundle(path: Path) -> Bundle:
         data = members.get(name)
         if data is None or hashlib.sha256(data).hexdigest() != manifest.files.get(name):
             raise DamagedBundleError(path, f"is damaged: its member {name} is missing or altered")
-    if path.name != f"{manifest.run_id}{SUFFIX}":
-        raise BundleError(
-            path, f"holds the run {manifest.run_id}; name it as its run, or remove it"
-        )
+    if path.name != f"{manifest.name}{SUFFIX}":
+        raise BundleError(path, f"holds the run {manifest.name}; name it as its run, or remove it")
     return Bundle(manifest, members, hashlib.sha256(packed).hexdigest())
 
 

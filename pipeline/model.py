@@ -366,7 +366,10 @@ class StepStatus(StrEnum):
 
 
 class StepRecord(Frozen):
-    """A step as it was executed: when, by which command, how it ended."""
+    """A step as it was executed: when, by which command, how it ended.
+
+    ``disturbed`` says what else went on on the machine meanwhile, a sentence each.
+    """
 
     step: Step
     status: StepStatus
@@ -376,6 +379,8 @@ class StepRecord(Frozen):
     folder: str
     database_bytes: int | None = None
     note: str = ""
+    # Not written where there is nothing, as what is measured again below.
+    disturbed: tuple[str, ...] = Field(default=(), exclude_if=lambda told: not told)
 
 
 class PhaseRecord(Frozen):
@@ -407,6 +412,11 @@ def column_name(target: str, label: str, options: str, config: str) -> str:
     return f"{_SHORT.get(target, target)}{label.replace('.', '')}_{options}.{config}"
 
 
+def attempt_name(run_id: str, attempt: int) -> str:
+    """Return the name of an attempt at a run that was disturbed and does not count."""
+    return f"{run_id}.disturbed-{attempt}"
+
+
 class Manifest(Frozen):
     """The head of a bundle: everything known about a run except its raw output.
 
@@ -414,6 +424,10 @@ class Manifest(Frozen):
     figure in the samples whether it is a counter or a gauge, and its unit. ``line`` is set
     only for imported runs; the lines of measured ones follow from the configuration. ``preflight``
     is what the machine was warned of when it began to measure, by the name of the check.
+
+    ``repeated`` are attempts at steps that were disturbed and repeated at once; what counts is in
+    ``steps``. ``attempt`` numbers the attempts at a run that were disturbed and measured again as a
+    whole; in the one that counts it is 0.
     """
 
     schema_version: int = BUNDLE_SCHEMA
@@ -434,10 +448,17 @@ class Manifest(Frozen):
     preflight: dict[str, str] = Field(default_factory=dict)
     sampled: dict[str, str] = Field(default_factory=dict)
     steps: tuple[StepRecord, ...] = ()
+    repeated: tuple[StepRecord, ...] = Field(default=(), exclude_if=lambda steps: not steps)
+    attempt: int = Field(default=0, ge=0, exclude_if=lambda attempt: not attempt)
     phases: tuple[PhaseRecord, ...] = ()
     line: str | None = None
     notes: str = ""
     files: dict[str, str] = Field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """Name of the bundle: that of its run, or of one attempt at it that does not count."""
+        return attempt_name(self.run_id, self.attempt) if self.attempt else self.run_id
 
 
 class TimePoint(Frozen):

@@ -23,7 +23,9 @@ from pipeline.bundle import (
     BundleError,
     DamagedBundleError,
     NewerBundleError,
+    attempts,
     bundle_path,
+    list_all,
     list_bundles,
     read_bundle,
     set_aside,
@@ -298,6 +300,41 @@ def test_bundles_are_listed_in_the_order_of_their_names(tmp_path: Path) -> None:
     paths = [put_run(tmp_path, minor) for minor in (3, 1, 2)]
     assert list(list_bundles(tmp_path)) == sorted(paths)
     assert list(list_bundles(tmp_path / "missing")) == []
+
+
+def test_attempts_that_do_not_count_are_bundles_and_no_runs(tmp_path: Path) -> None:
+    manifest, files = make_run()
+    assert attempts(tmp_path, manifest.run_id) == 0
+    made = [
+        write_bundle(tmp_path, manifest.model_copy(update={"attempt": attempt}), files)
+        for attempt in (1, 2, 0)
+    ]
+    assert [path.name for path in made] == [
+        f"{manifest.run_id}.disturbed-1.tar.zst",
+        f"{manifest.run_id}.disturbed-2.tar.zst",
+        f"{manifest.run_id}.tar.zst",
+    ]
+    assert list(list_bundles(tmp_path)) == made[2:]
+    assert set(list_all(tmp_path)) == set(made)
+    assert attempts(tmp_path, manifest.run_id) == 2
+    # Of another run there are none.
+    assert attempts(tmp_path, manifest.run_id.removesuffix("1")) == 0
+    assert [read_bundle(path).manifest.attempt for path in made] == [1, 2, 0]
+
+
+def test_an_attempt_does_not_pass_for_the_run(tmp_path: Path) -> None:
+    manifest, files = make_run(attempt=1)
+    path = write_bundle(tmp_path, manifest, files)
+    passed_off = path.rename(bundle_path(tmp_path, manifest.run_id))
+    with pytest.raises(BundleError, match=r"holds the run .*\.disturbed-1; name it"):
+        read_bundle(passed_off)
+
+
+def test_what_was_not_disturbed_is_written_as_ever(path: Path) -> None:
+    """An older nightshift reads it, which knows nothing of disturbances."""
+    head = json.loads(read_bundle(path).manifest.model_dump_json())
+    assert not {"attempt", "repeated"} & head.keys()
+    assert not any("disturbed" in step for step in head["steps"])
 
 
 def test_set_aside_keeps_everything(path: Path) -> None:

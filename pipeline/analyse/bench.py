@@ -19,6 +19,7 @@ from pipeline.execute.expect import Expectation
 from pipeline.execute.measure import Bench, measure_cell
 from pipeline.execute.watch import Silent, Watcher
 from pipeline.execute.workspace import Workspace
+from pipeline.machine.disturbance.guard import Guard
 from pipeline.machine.pinning import available, choose
 from pipeline.machine.ports import free_port
 from pipeline.model import Build, Cell, Machine, Pinning, Step, StepStatus, Workload
@@ -44,6 +45,7 @@ class BenchRunner:
         workspace: Workspace,
         machine: Machine,
         watcher: Watcher,
+        guard: Guard,
         *,
         pin: bool = True,
         port: int = 0,
@@ -57,6 +59,7 @@ class BenchRunner:
             workspace: where servers run.
             machine: what is known of this machine.
             watcher: told of every run, and of the seconds that it took.
+            guard: watches the steps; what is disturbed is repeated.
             pin: keep server, client and harness on fixed cores.
             port: of the server on loopback; 0 picks a free one.
             preflight: looks at this machine once nobody else measures on it; what it returns is
@@ -64,7 +67,8 @@ class BenchRunner:
         """
         self._bundles = folder / "bundles"
         self._builder, self._workspace, self._machine = builder, workspace, machine
-        self._watcher, self._pin, self._port = watcher, pin, port
+        self._watcher, self._guard = watcher, guard
+        self._pin, self._port = pin, port
         self._preflight = preflight
         self._warned: dict[str, str] = {}
         self._made: dict[str, Build] = {}
@@ -153,6 +157,7 @@ class BenchRunner:
                 self._bundles,
                 _Steps(self._watcher),
                 Expectation([cell]),
+                self._guard,
             )
         finally:
             os.sched_setaffinity(0, processors)

@@ -16,10 +16,12 @@ def series_along(line: str, revisions: Sequence[str], rows: Iterable[Row]) -> li
 
     ``revisions`` are the labels of the line in order; rows of others are passed over. The
     points of a series are ordered by position, then by repetition. A step that failed its SLA
-    has points only of what the SLA is about: its other figures are of another load.
+    has points only of what the SLA is about: its other figures are of another load. One that was
+    disturbed has a point only where no repetition of it was not: that of a machine that is
+    disturbed always is better than none.
     """
     position = {label: place for place, label in enumerate(revisions)}
-    points: dict[SeriesKey, list[Point]] = {}
+    points: dict[SeriesKey, list[tuple[bool, Point]]] = {}
     for row in rows:
         place = position.get(row.revision)
         if place is None or (row.status == StepStatus.SLA_FAILED and row.metric not in SLA_METRICS):
@@ -39,15 +41,22 @@ def series_along(line: str, revisions: Sequence[str], rows: Iterable[Row]) -> li
             metric=row.metric,
         )
         points.setdefault(key, []).append(
-            Point(
-                position=place,
-                revision=row.revision,
-                repetition=row.repetition,
-                value=row.value,
-                run_id=row.run_id,
+            (
+                row.disturbed,
+                Point(
+                    position=place,
+                    revision=row.revision,
+                    repetition=row.repetition,
+                    value=row.value,
+                    run_id=row.run_id,
+                ),
             )
         )
-    return [
-        Series(key=key, points=tuple(sorted(found, key=lambda p: (p.position, p.repetition))))
-        for key, found in points.items()
-    ]
+    return [Series(key=key, points=_points(found)) for key, found in points.items()]
+
+
+def _points(found: Sequence[tuple[bool, Point]]) -> tuple[Point, ...]:
+    """Return the points in order, without those that were disturbed where there are others."""
+    calm = {point.position for disturbed, point in found if not disturbed}
+    kept = [point for disturbed, point in found if not (disturbed and point.position in calm)]
+    return tuple(sorted(kept, key=lambda point: (point.position, point.repetition)))

@@ -13,7 +13,7 @@ from sqlalchemy import Engine
 
 from pipeline.analyse.bench import EXPERIMENTS
 from pipeline.analyse.record import ASIDE
-from pipeline.bundle import DamagedBundleError, list_bundles, read_manifest
+from pipeline.bundle import DamagedBundleError, list_all, read_manifest
 from pipeline.journal import Event, EventKind
 from pipeline.model import Frozen
 from pipeline.store.queries import measured_time
@@ -134,7 +134,7 @@ def spent_in_nights(store: Engine) -> float:
 def _runs_in(folder: Path) -> float:
     """Return the minutes that the runs in the folder of an experiment took."""
     took = timedelta()
-    for path in list_bundles(folder / "bundles"):
+    for path in list_all(folder / "bundles"):
         try:
             manifest = read_manifest(path)
         except DamagedBundleError:

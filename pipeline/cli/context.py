@@ -35,6 +35,7 @@ from pipeline.execute.plan import Plan, check_workloads, make_plan
 from pipeline.execute.watch import Watcher
 from pipeline.execute.workspace import Workspace
 from pipeline.machine.account import find_account
+from pipeline.machine.disturbance.guard import Guard
 from pipeline.machine.fingerprint import described, fingerprint, scale_name
 from pipeline.machine.preflight import preflight
 from pipeline.machine.system import System
@@ -179,6 +180,11 @@ class Context:
         return Workspace(self.cache, find_account())
 
     @cached_property
+    def guard(self) -> Guard:
+        """What watches the steps that are measured."""
+        return Guard(self.config.disturbance)
+
+    @cached_property
     def builder(self) -> Builder:
         """Where builds come from. Raises UserError for a patch that is not there."""
         machine = self.config.machine
@@ -212,6 +218,7 @@ class Context:
             self.workspace,
             self.machine,
             watcher,
+            self.guard,
             pin=settings.pin,
             port=settings.port,
             preflight=lambda: self.preflight(watcher.note),

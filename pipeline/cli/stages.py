@@ -105,6 +105,7 @@ def measure(
         context.workspace,
         context.bundles,
         watcher,
+        context.guard,
         pin=context.config.machine.pin,
         port=context.config.machine.port,
         preflight=context.preflight(watcher.note, last),

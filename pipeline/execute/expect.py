@@ -36,6 +36,12 @@ class Expectation:
         """What is still to come."""
         return sum(count * self._seconds[key] for key, count in self._left.items())
 
+    def again(self, cell: Cell) -> None:
+        """Expect the steps of a cell once more: its run is repeated."""
+        for action in find_family(cell.workload.family).actions(cell.workload):
+            if isinstance(action, Measure):
+                self._left[_key(cell, action.step)] += 1
+
     def over(self, cell: Cell, step: Step, took: float | None) -> None:
         """Expect a step once less, and what it took of the others; None says nothing of them."""
         key = _key(cell, step)

@@ -13,12 +13,14 @@ from pathlib import Path
 
 from pydantic import Field
 
-from pipeline.bundle import write_bundle
+from pipeline.bundle import attempts, write_bundle
 from pipeline.errors import UserError, first_line
 from pipeline.execute.expect import Expectation
 from pipeline.execute.step import Executed, execute
 from pipeline.execute.watch import Watcher
 from pipeline.execute.workspace import Workspace
+from pipeline.machine.disturbance.base import Disturbance
+from pipeline.machine.disturbance.guard import Guard
 from pipeline.model import (
     Build,
     Cell,
@@ -31,6 +33,7 @@ from pipeline.model import (
     Step,
     StepRecord,
     StepStatus,
+    attempt_name,
     digest,
 )
 from pipeline.probes import all_probes
@@ -77,14 +80,25 @@ def measure_cell(
     bundles: Path,
     watcher: Watcher,
     expectation: Expectation,
+    guard: Guard,
 ) -> Path:
     """Execute a cell on a fresh server and return its bundle.
 
-    A step that fails is recorded as failed and the next one is tried. Raises UserError for
+    A step that fails is recorded as failed and the next one is tried. What was disturbed is
+    measured again as often as the guard says: a step that only reads at once, for others the whole
+    run, of which the attempts that do not count are kept beside its bundle. Raises UserError for
     what ends the whole run: a port in use, a server that does not start, a full disk.
     """
-    execution = _Execution(cell, repetition, build, bench, workspace, watcher, expectation)
-    return execution.bundle(bundles)
+    attempt = attempts(bundles, cell.run_id(repetition)) + 1
+    while True:
+        execution = _Execution(
+            cell, repetition, build, bench, workspace, watcher, expectation, guard
+        )
+        path = execution.bundle(bundles, attempt)
+        if not execution.again:
+            return path
+        expectation.again(cell)
+        attempt += 1
 
 
 class _Execution:
@@ -99,22 +113,28 @@ class _Execution:
         workspace: Workspace,
         watcher: Watcher,
         expectation: Expectation,
+        guard: Guard,
     ) -> None:
         self._cell, self._repetition, self._build = cell, repetition, build
         self._bench, self._workspace, self._watcher = bench, workspace, watcher
-        self._expectation = expectation
+        self._expectation, self._guard = expectation, guard
         self._target = find_target(cell.revision.target)
         self._family = find_family(cell.workload.family)
         self._seed = seed_of(cell, repetition)
         self._phases: list[PhaseRecord] = []
         self._steps: list[StepRecord] = []
+        self._repeated: list[StepRecord] = []
+        self._ended_with: tuple[Disturbance, ...] = ()
+        self._disturbed: list[Disturbance] = []
+        self.again = False
         self._files: dict[str, bytes] = {}
         self._sampled: dict[str, str] = {}
         self._folder = Path()
         self._profile: Profile | None = None
         self._notes: list[str] = []
 
-    def bundle(self, bundles: Path) -> Path:
+    def bundle(self, bundles: Path, attempt: int) -> Path:
+        """Do all of it; afterwards ``again`` says whether the run has to be repeated."""
         started_at = datetime.now(UTC)
         self._watcher.run_begins(self._cell, self._repetition)
         with self._workspace.folder(self._cell.run_id(self._repetition)) as folder:
@@ -122,6 +142,11 @@ class _Execution:
             self._on_server(folder)
             for log in folder.glob("*.log"):
                 self._files[log.name] = log.read_bytes()
+        self.again = self._guard.repeats(self._disturbed, attempt - 1)
+        if self.again:
+            self._watcher.note(
+                f"{self._cell.revision.label}: its run is measured again, this one was disturbed"
+            )
         counted = available()
         manifest = Manifest(
             run_id=self._cell.run_id(self._repetition),
@@ -141,6 +166,8 @@ class _Execution:
             preflight=self._bench.preflight,
             sampled=self._sampled,
             steps=tuple(self._steps),
+            repeated=tuple(self._repeated),
+            attempt=attempt if self.again else 0,
             phases=tuple(self._phases),
             notes="; ".join(filter(None, (counted.refused, counted.lacks, *self._notes))),
         )
@@ -213,33 +240,63 @@ class _Execution:
             )
 
     def _step(self, action: Measure, server: Server) -> None:
+        """Measure a step; one that can be repeated at once, again while it was disturbed."""
+        self._watcher.step_begins(action.step)
+        while not self._attempt(action, server):
+            pass
+
+    def _attempt(self, action: Measure, server: Server) -> bool:
+        """Measure a step once and record it; return whether that counts."""
         step = action.step
-        self._watcher.step_begins(step)
+        repeated = sum(record.step == step for record in self._repeated)
         started_at = datetime.now(UTC)
-        command, done = self._execute(action, server, lambda client: self._profiled(server, client))
+        watched = self._guard.watch({os.getpid(), server.pid or os.getpid()})
+        try:
+            command, done = self._execute(
+                action, server, lambda client: self._profiled(server, client), repeated
+            )
+        except ServerError:
+            self._ended_with = watched.over()
+            raise
+        self._ended_with = found = watched.over(done.samples)
+        failure = done.failure or self._unreadable(action, done)
+        # What failed may have taken the server with it, so that only a new one is as good.
+        at_once = self._family.repeatable(step) and not failure
+        again = at_once and self._guard.repeats(found, repeated)
         folder = f"steps/{len(self._steps) + 1:02d}-{step.name.replace('=', '-')}"
+        if again:
+            folder = attempt_name(folder, repeated + 1)
         self._files[f"{folder}/stdout.txt"] = done.text.encode()
         self._files[f"{folder}/samples.jsonl"] = dump_samples(done.samples)
         self._keep_profile(folder, step)
-        failure = done.failure or self._unreadable(action, done)
         if failure:
             self._check_space(done.text)
-        self._steps.append(
-            StepRecord(
-                step=step,
-                status=StepStatus.FAILED if failure else StepStatus.OK,
-                started_at=started_at,
-                wall_seconds=done.seconds,
-                command=command,
-                folder=folder,
-                database_bytes=None if failure else server.database_bytes(),
-                note=failure,
-            )
+        record = StepRecord(
+            step=step,
+            status=StepStatus.FAILED if failure else StepStatus.OK,
+            started_at=started_at,
+            wall_seconds=done.seconds,
+            command=command,
+            folder=folder,
+            database_bytes=None if failure else server.database_bytes(),
+            note=failure,
+            disturbed=tuple(each.told for each in found),
         )
+        self._ended_with = ()
         if failure:
             self._watcher.note(f"{self._cell.revision.label} {step.name} failed: {failure}")
+        for told in record.disturbed:
+            also = "; repeated" if again else ""
+            self._watcher.note(f"{self._cell.revision.label} {step.name} disturbed: {told}{also}")
+        if again:
+            self._repeated.append(record)
+            return False
+        self._steps.append(record)
+        if not at_once:
+            self._disturbed += found
         self._expectation.over(self._cell, step, None if failure else done.seconds)
         self._watcher.advance(done.seconds, self._expectation.left)
+        return True
 
     def _probes(self, server: Server, client: int) -> list[Probe]:
         """Return the probes of a step, whose load generator is the process ``client``."""
@@ -296,6 +353,8 @@ class _Execution:
     def _give_up(self, why: str) -> None:
         """Record every step that was not run as failed."""
         self._watcher.note(f"{self._cell.revision.label}: {why}")
+        disturbed, self._ended_with = self._ended_with, ()
+        self._disturbed += disturbed
         ran = {record.step for record in self._steps}
         for action in self._family.actions(self._cell.workload):
             if isinstance(action, Measure) and action.step not in ran:
@@ -308,8 +367,11 @@ class _Execution:
                         command=(),
                         folder="",
                         note=why,
+                        disturbed=tuple(each.told for each in disturbed),
                     )
                 )
+                # Only the first of them was begun.
+                disturbed = ()
                 self._expectation.over(self._cell, action.step, None)
         self._watcher.advance(0.0, self._expectation.left)
 
@@ -331,10 +393,16 @@ class _Execution:
             )
 
     def _execute(
-        self, action: Command, server: Server, probes: Callable[[int], Sequence[Probe]]
+        self,
+        action: Command,
+        server: Server,
+        probes: Callable[[int], Sequence[Probe]],
+        repeated: int = 0,
     ) -> tuple[tuple[str, ...], Executed]:
         workload = self._cell.workload
-        command = self._family.command(action, workload, server.connection, self._seed)
+        # With the same keys once more, all that is read would be in a cache.
+        seed = self._seed + repeated
+        command = self._family.command(action, workload, server.connection, seed)
         timing = self._family.timing(action, workload)
         pinning = self._bench.pinning
 

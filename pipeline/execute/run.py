@@ -16,6 +16,7 @@ from pipeline.execute.expect import Expectation
 from pipeline.execute.measure import Bench, measure_cell
 from pipeline.execute.watch import Watcher
 from pipeline.execute.workspace import Workspace
+from pipeline.machine.disturbance.guard import Guard
 from pipeline.machine.pinning import available, choose
 from pipeline.machine.ports import free_port
 from pipeline.model import Build, Cell, Frozen, Machine, Pinning
@@ -141,6 +142,7 @@ def run_all(
     workspace: Workspace,
     bundles: Path,
     watcher: Watcher,
+    guard: Guard,
     *,
     pin: bool,
     port: int,
@@ -182,6 +184,7 @@ def run_all(
                 bundles,
                 watcher,
                 expectation,
+                guard,
             )
             on_bundle(cell, repetition, path)
     finally:

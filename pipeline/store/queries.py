@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from sqlalchemy import Engine, Select, func, select
+from sqlalchemy import Engine, Select, false, func, select
 
 from pipeline.model import Machine, Origin, StepStatus, column_name
 from pipeline.store.schema import (
@@ -32,7 +32,10 @@ _AT_ONCE = 50
 
 
 class Row(NamedTuple):
-    """One measurement with everything that places it."""
+    """One measurement with everything that places it.
+
+    ``disturbed`` says that something else went on on the machine while it was measured.
+    """
 
     target: str
     revision: str
@@ -51,6 +54,7 @@ class Row(NamedTuple):
     value: float
     run_id: str
     status: str
+    disturbed: bool = False
 
 
 class StepOutcome(NamedTuple):
@@ -230,6 +234,8 @@ def rows(
             measurement.c.value,
             run.c.run_id,
             step_run.c.status,
+            # Rows from before this column have none.
+            func.coalesce(step_run.c.disturbed, false()),
         )
         # Not as JOINs: PostgreSQL looks for the best order of at most eight of those.
         .where(

@@ -160,6 +160,7 @@ step_run = Table(
     Column("activity", JSON),
     Column("activity_mean", JSON),
     Column("histogram", JSON),
+    Column("disturbed", Boolean),
     UniqueConstraint("run", "step", "place"),
 )
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from pipeline.analyse.bench import EXPERIMENTS
 from pipeline.analyse.outcomes import read_outcomes
 from pipeline.analyse.states import histories
-from pipeline.bundle import SUFFIX, list_bundles
+from pipeline.bundle import SUFFIX, list_all
 from pipeline.execute.run import BUILDS_FILE, add_builds, load_builds
 from pipeline.journal import FILE as JOURNAL
 from pipeline.journal import Event, EventKind, Journal
@@ -39,7 +39,7 @@ def pack(results: Path, folder: Path) -> int:
 
     Raises UserError for a folder that cannot be written.
     """
-    files = {f"{BUNDLES}/{path.name}": path for path in list_bundles(results / BUNDLES)}
+    files = {f"{BUNDLES}/{path.name}": path for path in list_all(results / BUNDLES)}
     files |= {path.relative_to(results).as_posix(): path for path in _experiments(results)}
     for name in (BUILDS_FILE, JOURNAL):
         if (results / name).exists():

@@ -15,10 +15,15 @@ from pipeline.execute.build import Builder, NotBuiltError
 from pipeline.execute.watch import Silent
 from pipeline.execute.workspace import Workspace
 from pipeline.machine.account import Account
+from pipeline.machine.disturbance.base import Limits
+from pipeline.machine.disturbance.guard import Guard
 from pipeline.model import Build, BuildOptions, Cell, Machine, Revision, Scale, StepStatus
 from pipeline.targets.sqlite import SQLite
 from pipeline.workloads import find_family
 from tests.store.bundles import make_run
+
+UNWATCHED = Guard(Limits(watch=False))
+"""What else runs on the machine of the tests says nothing of these."""
 
 BROKEN = BuildOptions(name="broken", flags="-include nothing-of-this-name.h")
 
@@ -84,6 +89,7 @@ def runner(
         workspace,
         machine,
         told,
+        UNWATCHED,
         pin=False,
         preflight=lambda: {"turbo": "on"},
     ) as runner:
@@ -104,7 +110,9 @@ def test_a_machine_that_is_refused_is_given_back(
         raise UserError("not fit")
 
     builder = Builder(server_folder / "cache", account)
-    refused = BenchRunner(server_folder, builder, workspace, machine, Silent(), preflight=refuse)
+    refused = BenchRunner(
+        server_folder, builder, workspace, machine, Silent(), UNWATCHED, preflight=refuse
+    )
     with pytest.raises(UserError, match="not fit"), refused:
         pytest.fail("it measures all the same")
     with workspace.held():

@@ -86,3 +86,21 @@ def test_a_step_that_failed_its_sla_has_points_only_of_what_it_failed() -> None:
     found = {one.key.metric: one.points for one in series_along("line", LINE, rows)}
     assert [point.revision for point in found["qps"]] == ["17.10"]
     assert [point.value for point in found["sla"]] == [0.6]
+
+
+def test_what_was_disturbed_counts_only_where_nothing_else_does() -> None:
+    rows = [
+        row(repetition=1, value=1.0),
+        row(repetition=2, value=9.0, disturbed=True),
+        row(repetition=3, value=3.0),
+        row(revision="17.10", repetition=1, value=4.0, disturbed=True),
+        row(revision="17.10", repetition=2, value=5.0, disturbed=True),
+        row(revision="17.11", repetition=1, value=6.0),
+    ]
+    (found,) = series_along("minors", LINE, rows)
+    assert [point.value for point in found.points] == [1, 3, 4, 5, 6]
+
+
+def test_a_disturbed_step_says_nothing_of_others() -> None:
+    rows = [row(step="a", disturbed=True), row(step="b"), row(step="b", repetition=2)]
+    assert [len(one.points) for one in series_along("minors", LINE, rows)] == [1, 2]

@@ -101,8 +101,8 @@ def test_what_nights_cost_is_told_without_a_token(
     for minor in (1, 2):
         head, files = make_run(minor)
         took = timedelta(seconds=0.001 * minor)
-        at = {"machine": head.machine.model_copy(update={"hostname": name})}
-        at |= {"started_at": made, "ended_at": made + took}
+        at: dict[str, object] = {"started_at": made, "ended_at": made + took}
+        at["machine"] = head.machine.model_copy(update={"hostname": name})
         write_bundle(folder / "results" / "bundles", head.model_copy(update=at), files)
     monkeypatch.delenv("HCLOUD_TOKEN")
     assert nightshift("ingest").code == 0

@@ -43,3 +43,13 @@ def test_another_workload_or_target_says_nothing() -> None:
     expectation = Expectation([one, other, mariadb])
     expectation.over(one, one.workload.steps[0], 1.0)
     assert expectation.left == pytest.approx(2 * 610)
+
+
+def test_a_run_that_is_repeated_is_expected_once_more() -> None:
+    one = of("sysbench", "scan", "insert")
+    expectation = Expectation([one])
+    for step in one.workload.steps:
+        expectation.over(one, step, 700.0)
+    assert expectation.left == 0
+    expectation.again(one)
+    assert expectation.left == 2 * 700

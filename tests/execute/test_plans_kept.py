@@ -13,6 +13,8 @@ from pipeline.execute.build import SHIPPED_OPTIONS, Builder
 from pipeline.execute.watch import Silent
 from pipeline.execute.workspace import Workspace
 from pipeline.machine.account import Account
+from pipeline.machine.disturbance.base import Limits
+from pipeline.machine.disturbance.guard import Guard
 from pipeline.model import Build, Cell, Machine, Revision, Scale, StepStatus
 from pipeline.targets.sqlite import SQLite
 from pipeline.workloads import find_family
@@ -56,7 +58,10 @@ def run(
     def measured() -> Bundle:
         workspace = Workspace(server_folder / "cache", account)
         builder = Builder(cache, account)
-        with BenchRunner(tmp_path, builder, workspace, machine, Silent(), pin=False) as runner:
+        guard = Guard(Limits(watch=False))
+        with BenchRunner(
+            tmp_path, builder, workspace, machine, Silent(), guard, pin=False
+        ) as runner:
             runner.measure(cell, 1)
         (path,) = (tmp_path / "bundles").iterdir()
         return read_bundle(path)

@@ -26,6 +26,10 @@ port = {port}
 [preflight]
 wait = "0s"
 
+# What else runs on the machine of the tests says nothing of these.
+[disturbance]
+watch = false
+
 [[line]]
 name = "line"
 target = "{target}"

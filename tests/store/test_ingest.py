@@ -56,7 +56,7 @@ def test_a_bundle_becomes_rows(store: Engine, tmp_path: Path) -> None:
         *("postgres", "17.1", None, "x10a", "official", "test", "cached"),
         manifest.workload.hash,
         *(1, "point-query_range=100", "point queries", "queries", "qps", 1, 0),
-        *(manifest.run_id, "ok"),
+        *(manifest.run_id, "ok", False),
     )
     (run,) = runs(store)
     assert run.name == "pg171_official.x10a_c2r4"

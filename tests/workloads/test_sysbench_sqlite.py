@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import re
+import sqlite3
 import subprocess
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from pipeline.model import Connection
+from pipeline.model import Connection, Step
 from pipeline.workloads.base.sysbench import connection_options
 from pipeline.workloads.sysbench import catalogue
 from pipeline.workloads.sysbench.family import SCRIPTS
+from pipeline.workloads.sysbench.family import Sysbench as Family
 from pipeline.workloads.sysbench.parse import parse_output
 from tests.workloads.databases import SQLiteFile
 from tests.workloads.sysbench_runner import ROWS, Sysbench, events, run_script, totals
@@ -101,6 +104,20 @@ def test_statements_are_prepared_once_and_reset_when_they_end(
     few, many = (counted(counting, spec.name, count) for count in (FEW, MANY))
     assert many["prepared"] == few["prepared"]
     assert many["resets"] - few["resets"] == EVENTS * spec.statements_per_event
+
+
+@pytest.mark.parametrize("spec", catalogue.STEPS, ids=lambda spec: spec.name)
+def test_a_step_leaves_all_rows_as_they_are_just_where_it_can_be_repeated(
+    sysbench: Sysbench, connection: Connection, spec: catalogue.StepSpec
+) -> None:
+    def rows() -> list[str]:
+        with closing(sqlite3.connect(Path(connection.socket_dir) / connection.database)) as found:
+            return list(found.iterdump())
+
+    before = rows()
+    sysbench.step(spec, "--warmup=0", *events(FEW))
+    step = Step(name=spec.name, group=spec.group, unit=spec.unit.value)
+    assert (rows() == before) == Family().repeatable(step)
 
 
 def scripted(folder: Path, script: str, connection: Connection, name: str, count: int) -> str:

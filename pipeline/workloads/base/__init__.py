@@ -99,6 +99,10 @@ class Family(Protocol):
         """
         ...
 
+    def repeatable(self, step: Step) -> bool:
+        """Say whether a step leaves the database as it found it, so that it can be run again."""
+        ...
+
     def timing(self, action: Command, workload: Workload) -> Timing:
         """Return how long the command of an action may take."""
         ...

@@ -132,6 +132,11 @@ class DbBench:
         del workload, connection, seed
         return ()
 
+    def repeatable(self, step: Step) -> bool:
+        """Say no: every step writes, beside its reads, too."""
+        del step
+        return False
+
     def timing(self, action: Command, workload: Workload) -> Timing:
         """Return the times of the scale, but for what ends when all rows are written."""
         scale = workload.scale

@@ -172,6 +172,10 @@ class Sysbench:
             "explain",
         )
 
+    def repeatable(self, step: Step) -> bool:
+        """Say whether a step only reads."""
+        return step.group != catalogue.WRITE
+
     def timing(self, action: Command, workload: Workload) -> Timing:
         """Return the times of a step; a load is given what the slowest machine would need."""
         scale = workload.scale

@@ -127,6 +127,11 @@ class TprocC:
         """Return the command that prints the plans of the statements inside of the procedures."""
         return _driver(workload).explain(workload, connection, seed)
 
+    def repeatable(self, step: Step) -> bool:
+        """Say no: its transactions write."""
+        del step
+        return False
+
     def timing(self, action: Command, workload: Workload) -> Timing:
         """Return how long the command of an action may take."""
         return _driver(workload).timing(action, workload)

@@ -1,0 +1,15 @@
+"""Which steps were disturbed, and were so every time that they were repeated.
+
+Empty for the runs that are there, of which nobody watched that.
+"""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0006"
+down_revision = "0005"
+
+
+def upgrade() -> None:
+    """Add the column."""
+    op.add_column("step_run", sa.Column("disturbed", sa.Boolean(), nullable=True))
