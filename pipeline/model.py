@@ -368,7 +368,7 @@ class StepStatus(StrEnum):
 class StepRecord(Frozen):
     """A step as it was executed: when, by which command, how it ended.
 
-    ``disturbed`` says what else went on on the machine meanwhile, a sentence each.
+    ``disturbed`` says what else went on on the machine meanwhile, a sentence for each kind.
     """
 
     step: Step
@@ -380,7 +380,7 @@ class StepRecord(Frozen):
     database_bytes: int | None = None
     note: str = ""
     # Not written where there is nothing, as what is measured again below.
-    disturbed: tuple[str, ...] = Field(default=(), exclude_if=lambda told: not told)
+    disturbed: dict[str, str] = Field(default_factory=dict, exclude_if=lambda told: not told)
 
 
 class PhaseRecord(Frozen):

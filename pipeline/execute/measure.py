@@ -280,12 +280,12 @@ class _Execution:
             folder=folder,
             database_bytes=None if failure else server.database_bytes(),
             note=failure,
-            disturbed=tuple(each.told for each in found),
+            disturbed={each.kind.value: each.told for each in found},
         )
         self._ended_with = ()
         if failure:
             self._watcher.note(f"{self._cell.revision.label} {step.name} failed: {failure}")
-        for told in record.disturbed:
+        for told in record.disturbed.values():
             also = "; repeated" if again else ""
             self._watcher.note(f"{self._cell.revision.label} {step.name} disturbed: {told}{also}")
         if again:
@@ -367,7 +367,7 @@ class _Execution:
                         command=(),
                         folder="",
                         note=why,
-                        disturbed=tuple(each.told for each in disturbed),
+                        disturbed={each.kind.value: each.told for each in disturbed},
                     )
                 )
                 # Only the first of them was begun.

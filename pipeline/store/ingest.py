@@ -125,15 +125,9 @@ def steps_of(bundle: Bundle) -> Iterator[StepValues]:
         return
     family = _family(bundle)
     for record in manifest.steps:
-        disturbed = [f"disturbed: {told}" for told in record.disturbed]
         if record.status is not StepStatus.OK:
             yield StepValues(
-                record.step,
-                record.status,
-                record.note,
-                {},
-                marks=disturbed,
-                disturbed=bool(disturbed),
+                record.step, record.status, record.note, {}, disturbed=record.disturbed
             )
             continue
         text = bundle.files[f"{record.folder}/stdout.txt"].decode(errors="replace")
@@ -154,8 +148,8 @@ def steps_of(bundle: Bundle) -> Iterator[StepValues]:
             [(p.at, p.ops_per_second, p.latency_ms) for p in output.timeline],
             activity=activity(samples, manifest.sampled),
             histogram=histogram(output),
-            marks=(*marks(output), *fits(manifest.config, record.database_bytes), *disturbed),
-            disturbed=bool(disturbed),
+            marks=(*marks(output), *fits(manifest.config, record.database_bytes)),
+            disturbed=record.disturbed,
         )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from sqlalchemy import Engine, Select, false, func, select
+from sqlalchemy import Engine, Select, func, select
 
 from pipeline.model import Machine, Origin, StepStatus, column_name
 from pipeline.store.schema import (
@@ -234,8 +234,7 @@ def rows(
             measurement.c.value,
             run.c.run_id,
             step_run.c.status,
-            # Rows from before this column have none.
-            func.coalesce(step_run.c.disturbed, false()),
+            step_run.c.disturbed.is_not(None),
         )
         # Not as JOINs: PostgreSQL looks for the best order of at most eight of those.
         .where(
@@ -279,6 +278,7 @@ def each_outcome(engine: Engine, *, cells: Sequence[str] | None = None) -> Itera
             step_run.c.marks,
             step_run.c.activity,
             step_run.c.histogram,
+            step_run.c.disturbed,
         )
         .select_from(run)
         .join(step_run, step_run.c.run == run.c.id)
@@ -289,29 +289,39 @@ def each_outcome(engine: Engine, *, cells: Sequence[str] | None = None) -> Itera
     wanted = _of_runs(wanted, cells)
     with engine.connect() as connection:
         for found in connection.execution_options(yield_per=_AT_ONCE).execute(wanted):
-            row = StepOutcome(*found)
+            row = StepOutcome(*found[:-1])
+            told = [f"disturbed: {each}" for each in (found.disturbed or {}).values()]
             # Rows from before these columns have none.
             yield row._replace(
-                marks=row.marks or [], activity=row.activity or {}, histogram=row.histogram or []
+                marks=[*(row.marks or ()), *told],
+                activity=row.activity or {},
+                histogram=row.histogram or [],
             )
 
 
 def remarks(engine: Engine, *, cells: Sequence[str]) -> list[Remark]:
     """Return the steps that were marked or failed their SLA, in the order of runs and steps."""
     wanted = (
-        select(run.c.revision, step.c.name, step_run.c.status, step_run.c.note, step_run.c.marks)
+        select(
+            run.c.revision,
+            step.c.name,
+            step_run.c.status,
+            step_run.c.note,
+            step_run.c.marks,
+            step_run.c.disturbed,
+        )
         .select_from(run)
         .join(step_run, step_run.c.run == run.c.id)
         .join(step, step.c.id == step_run.c.step)
         .order_by(*_OLDEST_FIRST, step_run.c.place)
     )
     with engine.connect() as connection:
-        found = [Remark(*row) for row in connection.execute(_of_runs(wanted, cells))]
-    return [
-        row._replace(marks=row.marks or [])
-        for row in found
-        if row.marks or row.status == StepStatus.SLA_FAILED
-    ]
+        found = []
+        for row in connection.execute(_of_runs(wanted, cells)):
+            # The kind alone: what is to be known of many runs is said once.
+            kinds = [f"disturbed: {kind}" for kind in row.disturbed or ()]
+            found.append(Remark(*row[:-2], marks=[*(row.marks or ()), *kinds]))
+    return [row for row in found if row.marks or row.status == StepStatus.SLA_FAILED]
 
 
 def runs(

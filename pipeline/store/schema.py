@@ -160,7 +160,7 @@ step_run = Table(
     Column("activity", JSON),
     Column("activity_mean", JSON),
     Column("histogram", JSON),
-    Column("disturbed", Boolean),
+    Column("disturbed", JSON(none_as_null=True)),
     UniqueConstraint("run", "step", "place"),
 )
 

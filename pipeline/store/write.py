@@ -26,8 +26,8 @@ class StepValues:
     start, operations per second, latency in milliseconds). ``marks`` are what is to be known of
     a step before its figures are believed, a sentence each; ``activity`` is what the DBMS did
     meanwhile: (seconds since the start, value) by name; ``histogram`` is how many operations
-    took how long: (upper bound in milliseconds, operations), ascending. ``disturbed`` says that
-    something else went on on the machine, which one of the marks tells.
+    took how long: (upper bound in milliseconds, operations), ascending. ``disturbed`` is what
+    else went on on the machine meanwhile: a sentence for each kind.
     """
 
     step: Step
@@ -38,7 +38,7 @@ class StepValues:
     marks: Sequence[str] = ()
     activity: Mapping[str, Sequence[tuple[float, float]]] = field(default_factory=dict)
     histogram: Sequence[tuple[float, int]] = ()
-    disturbed: bool = False
+    disturbed: Mapping[str, str] = field(default_factory=dict)
 
     def activity_mean(self) -> dict[str, float]:
         """Return the mean of each activity over the step."""
@@ -85,7 +85,7 @@ class Writer:
                     "activity": step.activity,
                     "activity_mean": step.activity_mean(),
                     "histogram": step.histogram,
-                    "disturbed": step.disturbed,
+                    "disturbed": dict(step.disturbed) or None,
                 }
                 for place, step in enumerate(steps)
             ],

@@ -21,7 +21,7 @@ from pipeline.machine.tree import Tree
 from pipeline.model import Build, Cell, Machine, Revision, Scale, Step, StepStatus
 from pipeline.store.database import open_store
 from pipeline.store.ingest import ingest
-from pipeline.store.queries import measured, remarks, rows
+from pipeline.store.queries import measured, outcomes, remarks, rows
 from pipeline.targets.sqlite import SQLite
 from pipeline.workloads import find_family
 from tests.machine.disturbance.strangers import end, stranger
@@ -31,6 +31,7 @@ pytestmark = pytest.mark.integration
 
 READ, WRITE = "point-query", "update-index"
 TOLD = "the time of day was set by +5.0 s"
+SET = {"clock": TOLD}
 
 
 class Clock:
@@ -152,8 +153,8 @@ def test_a_step_that_reads_is_repeated_at_once(bench: Bench) -> None:
     told = Told()
     bundle = bench.measure(bench.cell(READ), 1, bench.guard(True, False), told)
     (step,), (before,) = bundle.manifest.steps, bundle.manifest.repeated
-    assert (step.status, step.disturbed) == (StepStatus.OK, ())
-    assert (before.status, before.disturbed) == (StepStatus.OK, (TOLD,))
+    assert (step.status, step.disturbed) == (StepStatus.OK, {})
+    assert (before.status, before.disturbed) == (StepStatus.OK, SET)
     assert told.notes == [f"3.46.0 point-query_range=100 disturbed: {TOLD}; repeated"]
     assert bench.attempts() == ["run"]
     # Both are there as they came, and were of other keys.
@@ -168,13 +169,13 @@ def test_what_stays_is_marked_and_the_next_run_is_not_repeated(bench: Bench, sto
     cell, told = bench.cell(READ), Told()
     guard = bench.guard(*[True] * 9)
     first = bench.measure(cell, 1, guard, told).manifest
-    assert (len(first.repeated), first.steps[0].disturbed) == (2, (TOLD,))
+    assert (len(first.repeated), first.steps[0].disturbed) == (2, SET)
     second = bench.measure(cell, 2, guard, told).manifest
-    assert (len(second.repeated), second.steps[0].disturbed) == (0, (TOLD,))
+    assert (len(second.repeated), second.steps[0].disturbed) == (0, SET)
     ingest(store, list_bundles(bench.bundles))
     assert {row.disturbed for row in rows(store)} == {True}
-    marks = [found.marks[-1] for found in remarks(store, cells=[cell.key])]
-    assert marks == [f"disturbed: {TOLD}"] * 2
+    assert [found.marks for found in remarks(store, cells=[cell.key])] == [["disturbed: clock"]] * 2
+    assert [found.marks for found in outcomes(store)] == [[f"disturbed: {TOLD}"]] * 2
 
 
 def test_a_run_that_writes_is_measured_again_and_its_attempt_is_kept(
@@ -182,7 +183,7 @@ def test_a_run_that_writes_is_measured_again_and_its_attempt_is_kept(
 ) -> None:
     cell, told = bench.cell(WRITE, READ), Told()
     bundle = bench.measure(cell, 1, bench.guard(True, False, False, False), told)
-    assert [step.disturbed for step in bundle.manifest.steps] == [(), ()]
+    assert [step.disturbed for step in bundle.manifest.steps] == [{}, {}]
     assert (bundle.manifest.repeated, bundle.manifest.attempt) == ((), 0)
     assert told.notes == [
         f"3.46.0 update-index_range=100 disturbed: {TOLD}",
@@ -191,7 +192,7 @@ def test_a_run_that_writes_is_measured_again_and_its_attempt_is_kept(
     assert bench.attempts() == ["1", "run"]
     attempt = bench.bundle(f"{cell.run_id(1)}.disturbed-1")
     assert attempt.manifest.attempt == 1
-    assert [step.disturbed for step in attempt.manifest.steps] == [(TOLD,), ()]
+    assert [step.disturbed for step in attempt.manifest.steps] == [SET, {}]
     assert {f"{step.folder}/stdout.txt" for step in attempt.manifest.steps} <= set(attempt.files)
     # The store takes the run alone, and that was not disturbed.
     assert ingest(store, list_bundles(bench.bundles)).taken == 1
@@ -201,7 +202,7 @@ def test_a_run_that_writes_is_measured_again_and_its_attempt_is_kept(
 
 def test_the_last_attempt_counts_and_is_marked(bench: Bench) -> None:
     bundle = bench.measure(bench.cell(WRITE), 1, bench.guard(*[True] * 9), Told())
-    assert bundle.manifest.steps[0].disturbed == (TOLD,)
+    assert bundle.manifest.steps[0].disturbed == SET
     assert bench.attempts() == ["1", "2", "run"]
 
 
@@ -215,7 +216,7 @@ def test_a_night_that_is_killed_goes_on_counting(bench: Bench) -> None:
     before = bench.bundle(f"{cell.run_id(1)}.disturbed-1").sha256
     clock = Clock([True] * 9)
     again = Guard(Limits(repeat=2), bench.silent, clock)
-    assert bench.measure(cell, 1, again, Told()).manifest.steps[0].disturbed == (TOLD,)
+    assert bench.measure(cell, 1, again, Told()).manifest.steps[0].disturbed == SET
     assert bench.attempts() == ["1", "2", "run"]
     assert clock.steps == 2
     assert bench.bundle(f"{cell.run_id(1)}.disturbed-1").sha256 == before
@@ -223,7 +224,7 @@ def test_a_night_that_is_killed_goes_on_counting(bench: Bench) -> None:
 
 def test_marking_only(bench: Bench) -> None:
     bundle = bench.measure(bench.cell(WRITE, READ), 1, bench.guard(True, True, repeat=0), Told())
-    assert [step.disturbed for step in bundle.manifest.steps] == [(TOLD,), (TOLD,)]
+    assert [step.disturbed for step in bundle.manifest.steps] == [SET, SET]
     assert bundle.manifest.repeated == ()
     assert bench.attempts() == ["run"]
 
@@ -249,8 +250,8 @@ def test_a_real_process_disturbs_a_step_until_it_is_gone(bench: Bench) -> None:
         guard = Guard(limits(others="0.1%", steal="100%", clock_jump="24h"), Only(busy.pid))
         bundle = bench.measure(bench.cell(READ), 1, guard, told)
     (step,), (before,) = bundle.manifest.steps, bundle.manifest.repeated
-    (said,) = before.disturbed
+    said = before.disturbed["other processes"]
     assert said.startswith("other processes used ")
     assert f"(pid {busy.pid}, " in said
-    assert step.disturbed == ()
+    assert step.disturbed == {}
     assert told.notes == [f"3.46.0 point-query_range=100 disturbed: {said}; repeated"]

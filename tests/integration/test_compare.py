@@ -26,6 +26,9 @@ CONFIG = """
 name = "slow"
 flags = "-O0"
 
+[disturbance]
+watch = false
+
 [[workload]]
 name = "short"
 config = "wal"

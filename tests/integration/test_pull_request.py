@@ -36,6 +36,9 @@ class = "small"
 [detect]
 metrics = ["cpu_us/o"]
 
+[disturbance]
+watch = false
+
 [[workload]]
 name = "short"
 config = "wal"

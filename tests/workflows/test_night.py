@@ -41,6 +41,9 @@ name = "minors"
 target = "postgres"
 revisions = ["17.5"]
 
+[disturbance]
+watch = false
+
 [[workload]]
 name = "short"
 rows = 1000

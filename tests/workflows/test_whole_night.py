@@ -72,6 +72,9 @@ name = "minors"
 target = "postgres"
 revisions = ["17.5"]
 
+[disturbance]
+watch = false
+
 [[workload]]
 name = "on-sqlite"
 lines = ["trunk"]

@@ -51,10 +51,10 @@ def watch_others(scene: Scene) -> Ending:
         if share <= scene.limits.others:
             return ""
         most = ", ".join(
-            f"{after[one].name} (pid {one[0]}, {by / passed:.0%})"
+            f"{after[one].name} (pid {one[0]}, {100 * by / passed:.0f} %)"
             for one, by in used.most_common(_NAMED)
         )
-        return f"other processes used {share:.0%} of the processors: {most}"
+        return f"other processes used {100 * share:.0f} % of the processors: {most}"
 
     return ending
 

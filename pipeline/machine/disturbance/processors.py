@@ -29,7 +29,7 @@ def watch_steal(scene: Scene) -> Ending:
         stolen = shares(before, after).steal
         if stolen <= scene.limits.steal:
             return ""
-        return f"the hypervisor took {stolen:.1%} of the processors' time"
+        return f"the hypervisor took {100 * stolen:.1f} % of the processors' time"
 
     return ending
 

@@ -33,7 +33,7 @@ def test_all_that_disturbed_a_step_is_told(tmp_path: Path) -> None:
     found = watched.over()
     assert [each.kind for each in found] == [Kind.STEAL, Kind.OUT_OF_MEMORY]
     assert [each.told for each in found] == [
-        "the hypervisor took 4.0% of the processors' time",
+        "the hypervisor took 4.0 % of the processors' time",
         "the kernel killed 2 processes for want of memory",
     ]
 

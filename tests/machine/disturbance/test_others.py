@@ -25,7 +25,7 @@ def test_a_process_of_someone_else_is_named_with_its_share(tmp_path: Path) -> No
         {**total(0, 0), **HARNESS, **process(812, "apt-get", own=50)},
         {**total(400, 600), **process(812, "apt-get", own=360)},
     )
-    assert said == "other processes used 31% of the processors: apt-get (pid 812, 31%)"
+    assert said == "other processes used 31 % of the processors: apt-get (pid 812, 31 %)"
 
 
 def test_up_to_the_limit_nothing_is_said(tmp_path: Path) -> None:
@@ -58,7 +58,7 @@ def test_threads_of_the_kernel_work_for_the_dbms(tmp_path: Path) -> None:
     after = {**total(900, 100), **process(9, "kworker/u4:1-flush", 2, own=500, kernel=True)}
     assert told(watch_others, tmp_path, before, after) == ""
     after |= process(9, "runner", 2, own=500)
-    assert "runner (pid 9, 50%)" in told(watch_others, tmp_path, before, after)
+    assert "runner (pid 9, 50 %)" in told(watch_others, tmp_path, before, after)
 
 
 def test_what_began_and_ended_meanwhile_is_its_parent_s(tmp_path: Path) -> None:
@@ -68,7 +68,7 @@ def test_what_began_and_ended_meanwhile_is_its_parent_s(tmp_path: Path) -> None:
         {**total(0, 0), **HARNESS, **process(70, "make", own=3, reaped=1000)},
         {**total(900, 100), **process(70, "make", own=3, reaped=1600)},
     )
-    assert said == "other processes used 60% of the processors: make (pid 70, 60%)"
+    assert said == "other processes used 60 % of the processors: make (pid 70, 60 %)"
 
 
 def test_what_a_process_had_used_before_is_not_counted_when_it_ends(tmp_path: Path) -> None:
@@ -85,7 +85,7 @@ def test_what_a_process_had_used_before_is_not_counted_when_it_ends(tmp_path: Pa
     assert told(watch_others, tmp_path, before, after, gone=gone) == ""
     after |= process(70, "shell", reaped=79_005 + 80)
     (tmp_path / "proc/70/stat").unlink()
-    assert "shell (pid 70, 8%)" in told(watch_others, tmp_path, before, after, gone=gone)
+    assert "shell (pid 70, 8 %)" in told(watch_others, tmp_path, before, after, gone=gone)
 
 
 def test_a_parent_that_is_given_nothing_hides_no_other(tmp_path: Path) -> None:
@@ -104,7 +104,7 @@ def test_a_parent_that_is_given_nothing_hides_no_other(tmp_path: Path) -> None:
         gone=["/proc/71/stat"],
     )
     assert said == (
-        "other processes used 10% of the processors: busy (pid 80, 10%), daemon (pid 70, 0%)"
+        "other processes used 10 % of the processors: busy (pid 80, 10 %), daemon (pid 70, 0 %)"
     )
 
 
@@ -115,7 +115,7 @@ def test_a_number_that_was_given_to_another_process_is_another_process(tmp_path:
         {**total(0, 0), **HARNESS, **process(70, "old", own=70_000, began=7)},
         {**total(900, 100), **process(70, "new", own=200, began=9)},
     )
-    assert said == "other processes used 20% of the processors: new (pid 70, 20%)"
+    assert said == "other processes used 20 % of the processors: new (pid 70, 20 %)"
 
 
 def test_the_three_that_used_most_are_named(tmp_path: Path) -> None:
@@ -125,8 +125,8 @@ def test_the_three_that_used_most_are_named(tmp_path: Path) -> None:
         after |= each
     said = told(watch_others, tmp_path, {**total(0, 0), **HARNESS}, after)
     assert said == (
-        "other processes used 15% of the processors: "
-        "p5 (pid 50, 5%), p4 (pid 40, 4%), p3 (pid 30, 3%)"
+        "other processes used 15 % of the processors: "
+        "p5 (pid 50, 5 %), p4 (pid 40, 4 %), p3 (pid 30, 3 %)"
     )
 
 

@@ -1,4 +1,4 @@
-"""Which steps were disturbed, and were so every time that they were repeated.
+"""What disturbed a step, which was so every time that it was repeated.
 
 Empty for the runs that are there, of which nobody watched that.
 """
@@ -12,4 +12,4 @@ down_revision = "0005"
 
 def upgrade() -> None:
     """Add the column."""
-    op.add_column("step_run", sa.Column("disturbed", sa.Boolean(), nullable=True))
+    op.add_column("step_run", sa.Column("disturbed", sa.JSON(), nullable=True))
