@@ -320,7 +320,8 @@ def remarks(engine: Engine, *, cells: Sequence[str]) -> list[Remark]:
         for row in connection.execute(_of_runs(wanted, cells)):
             # The kind alone: what is to be known of many runs is said once.
             kinds = [f"disturbed: {kind}" for kind in row.disturbed or ()]
-            found.append(Remark(*row[:-2], marks=[*(row.marks or ()), *kinds]))
+            marks = [*(row.marks or ()), *kinds]
+            found.append(Remark(row.revision, row.name, row.status, row.note, marks))
     return [row for row in found if row.marks or row.status == StepStatus.SLA_FAILED]
 
 
