@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from pydantic import ValidationError
 from sqlalchemy import Engine
 
+from pipeline.analyse.environment.environment import (
+    NOTHING_KNOWN,
+    Environment,
+    Excused,
+    environment_of,
+    measured_where,
+)
 from pipeline.analyse.outages import without_outages
 from pipeline.analyse.regressions import SLA, find_shifts, group_shifts
 from pipeline.analyse.rules import Rules
@@ -17,6 +25,7 @@ from pipeline.config import DetectSection
 from pipeline.errors import UserError
 from pipeline.execute.plan import Plan
 from pipeline.model import Frozen, Regression, Series
+from pipeline.store.controls import control_rows
 from pipeline.store.queries import rows, runs
 
 FILE = "detected.json"
@@ -26,12 +35,21 @@ FILE = "detected.json"
 class Detected(Frozen):
     """What the last detection found, worst first, and in how many series it looked.
 
-    ``plan`` is the identity of the plan it looked at.
+    ``plan`` is the identity of the plan it looked at. ``excused`` are shifts that are part of no
+    regression, as a machine changed then and may be all there is to them.
     """
 
     plan: str
     series: int
     regressions: tuple[Regression, ...]
+    excused: tuple[Excused, ...] = ()
+
+
+class Searched(NamedTuple):
+    """What is searched: series as the machines of their classes would have measured them."""
+
+    series: list[Series]
+    environment: Environment
 
 
 def watched_series(store: Engine, plan: Plan, metrics: tuple[str, ...]) -> list[Series]:
@@ -48,9 +66,26 @@ def watched_series(store: Engine, plan: Plan, metrics: tuple[str, ...]) -> list[
 
 
 def searched_series(store: Engine, plan: Plan, settings: DetectSection) -> list[Series]:
-    """Return the series that are searched: the watched ones and the SLAs, without outages."""
-    series = watched_series(store, plan, (*settings.metrics, SLA))
-    return without_outages(series, runs(store, cells=plan.keys()), settings.min_effect)
+    """Return the series that are searched: see :func:`searched`."""
+    return searched(store, plan, settings).series
+
+
+def searched(store: Engine, plan: Plan, settings: DetectSection) -> Searched:
+    """Return what is searched: the watched series and the SLAs, without what is the machines'.
+
+    That are nights in which a machine was not itself, and what its controls say of it.
+    """
+    measured = runs(store, cells=plan.keys())
+    series = without_outages(
+        watched_series(store, plan, (*settings.metrics, SLA)), measured, settings.min_effect
+    )
+    environment = environment_of(
+        control_rows(store, settings.metrics),
+        measured_where(measured),
+        Rules(settings).alarms_per_1000(len(series)),
+        settings.min_effect,
+    )
+    return Searched(environment.calibrated(series), environment)
 
 
 def detect_all(
@@ -60,7 +95,8 @@ def detect_all(
     progress: Callable[[], None] = lambda: None,
 ) -> Detected:
     """Search the watched series of a plan. Calls ``progress`` once a series."""
-    return search(searched_series(store, plan, settings), plan, Rules(settings), progress)
+    series, environment = searched(store, plan, settings)
+    return search(series, plan, Rules(settings), progress, environment)
 
 
 def search(
@@ -68,18 +104,21 @@ def search(
     plan: Plan,
     rules: Rules,
     progress: Callable[[], None] = lambda: None,
+    environment: Environment = NOTHING_KNOWN,
 ) -> Detected:
-    """Search series of a plan, as :func:`searched_series` returns them, by the rules."""
+    """Search series of a plan, as :func:`searched` returns them, by the rules."""
     heard = rules.heard(series)
     shifts = []
     for one in heard:
         shifts += find_shifts(one, rules.watch(one.key, len(heard)))
         progress()
     shifts += shared_shifts(heard, shifts, rules)
+    shifts, excused = environment.sort_out(shifts, heard)
     return Detected(
         plan=plan.hash,
         series=len(heard),
         regressions=tuple(group_shifts(shifts)),
+        excused=tuple(excused),
     )
 
 

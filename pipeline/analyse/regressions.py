@@ -189,7 +189,7 @@ def _shift(
         series=series.key,
         kind=kind,
         position=position,
-        earliest=int(earliest),
+        earliest=first_possible(int(earliest), order),
         latest=int(latest),
         last_good=labels[order[order.index(position) - 1]],
         first_bad=labels[position],
@@ -201,6 +201,15 @@ def _shift(
         pvalue=change.pvalue,
         worse=worse,
     )
+
+
+def first_possible(earliest: int, measured: Sequence[int]) -> int:
+    """Return the first position that may be the bad one: it need not have been measured.
+
+    ``earliest`` is the first that was ``measured`` (positions) and may be it. Other series, on
+    other machines, may have what lies before it.
+    """
+    return max((place + 1 for place in measured if place < earliest), default=earliest)
 
 
 def _regression(group: Sequence[Shift]) -> Regression:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
 from pipeline.analyse.detection import search
+from pipeline.analyse.environment.environment import environment_of, measured_where
 from pipeline.analyse.identity import identify
 from pipeline.analyse.ledger import NOT_MEASURED, verdict_on
 from pipeline.analyse.outages import without_outages
@@ -24,6 +25,7 @@ from pipeline.model import (
     Series,
     Shift,
 )
+from pipeline.store.controls import ControlRow
 from pipeline.store.queries import RunRow
 
 _FIRST_NIGHT = datetime(2000, 1, 1, tzinfo=UTC)
@@ -75,17 +77,19 @@ def replay(
     smallest: float,
     happened: Sequence[Event] = (),
     progress: Callable[[], None] = lambda: None,
+    controls: Sequence[ControlRow] = (),
 ) -> list[Raised]:
     """Return what would have been found on the lines of a plan, in the order of the nights.
 
     A night adds a position to a line, with all its repetitions, and searches what there is by
-    then. Nothing is measured again; what ``happened``, as the journal has it, tells which of it
-    experiments confirmed or rejected. Calls ``progress`` once a night.
+    then, calibrated by the ``controls`` of then. Nothing is measured again; what ``happened``, as
+    the journal has it, tells which of it experiments confirmed or rejected. Calls ``progress``
+    once a night.
     """
     known = histories(happened)
     raised = []
     for line in plan.lines:
-        raised += _line(line, series, runs, rules, smallest, known, progress)
+        raised += _line(line, series, runs, rules, smallest, known, progress, controls)
     return raised
 
 
@@ -102,9 +106,11 @@ def _line(
     smallest: float,
     known: Histories,
     progress: Callable[[], None],
+    controls: Sequence[ControlRow],
 ) -> list[Raised]:
     plan = Plan(lines=(line,), repetitions=1)
     started = {run.run_id: run.started_at for run in runs}
+    measured = measured_where(runs)
     journal: list[Event] = []
     places: dict[datetime, int] = {}
     first: dict[str, tuple[int, Regression]] = {}
@@ -113,14 +119,20 @@ def _line(
         at = _FIRST_NIGHT + timedelta(days=count)
         places[at] = count - 1
         then = _known_then(series, line, count, started)
+        latest = max((started[point.run_id] for one in then for point in one.points), default=at)
+        environment = environment_of(
+            (row for row in controls if row.started_at <= latest),
+            measured,
+            rules.alarms_per_1000(len(then)),
+            smallest,
+        )
         present = [
             one
-            for one in without_outages(then, runs, smallest)
+            for one in environment.calibrated(without_outages(then, runs, smallest))
             if one.points and one.key.line == line.name
         ]
-        detected, fresh = night_of(
-            search(present, plan, rules), plan, present, journal, smallest, at
-        )
+        found = search(present, plan, rules, environment=environment)
+        detected, fresh = night_of(found, plan, present, journal, smallest, at)
         journal += fresh
         for one in detected.regressions:
             first.setdefault(one.fingerprint, (count - 1, one))

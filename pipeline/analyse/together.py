@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from changepoint import Member, SharedChange, pooled
-from pipeline.analyse.regressions import MOST_LOST
+from pipeline.analyse.regressions import MOST_LOST, first_possible
 from pipeline.analyse.rules import Rules
 from pipeline.metrics import LEAST_CHANGE, is_worse
 from pipeline.model import RegressionKind, Series, SeriesKey, Shift
@@ -37,10 +37,9 @@ def shared_shifts(series: Sequence[Series], own: Iterable[Shift], rules: Rules) 
         for change in found.changes:
             for member in change.members:
                 one = group[int(member.name)]
-                if not _known(change, known.get(one.key, [])) and _told(
-                    member, one, rules, len(series)
-                ):
-                    shifts.append(_shift(one, change, member))
+                if _told(member, one, rules, len(series)):
+                    shift = _shift(one, change, member)
+                    shifts += [] if _known(shift, known.get(one.key, [])) else [shift]
     return shifts
 
 
@@ -71,10 +70,9 @@ def _values(series: Series, rows: Sequence[tuple[int, int]]) -> list[float | Non
     return [by_row.get(row) for row in rows]
 
 
-def _known(change: SharedChange, own: Iterable[Shift]) -> bool:
+def _known(shared: Shift, own: Iterable[Shift]) -> bool:
     """Say whether a series shows this change by itself."""
-    first, last = (int(label) for label in change.interval)
-    return any(shift.earliest <= last and first <= shift.latest for shift in own)
+    return any(shift.earliest <= shared.latest and shared.earliest <= shift.latest for shift in own)
 
 
 def _told(member: Member, series: Series, rules: Rules, count: int) -> bool:
@@ -98,7 +96,7 @@ def _shift(series: Series, change: SharedChange, member: Member) -> Shift:
         series=series.key,
         kind=RegressionKind.LEVEL,
         position=position,
-        earliest=min(earliest, position),
+        earliest=first_possible(min(earliest, position), sorted(labels)),
         latest=max(latest, position),
         last_good=labels[max(place for place in labels if place < position)],
         first_bad=labels[position],

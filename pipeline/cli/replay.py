@@ -23,6 +23,7 @@ from pipeline.cli.stages import rules_of
 from pipeline.config import DEFAULT_FILE
 from pipeline.journal import Journal
 from pipeline.metrics import change
+from pipeline.store.controls import control_rows
 from pipeline.store.queries import runs
 from pipeline.units import counted
 
@@ -53,6 +54,7 @@ def replay_verb(
             settings.min_effect,
             Journal(context.results).read(),
             progress,
+            tuple(control_rows(context.store, settings.metrics)),
         )
     if form is Format.JSON:
         print_json({"nights": nights(plan), "found": [_tree(one) for one in raised]})

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from pipeline.analyse.detection import Detected, search, searched_series
+from pipeline.analyse.detection import Detected, search, searched
+from pipeline.analyse.environment.kept import save_environment
 from pipeline.analyse.rules import Rules
 from pipeline.analyse.settle import settle
 from pipeline.bundle import DamagedBundleError, NewerBundleError, set_aside
@@ -116,9 +117,10 @@ def measure(
 def detect_stage(context: Context, plan: Plan) -> Detected:
     """Search the series of a plan, and take what was found into the journal and the store."""
     settings = context.config.detect
-    series = searched_series(context.store, plan, settings)
+    series, environment = searched(context.store, plan, settings)
+    save_environment(environment, context.results)
     return settle(
-        search(series, plan, rules_of(context)),
+        search(series, plan, rules_of(context), environment=environment),
         plan,
         series,
         settings.min_effect,

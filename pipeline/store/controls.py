@@ -33,6 +33,7 @@ class ControlRow(NamedTuple):
     repetition: int
     started_at: datetime
     machine: dict[str, Any]
+    target: str
     build_hash: str
     workload: str
     workload_hash: str
@@ -54,6 +55,7 @@ def control_rows(engine: Engine, metrics: Sequence[str]) -> Iterator[ControlRow]
             run.c.repetition,
             run.c.started_at,
             machine.c.fingerprint,
+            run.c.target,
             build.c.program_hash,
             workload.c.name,
             workload.c.hash,
