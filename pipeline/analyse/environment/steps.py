@@ -11,7 +11,6 @@ from changepoint import detect
 from pipeline.analyse.environment.fit import Change
 from pipeline.analyse.environment.panel import Floats
 
-
 NEAR = 3
 """Nights by which the place of a step may be missed in one figure: with heavy tails an interval
 that should hold it with 95 % ends a night or two beside it. Nobody changes a machine twice in so
@@ -32,8 +31,8 @@ def steps_of(
 
     ``values`` is (figures, nights, repetitions), without the ramps that are known; ``metrics`` is
     that of each figure. Every figure is searched, and for each metric the mean of its figures:
-    what moves all of them a little shows there first. Those whose intervals hold one night, or nearly
-    so, are one step, at the night that is known best.
+    what moves all of them a little shows there first. Those whose intervals hold one night, or
+    nearly so, are one step, at the night that is known best.
     """
     whole = np.array(metrics)
     rows = list(values)
