@@ -14,6 +14,7 @@ from pipeline.cli.context import (
     out,
     print_json,
 )
+from pipeline.cli.environment import show_recent
 from pipeline.cli.stages import detect_stage
 from pipeline.config import DEFAULT_FILE
 from pipeline.metrics import change
@@ -37,6 +38,7 @@ def detect_verb(
         print_json(detected.model_dump(mode="json"))
     else:
         show(detected)
+        show_recent(context.results)
 
 
 def show(detected: Detected) -> None:
@@ -62,6 +64,10 @@ def show(detected: Detected) -> None:
         out.print(f"  worse   {_told(regression)}", style="yellow", markup=False)
     for regression in better:
         out.print(f"  better  {_told(regression)}", style="blue", markup=False)
+    if detected.excused:
+        machines = ", ".join(sorted({each.machine for each in detected.excused}))
+        changes = counted(len(detected.excused), "change")
+        out.print(f"  {changes} may be all of {machines}: no regression", markup=False)
 
 
 def _told(regression: Regression) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import timedelta
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -16,6 +18,9 @@ from pipeline.units import counted
 
 _SHOWN = 20
 """Events that are listed: the newest."""
+
+RECENT = timedelta(days=7)
+"""How long a night tells of an event that is over."""
 
 _FIGURES = 3
 """Figures that are told of each: those that moved most."""
@@ -49,6 +54,17 @@ def environment_verb(
         out.print(_machine(machine), markup=False)
     for event in shown.events:
         out.print(event_line(event), style="yellow", markup=False)
+
+
+def show_recent(results: Path) -> None:
+    """Print the events of the last week before the newest night with a control."""
+    found = kept_environment(results)
+    if found is None:
+        return
+    newest = max(machine.last for machine in found.machines)
+    for event in found.events:
+        if newest - (event.until or event.since) < RECENT:
+            out.print(event_line(event), style="yellow", markup=False)
 
 
 def event_line(event: EnvironmentEvent) -> str:

@@ -21,6 +21,7 @@ from pipeline.cli.context import (
     warn,
 )
 from pipeline.cli.detect import show as show_detected
+from pipeline.cli.environment import show_recent
 from pipeline.cli.notify import notify
 from pipeline.cli.progress import make_watcher
 from pipeline.cli.publish import publish_stage
@@ -94,6 +95,7 @@ def nightly_verb(
             for line in plan.lines:
                 _show_line(context, line)
             show_detected(detected)
+            show_recent(context.results)
         with night.stage("report"):
             written = write_report(context, plan)
         with night.stage("notify"):

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from pipeline.analyse.detection import load_detected
+from pipeline.analyse.environment.kept import kept_environment
 from pipeline.analyse.settle import refresh
 from pipeline.cli.app import app
 from pipeline.cli.context import (
@@ -54,6 +55,7 @@ def make_site(context: Context, plan: Plan, output: Path | None = None) -> Path:
     refresh(context.results, context.store, at)
     known = stored_regressions(context.store)
     detected = load_detected(context.results, plan)
+    environment = kept_environment(context.results)
     report = context.results / "report.html"
     return write_site(
         output or context.results / "site",
@@ -65,4 +67,5 @@ def make_site(context: Context, plan: Plan, output: Path | None = None) -> Path:
         at,
         report=report if report.exists() else None,
         issues=files(context.config.issues_folder),
+        events=environment.events if environment is not None else (),
     )

@@ -33,7 +33,7 @@ def changes_of(
         """Return the levels with these ramps, and the steps that are left then."""
         known = fit(panel.means, [*ramps, *fixed])
         slow = known.sizes[:, : len(ramps)] @ known.courses[: len(ramps)]
-        found = steps_of(panel.values - slow[:, :, None], metrics, alarms_per_1000, smallest)
+        found = steps_of(panel.means - slow, metrics, alarms_per_1000, smallest)
         return fit(panel.means, [*ramps, *_placed(found, updates)])
 
     ramps: list[Change] = []

@@ -29,8 +29,8 @@ def steps_of(
 ) -> list[Change]:
     """Return the nights in which the level of a machine changes, in order.
 
-    ``values`` is (figures, nights, repetitions), without the ramps that are known; ``metrics`` is
-    that of each figure. Every figure is searched, and for each metric the mean of its figures:
+    ``values`` is (figures, nights), without the ramps that are known; ``metrics`` is that of each
+    figure. Every figure is searched, and for each metric the mean of its figures:
     what moves all of them a little shows there first. Those whose intervals hold one night, or
     nearly so, are one step, at the night that is known best.
     """
@@ -56,16 +56,17 @@ def steps_of(
 
 
 def _search(row: Floats, alarms_per_1000: float, smallest: float) -> list[_Found]:
-    """Search one figure (nights, repetitions)."""
-    there = np.isfinite(row)
-    nights = np.repeat(np.arange(len(row)), there.sum(axis=1)).tolist()
-    if len(set(nights)) < 2:
+    """Search one figure (nights,).
+
+    By nights, not by runs: the runs of a night share its mood, and two alike prove nothing.
+    """
+    nights = np.flatnonzero(np.isfinite(row))
+    if len(nights) < 2:
         return []
-    measured = row[there]
     detection = detect(
         # Levels, not logarithms: sizes are relative to the level before.
-        np.exp(measured - np.median(measured)),
-        positions=nights,
+        np.exp(row[nights] - np.median(row[nights])),
+        positions=nights.tolist(),
         alarms_per_1000=alarms_per_1000,
         min_effect=smallest,
     )
@@ -79,10 +80,9 @@ def _search(row: Floats, alarms_per_1000: float, smallest: float) -> list[_Found
 
 
 def _mean(values: Floats) -> Floats:
-    """Return the mean of figures (figures, nights, repetitions), each from its own level.
+    """Return the mean of figures (figures, nights), each from its own level.
 
     Nights in which a figure is missing have no mean, or that would move by what is missing.
     """
-    centred = values - np.nanmedian(values, axis=(1, 2), keepdims=True)
-    mean: Floats = centred.mean(axis=0)
+    mean: Floats = (values - np.nanmedian(values, axis=1, keepdims=True)).mean(axis=0)
     return mean

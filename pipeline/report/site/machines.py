@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from pipeline.analyse.environment.events import EnvironmentEvent
 from pipeline.report.site.trends import Floats, Trend, median
 from pipeline.report.wording import short
 
 MOST_RUNS = 5000
 """Runs of a machine that its chart shows: the newest."""
+
+MOST_EVENTS = 100
+"""Events of the environment that are told: the newest."""
+
+MOST_FIGURES = 3
+"""Figures that are told of an event: those that it moved most."""
 
 MOST_CONTROLS = 100
 """Pairs of equal binaries that are told: those that differ most. Of a branch, every commit that
@@ -88,9 +95,10 @@ class Machines:
                 }
             )
 
-    def document(self) -> dict[str, Any]:
-        """Return what the view of machines reads."""
+    def document(self, events: Sequence[EnvironmentEvent] = ()) -> dict[str, Any]:
+        """Return what the view of machines reads, with what happened to them, the newest first."""
         return {
+            "events": [_event(event) for event in events[:MOST_EVENTS]],
             "machines": [
                 {
                     **{
@@ -120,6 +128,22 @@ class Machines:
             )[:MOST_CONTROLS],
             "pairs": len(self._controls),
         }
+
+
+def _event(event: EnvironmentEvent) -> dict[str, Any]:
+    told = event.effects[:MOST_FIGURES]
+    return {
+        "since": event.since.isoformat(),
+        "until": event.until.isoformat() if event.until else "",
+        "machine": f"{event.machine_class}: {event.machine}",
+        "kind": event.kind.value,
+        "cause": event.cause,
+        "moved": [
+            f"{one.step} {one.metric} {one.effect:+.1%} ({one.low:+.1%} to {one.high:+.1%})"
+            for one in told
+        ],
+        "more": len(event.effects) - len(told),
+    }
 
 
 def _not_zero(values: Floats) -> Floats:

@@ -15,6 +15,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from sqlalchemy import Engine
 
 from pipeline.analyse.detection import Detected
+from pipeline.analyse.environment.events import EnvironmentEvent
 from pipeline.config import ReportSection
 from pipeline.errors import UserError
 from pipeline.execute.plan import Plan
@@ -53,12 +54,13 @@ def write_site(
     now: datetime,
     report: Path | None = None,
     issues: Mapping[str, Path] | None = None,
+    events: Sequence[EnvironmentEvent] = (),
 ) -> Path:
     """Write the trend site of a plan's lines into ``folder`` and return its first page.
 
     ``detected`` is what the last detection found, ``known`` the regressions of the store, ``now``
     the time with its zone. ``report`` is the report page and ``issues`` the files of regressions
-    by fingerprint, for links.
+    by fingerprint, for links. ``events`` are those of the machines, the newest first.
 
     Data go into a folder with a new name, then the page is put in place of the old one, and then
     the old data leave: killed at any moment, there is a whole site. Raises UserError when it
@@ -71,7 +73,7 @@ def write_site(
         if page.exists() and _MARK not in page.read_text(encoding="utf-8", errors="replace"):
             raise UserError(f"{page} is not a trend site; choose another folder with --output")
         data.mkdir(parents=True, exist_ok=True)
-        index = _write_data(data, store, plan, detected)
+        index = _write_data(data, store, plan, detected, events)
         index |= {
             "data": data.name,
             "written": moment(now),
@@ -105,7 +107,13 @@ def write_site(
     return page
 
 
-def _write_data(data: Path, store: Engine, plan: Plan, detected: Detected) -> dict[str, Any]:
+def _write_data(
+    data: Path,
+    store: Engine,
+    plan: Plan,
+    detected: Detected,
+    events: Sequence[EnvironmentEvent],
+) -> dict[str, Any]:
     """Write the data files and return what the page has of them from the start.
 
     One trend after the other, so that only one has to be held.
@@ -125,7 +133,7 @@ def _write_data(data: Path, store: Engine, plan: Plan, detected: Detected) -> di
         for file, content in files_of(trend, str(number), told):
             _write(data / f"{file}.js", content)
         met.add(trend, name)
-    _write(data / "machines.js", script("machines", met.document()))
+    _write(data / "machines.js", script("machines", met.document(events)))
     return {"trends": views, "metrics": view_metrics(metrics), "names": named}
 
 

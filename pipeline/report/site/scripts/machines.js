@@ -2,9 +2,12 @@
 VIEWS.machines = {
   title: "Machines and controls",
   async make() {
-    const { machines, controls: found, pairs } = await load("machines");
+    const { machines, controls: found, pairs, events } = await load("machines");
     const made = [heading("Machines and controls")];
     made.push(element("p", "of", "The same program run again should measure the same. What differs here is the machine, and no change of that size can be told in a single run."));
+    if (events.length) made.push(table("What happened to machines, as their controls say: it is no change of a DBMS, and the trends' changes are without it", ["Since", "Machine", "What", "Why", "Moved"], events.map((one) => row([
+      one.until ? `${one.since} to ${one.until}` : one.since, one.machine, one.kind, one.cause, one.moved.concat(one.more ? [`${one.more} more`] : []).join(", "),
+    ]))));
     machines.forEach((machine) => {
       const section = element("section");
       section.append(element("h2", "", `${machine.machine_class}: ${machine.hostname}`));
