@@ -17,12 +17,17 @@ MOST_RAMPS = 3
 
 
 def changes_of(
-    panel: Panel, updates: Sequence[int], alarms_per_1000: float, smallest: float
+    panel: Panel,
+    updates: Sequence[int],
+    deviation: Floats,
+    alarms_per_1000: float,
+    smallest: float,
 ) -> Fit:
     """Return the levels of a machine's figures, with the changes that are clear in any of them.
 
     ``updates`` are the nights before which the fingerprint changed: there a step needs no search,
-    only to be clear, and one that is found close by is there. ``smallest`` is the smallest
+    only to be clear, and one that is found close by is there. ``deviation`` is (figures,), the
+    noise of a night, ``smallest`` is the smallest
     relative change of interest. What can be told by a ramp or by steps is what costs less.
     """
     metrics = [figure.metric for figure in panel.figures]
@@ -31,16 +36,17 @@ def changes_of(
 
     def with_steps(ramps: list[Change]) -> Fit:
         """Return the levels with these ramps, and the steps that are left then."""
-        known = fit(panel.means, [*ramps, *fixed])
+        known = fit(panel.means, [*ramps, *fixed], deviation)
         slow = known.sizes[:, : len(ramps)] @ known.courses[: len(ramps)]
         found = steps_of(panel.means - slow, metrics, alarms_per_1000, smallest)
-        return fit(panel.means, [*ramps, *_placed(found, updates)])
+        return fit(panel.means, [*ramps, *_placed(found, updates)], deviation)
 
     ramps: list[Change] = []
     level = with_steps(ramps)
     while len(ramps) < MOST_RAMPS:
         # What is told by steps so far may be a ramp; what the fingerprint tells is none.
-        ramp = best_ramp(panel.means, courses([*ramps, *fixed], len(panel.nights)), smallest)
+        known = courses([*ramps, *fixed], len(panel.nights))
+        ramp = best_ramp(panel.means, known, deviation, smallest)
         if ramp is None:
             break
         other = with_steps([*ramps, ramp])
@@ -70,7 +76,7 @@ def _cleared(means: Floats, level: Fit, smallest: float) -> Fit:
         ]
         if len(kept) == len(level.changes):
             return level
-        level = fit(means, kept)
+        level = fit(means, kept, level.deviation)
 
 
 def _cost(level: Fit) -> float:

@@ -10,6 +10,7 @@ from pipeline.analyse.environment.causes import updates_of
 from pipeline.analyse.environment.changes import changes_of
 from pipeline.analyse.environment.events import EnvironmentEvent, events_of
 from pipeline.analyse.environment.guard import excused
+from pipeline.analyse.environment.noise import deviations
 from pipeline.analyse.environment.offsets import Standing, standings
 from pipeline.analyse.environment.panel import Place, panels
 from pipeline.model import Frozen, Series, SeriesKey, Shift
@@ -79,8 +80,8 @@ def environment_of(
     updates = {panel.place: updates_of(panel) for panel in known}
     held = standings(
         [
-            (panel, changes_of(panel, list(updates[panel.place]), alarms_per_1000, smallest))
-            for panel in known
+            (panel, changes_of(panel, list(updates[panel.place]), noise, alarms_per_1000, smallest))
+            for panel, noise in zip(known, deviations(known), strict=True)
         ]
     )
     return Environment(

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pipeline.analyse.environment.noise import clipped, moods, scatter
+from pipeline.analyse.environment.noise import clipped, moods
 from pipeline.analyse.environment.panel import Floats
 
 CLEAR = 3.5
@@ -76,11 +76,13 @@ def courses(changes: Sequence[Change], nights: int) -> Floats:
     return np.array([change.course(nights) for change in changes]).reshape(-1, nights)
 
 
-def fit(means: Floats, changes: Sequence[Change]) -> Fit:
-    """Fit levels to (figures, nights); a change stays with the figures it clearly moves."""
+def fit(means: Floats, changes: Sequence[Change], deviation: Floats) -> Fit:
+    """Fit levels to (figures, nights); a change stays with the figures it clearly moves.
+
+    ``deviation`` is (figures,), the noise of a night.
+    """
     figures, nights = means.shape
     shapes = courses(changes, nights)
-    deviation = scatter(means)
     start, sizes = np.zeros(figures), np.zeros((figures, len(changes)))
     start_errors, errors = np.zeros(figures), np.full(sizes.shape, np.inf)
     residuals = np.full(means.shape, np.nan)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from pipeline.analyse.environment.panel import Floats
+from pipeline.analyse.environment.panel import Figure, Floats, Panel
 
 NORMAL_MAD = 1.4826
 """Standard deviation of normal noise over its median absolute deviation."""
@@ -17,20 +19,48 @@ MOST_MOOD = 0.8
 """The highest autocorrelation that is allowed for. A machine whose moods last longer drifts."""
 
 
-def scatter(values: Floats) -> Floats:
-    """Return the standard deviation (figures,) of nights around a level that moves slowly.
+FEW = 10
+"""Nights below which a machine's own scatter is not believed, but that of its class."""
 
-    values: (figures, nights), nan where missing. From the differences of neighbouring nights, so
-    that steps and ramps add next to nothing (von Neumann 1941, made robust by their median).
+USUAL = 0.01
+"""The noise of a night, 1 %, of a class of which nobody knows it yet."""
+
+
+def deviations(panels: Sequence[Panel]) -> list[Floats]:
+    """Return, for each panel, the standard deviation (figures,) of a night around its level.
+
+    That of a machine with few nights is the median of its class.
+    """
+    own = [_scatter(panel.means) for panel in panels]
+    known: dict[tuple[str, Figure], list[float]] = {}
+    for panel, found in zip(panels, own, strict=True):
+        for figure, deviation in zip(panel.figures, found.tolist(), strict=True):
+            if np.isfinite(deviation):
+                known.setdefault((panel.place.machine_class, figure), []).append(deviation)
+    usual = {key: float(np.median(of_class)) for key, of_class in known.items()}
+    return [
+        np.where(
+            np.isfinite(found),
+            found,
+            [usual.get((panel.place.machine_class, each), USUAL) for each in panel.figures],
+        )
+        for panel, found in zip(panels, own, strict=True)
+    ]
+
+
+def _scatter(values: Floats) -> Floats:
+    """Return the deviation of each of (figures, nights); nan where there are few nights.
+
+    From the differences of neighbouring nights, so that steps and ramps add next to nothing (von
+    Neumann 1941, made robust by their median).
     """
     found = np.full(len(values), np.nan)
     for at, row in enumerate(values):
         measured = row[np.isfinite(row)]
-        if len(measured) > 2:
-            found[at] = NORMAL_MAD * float(np.median(np.abs(np.diff(measured)))) / np.sqrt(2.0)
-    known = found[np.isfinite(found)]
-    usual = float(np.median(known)) if len(known) else LEAST_NOISE
-    return np.maximum(np.where(np.isfinite(found), found, usual), LEAST_NOISE)
+        if len(measured) >= FEW:
+            apart = NORMAL_MAD * float(np.median(np.abs(np.diff(measured)))) / np.sqrt(2.0)
+            found[at] = max(apart, LEAST_NOISE)
+    return found
 
 
 def clipped(residuals: Floats, deviation: float) -> Floats:

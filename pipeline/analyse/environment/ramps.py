@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from pipeline.analyse.environment.fit import Change
-from pipeline.analyse.environment.noise import clipped, moods, scatter
+from pipeline.analyse.environment.noise import clipped, moods
 from pipeline.analyse.environment.panel import Floats
 
 SHORTEST = 10
@@ -23,15 +23,15 @@ KNOTS = 40
 what it explains."""
 
 
-def best_ramp(values: Floats, known: Floats, smallest: float) -> Change | None:
+def best_ramp(values: Floats, known: Floats, deviation: Floats, smallest: float) -> Change | None:
     """Return the ramp that explains most of (figures, nights); None if none is evident.
 
     ``known`` (changes, nights) are the courses of changes that are known; their sizes are fitted
-    together with that of the ramp. A figure takes part if the ramp is evident in it and moves it
-    by at least ``smallest``.
+    together with that of the ramp. ``deviation`` is (figures,), the noise of a night. A figure
+    takes part if the ramp is evident in it and moves it by at least ``smallest``.
     """
     nights = values.shape[1]
-    deviation = scatter(values) * math.sqrt(_inflation(values))
+    deviation = deviation * math.sqrt(_inflation(values))
     knots = np.unique(np.linspace(0, nights - 1, min(nights, KNOTS)).round().astype(int)).tolist()
     best = _best(values, known, deviation, smallest, knots, knots)
     if best is None:
