@@ -19,6 +19,9 @@ VERSION = r"^(\d+(\.\d+)*|[0-9a-f]{7,64})?$"
 RECEIVER = r"^(https?://[^@\s]+)?$"
 """What the address of a receiver is, without a password in it; empty for none."""
 
+ENDPOINT = r"^(https://[^\s/@]+/?|http://(127\.0\.0\.1|localhost)(:\d+)?/?)?$"
+"""What the address of an object storage is, never in the clear but on loopback; empty for none."""
+
 VARIABLE = r"^([A-Za-z_][A-Za-z0-9_]*)?$"
 """What the name of an environment variable is; empty for none."""
 
@@ -46,6 +49,7 @@ _EXPECTED = {
     RECEIVER: 'is no address of a receiver; write one as "http://127.0.0.1:9090/api/v1/write", and '
     "a password nowhere but in a variable",
     VARIABLE: "is not the name of an environment variable; write letters, digits and underscores",
+    ENDPOINT: 'is no address of an object storage; write one as "https://s3.example.com"',
     PACKAGE: "is no Debian package; write its name, as sysbench",
     LABEL: "is no label; write up to 63 letters, digits, dots, dashes and underscores, the first "
     "and the last a letter or a digit",

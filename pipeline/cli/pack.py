@@ -8,8 +8,20 @@ from typing import Annotated
 import typer
 
 from pipeline.cli.app import app
-from pipeline.cli.context import ConfigOption, Context, Format, FormatOption, out, print_json
+from pipeline.cli.context import (
+    ConfigOption,
+    Context,
+    Format,
+    FormatOption,
+    out,
+    print_json,
+    screen,
+)
+from pipeline.cli.places import place_of, transfers
 from pipeline.config import DEFAULT_FILE
+from pipeline.errors import UserError
+from pipeline.transfer.places import is_remote
+from pipeline.transfer.push import push
 from pipeline.transfer.results import pack
 from pipeline.transfer.state import pack_state
 from pipeline.units import counted
@@ -17,7 +29,13 @@ from pipeline.units import counted
 
 @app.command("pack")
 def pack_verb(
-    folder: Annotated[Path, typer.Argument(help="Where to; made if it is not there.")],
+    folder: Annotated[
+        str,
+        typer.Argument(
+            help="Where to; made if it is not there: a folder here, ssh://user@host/path or "
+            "s3://bucket/prefix."
+        ),
+    ],
     plan: Annotated[
         bool, typer.Option("--plan", help="What another machine needs to measure cells.")
     ] = False,
@@ -29,18 +47,32 @@ def pack_verb(
 ) -> None:
     """Put what was measured here into a folder that travels.
 
-    It has checksums, and `collect` takes it elsewhere.
+    It has checksums, and `collect` takes it elsewhere. To another machine or a bucket only what is
+    new is sent; each machine needs a folder of its own there.
 
-    Example: nightshift pack outbox
+    Example: nightshift pack s3://bench/outbox/ax162-1
     """
     context = Context(config)
+    if is_remote(folder):
+        if plan or state:
+            raise UserError("a plan or a state goes into a folder of this machine: give one")
+        with place_of(context, folder) as place:
+            pushed = push(place, context.results, transfers(screen()))
+        if form is Format.JSON:
+            print_json({"folder": folder, "files": pushed.sent, "known": pushed.known})
+        else:
+            out.print(
+                f"{counted(pushed.sent, 'file')} sent to {folder}, {pushed.known} there already",
+                markup=False,
+            )
+        return
     if state:
-        count = pack_state(context.results, context.store, folder)
+        count = pack_state(context.results, context.store, Path(folder))
     elif plan:
-        count = pack_state(context.results, None, folder)
+        count = pack_state(context.results, None, Path(folder))
     else:
-        count = pack(context.results, folder)
+        count = pack(context.results, Path(folder))
     if form is Format.JSON:
-        print_json({"folder": str(folder), "files": count})
+        print_json({"folder": folder, "files": count})
     else:
         out.print(f"{counted(count, 'file')} in {folder}", markup=False)

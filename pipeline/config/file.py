@@ -30,6 +30,7 @@ from pipeline.config.plan import ControlSection, LineSection, Night, Quick, Work
 from pipeline.config.preflight import PreflightSection
 from pipeline.config.publish import HubSection, PublishSection
 from pipeline.config.report import ReportSection
+from pipeline.config.transfer import BackupSection, CollectSection, S3Section, SshSection
 from pipeline.config.tune import TuneSection
 from pipeline.errors import UserError, meant
 from pipeline.machine.checks import CHECKS
@@ -69,6 +70,10 @@ class Config(Section):
     slack: SlackSection = Field(default_factory=SlackSection)
     publish: PublishSection = Field(default_factory=PublishSection)
     hub: HubSection = Field(default_factory=HubSection)
+    collect: CollectSection = Field(default_factory=CollectSection)
+    backup: BackupSection = Field(default_factory=BackupSection)
+    ssh: SshSection = Field(default_factory=SshSection)
+    s3: S3Section = Field(default_factory=S3Section)
     quick: Quick = Field(default_factory=Quick)
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
 
 from pipeline.errors import UserError
@@ -33,11 +33,15 @@ def send(folder: Path, files: Mapping[str, Path]) -> None:
             place = folder / name
             place.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(source, place)
-        sums = "".join(f"{sha256(folder / name)}  {name}\n" for name in sorted(files))
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / SUMS).write_text(sums)
+        write_sums(folder, {name: sha256(folder / name) for name in files})
     except OSError as error:
         raise UserError(f"{folder} cannot be written: {error.strerror}") from error
+
+
+def write_sums(folder: Path, sums: Mapping[str, str]) -> None:
+    """Write the checksums of files, by their names, into their folder."""
+    (folder / SUMS).write_text("".join(f"{sums[name]}  {name}\n" for name in sorted(sums)))
 
 
 def received(folder: Path, within: Iterable[str]) -> dict[str, str]:
@@ -53,17 +57,7 @@ def received(folder: Path, within: Iterable[str]) -> dict[str, str]:
         raise UserError(
             f"{folder} has no {SUMS} that can be read; give a folder that `nightshift pack` wrote"
         ) from error
-    sums: dict[str, str] = {}
-    allowed = tuple(within)
-    for line in text.splitlines():
-        found = _LINE.fullmatch(line)
-        name = found[2] if found else line
-        parts = PurePosixPath(name).parts
-        if found is None or name in sums or not _is_file(parts):
-            raise UserError(f"{folder / SUMS} has a line that names no file: {name[:80]!r}")
-        if parts[0] not in allowed:
-            raise UserError(f"{folder} brings {name}, which has no place here")
-        sums[name] = found[1]
+    sums = parse_sums(text, within, str(folder))
     there = {
         path.relative_to(folder).as_posix()
         for path in folder.rglob("*")
@@ -78,11 +72,33 @@ def received(folder: Path, within: Iterable[str]) -> dict[str, str]:
     return sums
 
 
-def _is_file(parts: Sequence[str]) -> bool:
-    """Say whether these are the parts of a file's name: folders, and one that is none."""
-    folders, last = parts[:-1], parts[-1:]
-    return all(map(_FOLDER.fullmatch, folders)) and any(
-        _PART.fullmatch(part) and "." in part for part in last
+def parse_sums(text: str, within: Iterable[str], place: str) -> dict[str, str]:
+    """Return the checksums that a file of them holds, by names.
+
+    ``within`` are the folders and files that may come, and ``place`` is what brings them. Raises
+    UserError for a line that names no file, and for a file that has no place here.
+    """
+    sums: dict[str, str] = {}
+    allowed = tuple(within)
+    for line in text.splitlines():
+        found = _LINE.fullmatch(line)
+        name = found[2] if found else line
+        if found is None or name in sums or not is_file(name):
+            raise UserError(f"{place}/{SUMS} has a line that names no file: {name[:80]!r}")
+        if PurePosixPath(name).parts[0] not in allowed:
+            raise UserError(f"{place} brings {name}, which has no place here")
+        sums[name] = found[1]
+    return sums
+
+
+def is_file(name: str) -> bool:
+    """Say whether this is the name of a file that travels: in folders, none of which is a file."""
+    *folders, last = PurePosixPath(name).parts or ("",)
+    return (
+        name == "/".join([*folders, last])
+        and all(map(_FOLDER.fullmatch, folders))
+        and _PART.fullmatch(last) is not None
+        and "." in last
     )
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from pipeline.analyse.bench import EXPERIMENTS
 from pipeline.analyse.outcomes import read_outcomes
@@ -13,9 +15,14 @@ from pipeline.bundle import SUFFIX, list_all
 from pipeline.execute.run import BUILDS_FILE, add_builds, load_builds
 from pipeline.journal import FILE as JOURNAL
 from pipeline.journal import Event, EventKind, Journal
+from pipeline.transfer.brought import brought_builds, brought_sums
 from pipeline.transfer.folder import received, send, sha256, take
 
 BUNDLES = "bundles"
+"""The folder of the bundles, in results."""
+
+WITHIN = (BUNDLES, EXPERIMENTS, BUILDS_FILE, JOURNAL)
+"""What comes from elsewhere."""
 
 _OURS = {EventKind.BISECTED, EventKind.RESOLVED}
 """Events of experiments that are in no other file: what people decide is decided at the hub."""
@@ -39,13 +46,31 @@ def pack(results: Path, folder: Path) -> int:
 
     Raises UserError for a folder that cannot be written.
     """
+    with packed(results) as files:
+        send(folder, files)
+        return len(files)
+
+
+@contextmanager
+def packed(results: Path) -> Iterator[dict[str, Path]]:
+    """Give the files that were measured or found here, by the names that they travel by.
+
+    What a hub's state brought, and this machine left as it was, stays: the hub may know better by
+    now.
+    """
     files = {f"{BUNDLES}/{path.name}": path for path in list_all(results / BUNDLES)}
     files |= {path.relative_to(results).as_posix(): path for path in _experiments(results)}
-    for name in (BUILDS_FILE, JOURNAL):
-        if (results / name).exists():
-            files[name] = results / name
-    send(folder, files)
-    return len(files)
+    if (results / JOURNAL).exists():
+        files[JOURNAL] = results / JOURNAL
+    for name, digest in brought_sums(results).items():
+        if name.startswith(f"{EXPERIMENTS}/") and name in files and sha256(files[name]) == digest:
+            del files[name]
+    with TemporaryDirectory() as scratch:
+        known = brought_builds(results)
+        if builds := [state for state in load_builds(results) if state not in known]:
+            add_builds(builds, Path(scratch))
+            files[BUILDS_FILE] = Path(scratch) / BUILDS_FILE
+        yield files
 
 
 def collect(folder: Path, results: Path) -> Collected:
@@ -57,7 +82,7 @@ def collect(folder: Path, results: Path) -> Collected:
     does not, is added, where the state of the regression allows it. Raises UserError as
     :func:`received`, and for an outcome or a journal that cannot be understood.
     """
-    sums = received(folder, (BUNDLES, EXPERIMENTS, BUILDS_FILE, JOURNAL))
+    sums = received(folder, WITHIN)
     Journal(folder).read()
     known = read_outcomes(results)
     older = {

@@ -16,6 +16,7 @@ from pipeline.errors import UserError
 from pipeline.execute.discover import FILE as DISCOVERED
 from pipeline.execute.run import BUILDS_FILE
 from pipeline.journal import FILE as JOURNAL
+from pipeline.transfer.brought import remember
 from pipeline.transfer.folder import received, send, take
 
 STORE = "store.db"
@@ -55,6 +56,8 @@ def take_state(folder: Path, results: Path) -> int:
             (results / name).unlink(missing_ok=True)
     for name in sums:
         take(folder / name, results / name)
+    if STORE in sums:
+        remember(results, sums)
     return len(sums)
 
 

@@ -6,8 +6,8 @@ Empty for the runs that are there, of which nobody watched that.
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0006"
-down_revision = "0005"
+revision = "0007"
+down_revision = "0006"
 
 
 def upgrade() -> None:
