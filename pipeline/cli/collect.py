@@ -104,7 +104,7 @@ def _collect_from(context: Context, address: str, came: _Came) -> None:
     if not is_remote(address) and (not folder.is_dir() or (folder / SUMS).exists()):
         came.taken.append(_collected(context, folder, address))
         return
-    with place_of(context, address) as place:
+    with place_of(context.config, address) as place:
         found = gather(
             place,
             context.results,

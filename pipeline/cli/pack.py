@@ -56,7 +56,7 @@ def pack_verb(
     if is_remote(folder):
         if plan or state:
             raise UserError("a plan or a state goes into a folder of this machine: give one")
-        with place_of(context, folder) as place:
+        with place_of(context.config, folder) as place:
             pushed = push(place, context.results, transfers(screen()))
         if form is Format.JSON:
             print_json({"folder": folder, "files": pushed.sent, "known": pushed.known})

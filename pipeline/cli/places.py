@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 from rich.console import Console
 
-from pipeline.cli.context import Context
 from pipeline.cli.progress import Bars, Lines, show_left, time_left
+from pipeline.config import Config
 from pipeline.execute.watch import Watcher
+from pipeline.hub.layout import Layout
+from pipeline.transfer.backup import Sources
 from pipeline.transfer.places import open_place
 from pipeline.transfer.places.base import Access, Place
 
@@ -18,9 +21,8 @@ _PAUSE = 30.0
 """Seconds between two lines of progress where there is no terminal."""
 
 
-def place_of(context: Context, address: str) -> Place:
+def place_of(settings: Config, address: str) -> Place:
     """Open a place with the settings of the configuration. Raises PlaceError."""
-    settings = context.config
     access = Access(
         ssh_config=str(settings.ssh.config.expanduser()) if settings.ssh.config else "",
         endpoint=settings.s3.endpoint,
@@ -60,3 +62,8 @@ class Now(Lines):
         wait = time_left(self._done, self._total, moment - self._began)
         remaining = f", {show_left(wait)} left" if wait is not None else ""
         self.note(f"{self._done / 1e6:.0f} of {self._total / 1e6:.0f} MB{remaining}")
+
+
+def hub_sources(settings: Config, config: Path) -> Sources:
+    """Return what a hub with these settings has that is not derived; ``config`` is their file."""
+    return Sources(settings.paths.results, Layout(settings.hub_folder).grafana, config)

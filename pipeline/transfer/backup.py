@@ -1,0 +1,173 @@
+"""The backup of a hub: everything that is not derived. What is at the place already is not sent."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from sqlite3 import DatabaseError, connect
+from tempfile import TemporaryDirectory
+
+from pipeline.analyse.bench import EXPERIMENTS
+from pipeline.bundle import SUFFIX, list_bundles
+from pipeline.errors import UserError
+from pipeline.execute.watch import Watcher
+from pipeline.transfer.folder import sha256
+from pipeline.transfer.generation import (
+    CONFIG,
+    GRAFANA,
+    RESULTS,
+    Generation,
+    Kept,
+    contents,
+    generations,
+    read_generation,
+    remove_generations,
+    write_generation,
+)
+from pipeline.transfer.locks import held
+from pipeline.transfer.places.base import Place
+from pipeline.transfer.results import BUNDLES
+
+APPENDED = ("journal.jsonl", "nights.jsonl", "fleet.jsonl", "delivered.jsonl", "collected.jsonl")
+"""Files of the results that are only ever appended to. They are copied before all others, and at
+whole lines: whatever they tell of is in the backup, too."""
+
+WRITTEN = ("github.json",)
+"""Files of the results that are written anew, whole."""
+
+_DATABASE = "grafana.db"
+_LEFT_OUT = (f"{_DATABASE}-wal", f"{_DATABASE}-shm", f"{_DATABASE}-journal")
+
+
+@dataclass(frozen=True)
+class Sources:
+    """What is backed up, and restored: the results, Grafana's own folder, the configuration."""
+
+    results: Path
+    grafana: Path
+    config: Path
+
+
+@dataclass(frozen=True)
+class Done:
+    """What a backup did: its generation with so many files, and what was sent for it.
+
+    ``bytes`` are those of the ``sent`` contents, ``removed`` counts older generations.
+    """
+
+    name: str
+    files: int
+    sent: int
+    bytes: int
+    removed: int
+
+
+def backup(place: Place, sources: Sources, keep: int, at: datetime, watcher: Watcher) -> Done:
+    """Back up to a place, and keep the newest ``keep`` generations there.
+
+    It may be killed anywhere: only the last step makes a generation of what was sent. Raises
+    PlaceError, and UserError for a database of Grafana that cannot be read.
+    """
+    with (
+        held(sources.results / ".backup.lock", lambda: watcher.note("another backup is at it")),
+        TemporaryDirectory() as folder,
+    ):
+        scratch = Path(folder)
+        names = generations(place)
+        known = read_generation(place, names[-1]).files if names else {}
+        files = dict(_files(sources, scratch / "still"))
+        kept = {name: _kept(path, known.get(name)) for name, path in files.items()}
+        there = contents(place)
+        new = {
+            each.place: (files[name], each.size)
+            for name, each in kept.items()
+            if each.place not in there or there[each.place].size != each.size
+        }
+        _send(place, new, watcher)
+        names.append(write_generation(place, Generation(at=at, files=kept), scratch))
+        old = names[:-keep]
+        if old:
+            remove_generations(place, old, names[-keep:])
+        size = sum(size for _, size in new.values())
+        return Done(names[-1], len(kept), len(new), size, len(old))
+
+
+def _send(place: Place, new: Mapping[str, tuple[Path, int]], watcher: Watcher) -> None:
+    watcher.begin("backup", sum(size for _, size in new.values()))
+    try:
+        for name, (path, size) in new.items():
+            place.write(name, path)
+            watcher.advance(size)
+    finally:
+        watcher.end()
+
+
+def _kept(path: Path, before: Kept | None) -> Kept:
+    """Sum a file up. A bundle that is as it was is not read again: it never changes."""
+    state = path.stat()
+    same = before is not None and (before.size, before.modified) == (
+        state.st_size,
+        state.st_mtime_ns,
+    )
+    if before is not None and same and path.name.endswith(SUFFIX):
+        return before
+    return Kept(sha256=sha256(path), size=state.st_size, modified=state.st_mtime_ns)
+
+
+def _files(sources: Sources, still: Path) -> Iterator[tuple[str, Path]]:
+    """Yield what is backed up, by its names in a generation: what may be written to, as copies."""
+    results = sources.results
+    for name in APPENDED:
+        if (results / name).exists():
+            text = (results / name).read_bytes()
+            yield f"{RESULTS}/{name}", _still(still / name, text[: text.rfind(b"\n") + 1])
+    for name in WRITTEN:
+        if (results / name).exists():
+            yield f"{RESULTS}/{name}", _still(still / name, (results / name).read_bytes())
+    if sources.config.exists():
+        yield CONFIG, _still(still / CONFIG, sources.config.read_bytes())
+    for path in _below(results / EXPERIMENTS):
+        name = path.relative_to(results).as_posix()
+        if not path.name.endswith((SUFFIX, ".partial")):
+            yield f"{RESULTS}/{name}", _still(still / name, path.read_bytes())
+        elif path.name.endswith(SUFFIX):
+            yield f"{RESULTS}/{name}", path
+    for path in list_bundles(results / BUNDLES):
+        yield f"{RESULTS}/{BUNDLES}/{path.name}", path
+    for path in _below(sources.grafana):
+        own = path.relative_to(sources.grafana)
+        if own.parts[0] != "log" and path.name not in _LEFT_OUT:
+            yield f"{GRAFANA}/{own.as_posix()}", _grafana(path, still / GRAFANA / own)
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and not path.is_symlink():
+            yield path
+
+
+def _still(place: Path, text: bytes) -> Path:
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_bytes(text)
+    return place
+
+
+def _grafana(path: Path, place: Path) -> Path:
+    """Copy a file of Grafana's: its database as SQLite does, while Grafana writes to it."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    if path.name != _DATABASE:
+        shutil.copyfile(path, place)
+        return place
+    try:
+        with (
+            closing(connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as source,
+            closing(connect(place)) as target,
+        ):
+            source.backup(target)
+    except DatabaseError as error:
+        raise UserError(f"{path} cannot be read ({error}); see that Grafana runs") from error
+    return place
