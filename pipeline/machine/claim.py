@@ -6,15 +6,21 @@ import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import datetime
 from pathlib import Path
+from typing import Annotated
 
-from pydantic import ValidationError
+from pydantic import AwareDatetime, Field, ValidationError
 
 from pipeline.durable import remove_durably, write_durably
 from pipeline.errors import UserError
 from pipeline.machine.owner import Observer, Place, Plain, Process, Standing
 from pipeline.model import Frozen
+
+_READING = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+"""How files are opened that may be another user's: no link is followed, no pipe is waited for."""
+
+_LONGEST = 100_000
+"""Bytes of a lease that are read."""
 
 
 class Claim(Frozen):
@@ -27,9 +33,9 @@ class Claim(Frozen):
     token: str
     purpose: Plain
     place: Place
-    holders: tuple[Process, ...]
-    since: datetime
-    expires: datetime
+    holders: Annotated[tuple[Process, ...], Field(min_length=1)]
+    since: AwareDatetime
+    expires: AwareDatetime
 
     def standing(self, observer: Observer) -> Standing:
         """Say whether anybody has it: it is gone when all of its processes provably are."""
@@ -66,7 +72,8 @@ class ClaimFile:
     def read(self) -> Claim | None:
         """Return who has the lease. Raises UserError for a file that cannot be understood."""
         try:
-            return Claim.model_validate_json(self.path.read_bytes())
+            with open(os.open(self.path, _READING), "rb") as file:  # noqa: PTH123 - flags
+                return Claim.model_validate_json(file.read(_LONGEST))
         except FileNotFoundError:
             return None
         except (OSError, ValidationError) as error:
@@ -100,14 +107,13 @@ def _opened(guard: Path) -> int:
     """Open the file that is locked, making it where there is none.
 
     It may be another user's, in a folder for everyone: such a file is opened and never made, as
-    the kernel refuses what could be a trap (fs.protected_regular), and no link is followed.
+    the kernel refuses what could be a trap (fs.protected_regular).
     """
-    flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
     while True:
         try:
-            return os.open(guard, flags)
+            return os.open(guard, _READING)
         except FileNotFoundError:
             try:
-                return os.open(guard, flags | os.O_CREAT | os.O_EXCL, 0o644)
+                return os.open(guard, _READING | os.O_CREAT | os.O_EXCL, 0o644)
             except FileExistsError:
                 continue

@@ -178,7 +178,8 @@ class Lease:
 
     def _is_inherited(self, claim: Claim) -> bool:
         """Say whether we were started under a lease, where its processes can be seen."""
-        return claim.token == self._inherited and claim.place == self.observer.place()
+        ours = bool(self._inherited) and claim.token == self._inherited
+        return ours and claim.place == self.observer.place()
 
     def _give_back(self) -> bool:
         """Give the lease back; say whether it was still ours."""

@@ -26,7 +26,7 @@ class Process(Frozen):
     A start of 0 is unknown.
     """
 
-    pid: int
+    pid: Annotated[int, Field(gt=0, lt=2**31)]
     started: int
 
 

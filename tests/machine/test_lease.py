@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -193,6 +194,51 @@ def test_what_it_is_for_is_one_line_without_escapes(file: ClaimFile) -> None:
         with pytest.raises(UserError, match="cannot be understood"):
             file.read()
         file.path.write_text(claim.model_dump_json())
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        {"holders": []},
+        {"holders": [{"pid": -1, "started": 1}]},
+        {"holders": [{"pid": 2**70, "started": 1}]},
+        {"since": "2026-03-01T12:00:00"},
+        {"purpose": "x" * 101},
+        {"purpose": "y" * 200_000},
+    ],
+    ids=["nobody", "everybody", "no process", "no zone", "long", "too long to read"],
+)
+def test_what_another_user_may_have_forged_is_told(
+    file: ClaimFile, forged: dict[str, object]
+) -> None:
+    claim = left_by(file)
+    file.path.write_text(json.dumps({**claim.model_dump(mode="json"), **forged}))
+    with pytest.raises(UserError, match="cannot be understood"), lease(file).held():
+        pytest.fail("taken")
+
+
+def test_a_lease_without_a_token_is_joined_by_nobody(file: ClaimFile) -> None:
+    with lease(file).held():
+        claim = file.read()
+        assert claim is not None
+        file.write(claim.model_copy(update={"token": ""}))
+        with pytest.raises(HeldError), lease(file).held():
+            pytest.fail("taken")
+        file.write(claim)
+
+
+@pytest.mark.parametrize("kind", ["a link", "a pipe", "a folder"])
+def test_what_is_no_file_is_told(file: ClaimFile, tmp_path: Path, kind: str) -> None:
+    if kind == "a link":
+        (tmp_path / "secret").write_text("x")
+        file.path.symlink_to(tmp_path / "secret")
+    elif kind == "a pipe":
+        os.mkfifo(file.path)
+    else:
+        file.path.mkdir()
+    with pytest.raises(UserError, match="cannot be understood") as caught, lease(file).held():
+        pytest.fail("taken")
+    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize("text", ["", "{", '{"token": "x"}', "null"])
@@ -424,7 +470,9 @@ def test_of_one_that_was_killed_anywhere_it_is_taken(file: ClaimFile) -> None:
         token=st.text(max_size=5),
         purpose=st.text(max_size=200).map(plain),
         place=st.builds(Place, host=st.text().map(plain)),
-        holders=st.lists(st.builds(Process), min_size=1, max_size=3).map(tuple),
+        holders=st.lists(
+            st.builds(Process, pid=st.integers(1, 2**31 - 1)), min_size=1, max_size=3
+        ).map(tuple),
         since=st.datetimes(timezones=st.just(UTC)),
         expires=st.datetimes(timezones=st.just(UTC)),
     )
