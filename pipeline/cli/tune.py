@@ -124,8 +124,8 @@ def _show(outcomes: Sequence[Outcome], form: Format) -> None:
     if form is Format.JSON:
         print_json([each.model_dump(mode="json") for each in outcomes])
     else:
-        well = {Did.SET, Did.RESTORED, Did.DONE, Did.SO_ALREADY}
-        for line in lines(each for each in outcomes if each.did in well):
+        badly = {Did.REFUSED, Did.LACKING, Did.LEFT}
+        for line in lines(each for each in outcomes if each.did not in badly):
             out.print(line, markup=False)
     for line in failures(outcomes):
         warn(line)
@@ -134,6 +134,6 @@ def _show(outcomes: Sequence[Outcome], form: Format) -> None:
 def _conclude(missed: Sequence[Outcome], done: str) -> None:
     if missed:
         raise UserError(
-            f"{counted(len(missed), 'value')} could not be {done}; the lines before say which and "
-            "why, and all else was done"
+            f"{counted(len(missed), 'value')} cannot be {done}; the lines before say which and why, "
+            "and nothing else is held up by it"
         )

@@ -105,7 +105,8 @@ def test_a_machine_that_is_refused_is_given_back(
     workspace = Workspace(server_folder / "cache", account)
 
     def refuse() -> dict[str, str]:
-        with pytest.raises(UserError, match="is measuring on this machine"), workspace.held():
+        other = Workspace(server_folder / "other cache", account)
+        with pytest.raises(UserError, match="is measuring on this machine"), other.held():
             pytest.fail("preflight looks while somebody else measures")
         raise UserError("not fit")
 

@@ -67,6 +67,7 @@ def test_a_dry_run_changes_nothing(nightshift: Nightshift, machine: Machine) -> 
     ran = nightshift("tune", "set", "--dry-run")
     assert ran.code == 0
     assert f"swappiness {SWAPPINESS}: 60 -> 1\n" in ran.out
+    assert "drop_caches: due\n" in ran.out
     assert machine.content() == before
     assert not tune_record().exists()
 
@@ -96,7 +97,7 @@ def test_what_refuses_is_exit_code_2_and_all_else_is_done(
     assert ran.code == 2
     told, last = ran.err.splitlines()
     assert told == f"nightshift: tune: swappiness {SWAPPINESS}: not 1: Read-only file system"
-    assert last.startswith("nightshift: 1 value could not be set")
+    assert last.startswith("nightshift: 1 value cannot be set")
     assert machine.host.tree.read("/sys/devices/system/cpu/intel_pstate/no_turbo") == "1"
 
 

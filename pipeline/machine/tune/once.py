@@ -15,7 +15,7 @@ DROP_CACHES = "/proc/sys/vm/drop_caches"
 def foreseen(settings: Settings) -> list[Outcome]:
     """Return what :func:`do_once` would do."""
     wanted = {"fstrim": settings.fstrim, "drop_caches": settings.drop_caches}
-    return [Outcome(did=Did.DONE, setting=name) for name, asked in wanted.items() if asked]
+    return [Outcome(did=Did.DUE, setting=name) for name, asked in wanted.items() if asked]
 
 
 def do_once(settings: Settings, host: Host) -> list[Outcome]:

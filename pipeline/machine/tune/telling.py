@@ -38,8 +38,8 @@ def _line(each: Outcome) -> str:
             return f"{what}: {each.before} -> {each.value}"
         case Did.SO_ALREADY:
             return f"{what}: {each.value} already"
-        case Did.DONE:
-            return f"{what}: done"
+        case Did.DUE | Did.DONE:
+            return f"{what}: {each.did}"
         case Did.LEFT:
             return f"{what}: left at {each.value}: {each.why}"
         case Did.LACKING:

@@ -22,6 +22,7 @@ class Did(StrEnum):
     REFUSED = "refused"
     RESTORED = "restored"
     LEFT = "left"
+    DUE = "due"
     DONE = "done"
 
 

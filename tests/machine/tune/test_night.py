@@ -102,7 +102,9 @@ def test_what_cannot_be_restored_at_all_is_told(tuner: Tuner) -> None:
 def test_what_is_done_once_is_done_as_asked(machine: Machine) -> None:
     neither = Settings(drop_caches=False)
     assert foreseen(neither) == do_once(neither, machine.host) == []
-    assert foreseen(ONCE) == do_once(ONCE, machine.host)
+    due, done = foreseen(ONCE), do_once(ONCE, machine.host)
+    assert [each.setting for each in due] == [each.setting for each in done]
+    assert ({each.did for each in due}, {each.did for each in done}) == ({Did.DUE}, {Did.DONE})
 
     def refuse(what: str) -> None:
         raise OSError(30, f"Read-only file system: {what}")
