@@ -134,6 +134,6 @@ def _show(outcomes: Sequence[Outcome], form: Format) -> None:
 def _conclude(missed: Sequence[Outcome], done: str) -> None:
     if missed:
         raise UserError(
-            f"{counted(len(missed), 'value')} cannot be {done}; the lines before say which and why, "
-            "and nothing else is held up by it"
+            f"{counted(len(missed), 'value')} cannot be {done}; the lines before say which and "
+            "why, and nothing else is held up by it"
         )
