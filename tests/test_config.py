@@ -127,6 +127,17 @@ def refusal(text: str) -> str:
             "17: detect.metrics",
             "there is no metric 'qpss'; did you mean qps?",
         ),
+        (
+            "[preflight]\nrefuse = [\n'turbo',\n'governer']",
+            "17: preflight.refuse",
+            "there is no check 'governer'; did you mean governor?",
+        ),
+        (
+            "[preflight]\nignore = ['load']\nrefuse = ['turbo', 'load']",
+            "15: preflight.ignore",
+            "load is in refuse, too; keep it in one",
+        ),
+        ("[preflight]\nwait = 10", "15: preflight.wait", "10 is not a duration"),
         ("[notify]\nsinks = ['mail']", "15: notify.sinks", "input should be 'directory'"),
         (
             "[[line]]\nname='x'\ntarget='postgres'\ntake = 'newest'",

@@ -130,10 +130,10 @@ def _tools(file: ConfigFile, workspace: Workspace) -> str:
     workspace.check_tools()
     check_workloads(file)
     families = dict.fromkeys(workload.family for workload in file.config.workload)
-    found = {"util-linux": ""}
+    versions: dict[str, str] = {}
     for family in families:
-        found |= find_family(family).tools()
-    return ", ".join(f"{name} {version}".strip() for name, version in found.items())
+        versions |= find_family(family).tools()
+    return ", ".join(["util-linux", *versions.values()])
 
 
 def _builds(file: ConfigFile) -> str:

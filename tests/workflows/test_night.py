@@ -16,6 +16,9 @@ from tests.workflows.act import TOKEN, Actions, commit
 from tests.workflows.conftest import ADMINISTRATOR, DATABASE, caller
 
 CONFIG = """
+[preflight]
+wait = "0s"
+
 [night]
 repetitions = 2
 

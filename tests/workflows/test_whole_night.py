@@ -29,6 +29,9 @@ WAIT = "  { volatile int i; for(i=0; i<20000; i++){} }\n"
 """Several times as long as a point query."""
 
 CONFIG = """
+[preflight]
+wait = "0s"
+
 [night]
 repetitions = 2
 
