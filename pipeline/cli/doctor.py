@@ -11,7 +11,7 @@ from rich.text import Text
 from pipeline.cli.app import app
 from pipeline.cli.context import ConfigOption, Context, Format, FormatOption, out, print_json
 from pipeline.config import DEFAULT_FILE
-from pipeline.execute.ready import ready
+from pipeline.execute.ready import ready, tried
 from pipeline.machine.checks.base import Found, Level, Look, Verdict
 from pipeline.machine.fingerprint import memory_gb
 from pipeline.machine.preflight import examine
@@ -48,8 +48,9 @@ def doctor_verb(config: ConfigOption = DEFAULT_FILE, form: FormatOption = Format
     Example: nightshift doctor
     """
     context = Context(config, needed=False)
-    look = Look(System(folder=context.cache), _last(context))
-    checks = [*ready(context.file), *examine(look, context.config.preflight.policy())]
+    store, last = _store(context)
+    look = Look(System(folder=context.cache), last)
+    checks = [*ready(context.file), store, *examine(look, context.config.preflight.policy())]
     words = [word(each) for each in checks]
     if form is Format.JSON:
         print_json(
@@ -92,7 +93,7 @@ def listed(checks: Sequence[Found], width: int) -> Iterator[Text]:
             yield Text.assemble((mark, _STYLES[said]), f"{each.name:<{names}} ", first)
             if each.verdict is Verdict.BAD:
                 rest += _wrap(each.why, width - head)
-                rest += _wrap(f"-> {each.mend}", width - head, "   ")
+                rest += _wrap(f"-> {each.mend}" if each.mend else "", width - head, "   ")
             yield from (Text(" " * head + line) for line in rest)
 
 
@@ -116,9 +117,16 @@ def _machine(machine: Machine) -> str:
     )
 
 
-def _last(context: Context) -> Machine | None:
-    """Return this machine at its last run; a store that is not there is not made for it."""
-    store = context.config.paths.results / "store.db"
-    if not context.config.store.url and not store.exists():
-        return None
-    return last_machine(open_store(context.config.store_url), context.machine.hostname)
+def _store(context: Context) -> tuple[Found, Machine | None]:
+    """Look into the store for this machine at its last run; one that is not there is not made."""
+    last = None
+
+    def opened() -> str:
+        nonlocal last
+        url = context.config.store.url
+        if not url and not (context.config.paths.results / "store.db").exists():
+            return "made at the first night"
+        last = last_machine(open_store(context.config.store_url), context.machine.hostname)
+        return "in paths.results" if not url else "as store.url says"
+
+    return tried("store", opened, "What is known of earlier nights is there."), last

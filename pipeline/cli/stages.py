@@ -109,7 +109,7 @@ def measure(
         context.guard,
         pin=context.config.machine.pin,
         port=context.config.machine.port,
-        preflight=context.preflight(watcher.note, last),
+        preflight=context.preflight(watcher.note, last) if runs else {},
         on_bundle=done,
     )
 

@@ -32,45 +32,48 @@ def ready(file: ConfigFile) -> Iterator[Found]:
     account = _account()
     cache, results = file.config.paths.cache_folder, file.config.paths.results
     workspace = Workspace(cache, account)
-    yield _tried(
+    yield tried(
         "settings",
         lambda: _settings(file),
         "A night does what nightshift.toml asks for.",
     )
-    yield _tried(
+    yield tried(
         "account",
         lambda: _user(account),
         "Postgres and its like refuse to run as root.",
     )
-    yield _tried(
+    yield tried(
         "tools",
         lambda: _tools(file, workspace),
         "Processes are kept together and pinned by these, and load is made by them.",
     )
-    yield _tried(
+    yield tried(
         "builds",
         lambda: _builds(file),
         "Builds are had, and made, by the tools of their source.",
     )
-    yield _tried(
+    yield tried(
         "cache",
         lambda: _writable(cache, "paths.cache", account),
         "Builds, downloads and running servers are there.",
     )
-    yield _tried(
+    yield tried(
         "results",
         lambda: _writable(results.absolute(), "paths.results", None),
         "What is measured is kept there.",
     )
-    yield _tried(
+    yield tried(
         "port",
         lambda: _port(file.config.machine.port),
         "The servers under test listen on it.",
     )
 
 
-def _tried(name: str, act: Callable[[], str], why: str) -> Found:
-    """Return what an attempt shows; of its error the first part is the value, the rest mends."""
+def tried(name: str, act: Callable[[], str], why: str) -> Found:
+    """Return what an attempt shows, as a thing that nightshift needs.
+
+    Of its UserError the first part is the value, and the rest how to mend it.
+    """
     verdict, mend = Verdict.GOOD, ""
     try:
         value = act()

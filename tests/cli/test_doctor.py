@@ -53,7 +53,7 @@ def test_a_good_machine(nightshift: Nightshift, on: On) -> None:
     assert ran.code == 0
     assert ran.out.startswith("bench-1: AMD EPYC 9454P 48-Core Processor, 4 processors, 128 GB,")
     # That it changed is not known at its first look.
-    assert ran.out.endswith(f"\n1 unknown, {len(CHECKS) - 1} good: fit to measure\n")
+    assert ran.out.endswith(f"\n1 unknown, {len(CHECKS)} good: fit to measure\n")
 
 
 def test_what_a_night_is_warned_of_is_exit_code_1(nightshift: Nightshift, on: On) -> None:
@@ -139,6 +139,33 @@ def test_the_doctor_leaves_everything_as_it_was(nightshift: Nightshift, folder: 
     before = sorted(path for path in folder.rglob("*"))
     nightshift("doctor")
     assert sorted(path for path in folder.rglob("*")) == before
+
+
+def test_a_store_that_cannot_be_opened_is_a_finding_among_others(
+    nightshift: Nightshift, on: On, folder: Path
+) -> None:
+    on()
+    text = f'{CONFIG}\n[store]\nurl = "postgresql+psycopg://me:secret@127.0.0.1:1/x"\n'
+    (folder / "nightshift.toml").write_text(text)
+    ran = nightshift("doctor", "--format", "json")
+    assert ran.code == 2
+    (bad,) = (check for check in ran.json["checks"] if check["verdict"] == "bad")
+    assert bad["name"] == "store"
+    assert "secret" not in ran.out
+
+
+def test_the_last_run_is_in_the_store(nightshift: Nightshift, on: On) -> None:
+    context = Context(Path("nightshift.toml"))
+    first, *_ = context.plan().remaining(())
+    write_run(context, *first)
+    context.ingest()
+    on()
+    by_name = {
+        each["name"]: each for each in nightshift("doctor", "--format", "json").json["checks"]
+    }
+    assert by_name["store"]["value"] == "in paths.results"
+    assert by_name["changed"]["verdict"] == "bad", "this machine is not the fabricated one"
+    assert " -> bench-1" in by_name["changed"]["value"]
 
 
 # --- what nightshift needs --------------------------------------------------------------

@@ -88,7 +88,7 @@ SMART = '{"smart_status": {"passed": true}, "nvme_smart_health_information_log":
 
 PROGRAMS: Mapping[str, str] = {
     "systemd-detect-virt": "none",
-    "systemctl": "inactive\ninactive\ninactive\ninactive",
+    "systemctl": "inactive\n" * 6,
     "smartctl": SMART,
     "gcc": "12.2.0",
     "dmidecode": "Memory Device\n\tSpeed: 4800 MT/s\n\tConfigured Memory Speed: 4800 MT/s",

@@ -15,9 +15,16 @@ STEAL = 0.02
 """Share of the time that the hypervisor may give to others: twice what a server with virtual
 processors of its own was seen to have."""
 
-_TIMERS = ("apt-daily.timer", "apt-daily-upgrade.timer", "man-db.timer", "unattended-upgrades")
-"""Units of Debian and its like that wake once a day, at any time, and keep a disk and a processor
-busy for minutes."""
+_TIMERS = (
+    "apt-daily.timer",
+    "apt-daily-upgrade.timer",
+    "dnf-makecache.timer",
+    "man-db.timer",
+    "mdcheck_start.timer",
+    "plocate-updatedb.timer",
+)
+"""Timers of distributions that begin once a day or a month, at any time, and keep a disk and a
+processor busy for minutes: updates, indexing, the check of a RAID."""
 
 _TUNE = "nightshift tune set"
 

@@ -361,7 +361,7 @@ CASES: dict[str, list[Case]] = {
         good("none"),
         bad(
             "apt-daily.timer, man-db.timer",
-            programs={"systemctl": "active\ninactive\nactive\ninactive"},
+            programs={"systemctl": "active\ninactive\ninactive\nactive\ninactive\ninactive"},
         ),
         unknown("no systemd", without("/run/systemd/system/README")),
         unknown("does not answer", programs={"systemctl": ""}),
