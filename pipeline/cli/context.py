@@ -205,7 +205,7 @@ class Context:
         settings refuse it.
         """
         policy = self.config.preflight.policy(quick=self.quick)
-        found = preflight(System(folder=self.cache), policy, last, note)
+        found = preflight(System(folder=self.cache), policy, last, note, self.warned)
         self.warned |= found
         return found
 

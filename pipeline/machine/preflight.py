@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 
 from pipeline.errors import UserError
 from pipeline.machine.checks import CHECKS, GROUPS
@@ -53,13 +53,17 @@ def examine(look: Look, policy: Policy) -> list[Found]:
 
 
 def preflight(
-    system: System, policy: Policy, last: Machine | None, note: Callable[[str], None]
+    system: System,
+    policy: Policy,
+    last: Machine | None,
+    note: Callable[[str], None],
+    told: Container[str] = (),
 ) -> dict[str, str]:
     """Look at a machine that is about to measure; return what it is warned of, by check.
 
     Waits while others are busy on it, as long as the policy says; what is ignored is not looked
     at. ``last`` is the fingerprint of its last run, ``note`` is told one line about waiting, and
-    one with all warnings.
+    one with all warnings but those of the checks that were ``told`` before.
 
     Raises:
         UserError: the policy refuses what was found.
@@ -78,9 +82,9 @@ def preflight(
                 f"this machine is not fit to measure: {each.name} is {each.value}; {each.mend}; "
                 f'or let it pass, by warn = ["{each.name}"] in [preflight]'
             )
-    if unfit:
-        told = "; ".join(f"{each.name}: {each.value}" for each in unfit)
-        note(f"preflight: {told}. `nightshift doctor` says why that matters and how to mend it")
+    if fresh := [f"{each.name}: {each.value}" for each in unfit if each.name not in told]:
+        said = "; ".join(fresh)
+        note(f"preflight: {said}. `nightshift doctor` says why that matters and how to mend it")
     return {each.name: each.value for each in unfit}
 
 

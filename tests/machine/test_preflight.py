@@ -65,6 +65,16 @@ def test_warnings_are_one_line_and_are_kept(tmp_path: Path) -> None:
     ]
 
 
+def test_a_warning_is_told_once_and_kept_every_time(tmp_path: Path) -> None:
+    told = Told()
+    system = fabricate(tmp_path, TURBO, synchronised=False, later=CALM)
+    kept = preflight(system, Policy(), None, told, ["turbo"])
+    assert kept == {"turbo": "on", "clock": "by nothing"}
+    assert [line.startswith("preflight: clock: by nothing. ") for line in told] == [True]
+    assert preflight(system, Policy(), None, told, kept) == kept
+    assert len(told) == 1
+
+
 def test_what_makes_numbers_worthless_is_refused(tmp_path: Path) -> None:
     system = fabricate(tmp_path, TURBO, later=CALM | STORM)
     with pytest.raises(UserError, match="not fit to measure: swapping is 49995 pages/s;") as error:
