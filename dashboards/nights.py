@@ -164,6 +164,24 @@ def pipeline(addresses: Sequence[ConstantVariable]) -> Dashboard:
                 ],
             ),
             Row(8, [(8, _alarms()), (8, _spent()), (8, _servers())]),
+            Row(
+                7,
+                [
+                    (
+                        24,
+                        panels.bars(
+                            panels.chart(
+                                "Machines that were not as they should be",
+                                "Checks that a night was warned of before it measured.",
+                                {"{{check}}": _sum("check", "night_preflight")},
+                                unit=look.COUNT,
+                                one_color_each=False,
+                            ),
+                            stacked=True,
+                        ),
+                    ),
+                ],
+            ),
         ],
     )
 
