@@ -86,6 +86,7 @@ class FleetSection(Section):
     )
     patience: Duration = Field(
         default=600.0,
-        description="time that one step may take: an answer of the API, a server's start",
+        description="time that one step may take: an answer of the API, a server's start, the "
+        "first runner of each to come",
         json_schema_extra={"default": "10m"},
     )
