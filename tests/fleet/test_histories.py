@@ -74,7 +74,11 @@ class History:
         self.reaping = True
         others = self.stage.hands
         troubled = self.reaper_suffers and self.chance.random() < 0.4
+        before = self.alive()
         swept: Swept | None = self.process(lambda fleet: fleet.reap(), troubled)
+        # Its clock may have gone before by so much.
+        too_soon = [name for name, until in before.items() if until > self.stage.time.at + SKEW]
+        assert set(too_soon) <= set(self.alive()), "what lives is left alone"
         self.stage.hands = self.stage.github.hands = others
         self.reaping = False
         done = swept is not None and not [each for each in swept.left if "odd" not in each]
@@ -82,6 +86,15 @@ class History:
         self.most_missed = max(self.most_missed, self.missed)
         if not troubled:
             assert done, swept
+
+    def alive(self) -> dict[str, float]:
+        """Return until when what is ours lives, by name, without what is being deleted."""
+        return {
+            thing["name"]: expires
+            for things in self.project.things.values()
+            for thing in things.values()
+            if (expires := expiry(thing)) is not None and thing.get("status") != "deleting"
+        }
 
     # --- processes ---
 
