@@ -3,8 +3,9 @@ terraform {
 
   required_providers {
     hcloud = {
-      source  = "hetznercloud/hcloud"
-      version = "~> 1.57.0"
+      source = "hetznercloud/hcloud"
+      # Before 1.58 it reads the place of a server where the API no longer tells it, and makes each anew.
+      version = "~> 1.58"
     }
   }
 }
