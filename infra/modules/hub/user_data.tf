@@ -10,7 +10,10 @@ locals {
     "NIGHTSHIFT_CACHE=/var/cache/nightshift",
   ]
 
-  units   = ["nightshift-home.service", "nightshift-hub.service", "nightshift-reap.service", "nightshift-reap.timer"]
+  units = [
+    "nightshift-home.service", "nightshift-hub.service",
+    "nightshift-backup.service", "nightshift-backup.timer", "nightshift-reap.service", "nightshift-reap.timer",
+  ]
   scripts = concat(["nightshift-here", "nightshift-install", "nightshift-volume"], var.runner_program == null ? [] : ["nightshift-enrol"])
 
   written = merge(
@@ -83,7 +86,7 @@ locals {
       ["systemctl", "restart", "ssh.service"],
       ["nightshift-volume"],
       ["nightshift-install"],
-      ["systemctl", "enable", "--now", "nightshift-hub.service", "nightshift-reap.timer"],
+      ["systemctl", "enable", "--now", "nightshift-hub.service", "nightshift-backup.timer", "nightshift-reap.timer"],
     ]
   }
 

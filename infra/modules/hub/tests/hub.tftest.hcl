@@ -88,8 +88,8 @@ run "is_told_what_to_run" {
   command = plan
 
   assert {
-    condition     = yamldecode(output.cloud_init).runcmd[6] == ["systemctl", "enable", "--now", "nightshift-hub.service", "nightshift-reap.timer"]
-    error_message = "hub and reaper are not started"
+    condition     = yamldecode(output.cloud_init).runcmd[6] == ["systemctl", "enable", "--now", "nightshift-hub.service", "nightshift-backup.timer", "nightshift-reap.timer"]
+    error_message = "hub, backup and reaper are not started"
   }
   assert {
     condition     = local.written["/etc/nightshift/source.env"].content == "REPOSITORY='https://github.example/me/nightshift.git'\nREVISION='0123456789abcdef0123456789abcdef01234567'\nPART=hub\n"
@@ -118,6 +118,18 @@ run "is_told_what_to_run" {
   assert {
     condition     = output.runner_labels == ["self-hosted", "hub"]
     error_message = "labels of the runner"
+  }
+}
+
+run "starts_only_what_it_is_told_of" {
+  command = plan
+
+  assert {
+    condition = length(setsubtract(
+      slice(yamldecode(output.cloud_init).runcmd[6], 3, 6),
+      [for file in yamldecode(output.cloud_init).write_files : basename(file.path) if startswith(file.path, "/etc/systemd/system/")]
+    )) == 0
+    error_message = "something is started that is not written"
   }
 }
 
