@@ -106,9 +106,12 @@ SERVER_TYPES: list[dict[str, Any]] = [
     }
     for number, name, cores, memory, disk, kind, hour in (
         (22, "cpx11", 2, 2.0, 40, "shared", 0.007),
+        (114, "cx23", 2, 4.0, 40, "shared", 0.006),
+        (115, "cx33", 4, 8.0, 80, "shared", 0.01),
         (96, "ccx13", 2, 8.0, 80, "dedicated", 0.02),
         (97, "ccx23", 4, 16.0, 160, "dedicated", 0.04),
         (98, "ccx33", 8, 32.0, 240, "dedicated", 0.08),
+        (100, "ccx53", 32, 128.0, 600, "dedicated", 0.31),
         (101, "ccx63", 48, 192.0, 960, "dedicated", 0.46),
     )
 ]

@@ -65,6 +65,10 @@ class Project:
                 del self._left[number]
                 self._finish(self.actions[number])
 
+    def settle(self) -> None:
+        """Let all that goes on be done at the next request that asks for something."""
+        self._left = dict.fromkeys(self._left, 0)
+
     def find(self, kind: str, number: int) -> Thing:
         """Return a resource, or an action."""
         found = self.actions if kind == "actions" else self.things[kind]
