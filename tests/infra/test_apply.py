@@ -105,11 +105,11 @@ def test_an_apply_that_the_cloud_breaks_off_is_applied_again(
     cloud.faults.append(Fault("POST", "/servers", 412, "resource_unavailable"))
     cloud.faults.append(Fault("POST", r"/volumes/\d+/actions/attach", 500, "server_error"))
     broken_off = 0
-    while cloud.faults[-1].times:
+    while any(fault.times for fault in cloud.faults):
         code, text = small.tried("apply", team(), "-auto-approve")
         assert code == 1 and "injected" in text
         broken_off += 1
-    assert broken_off >= 3
+    assert broken_off > 1
     small.apply(team())
     assert small.settled(team()) and not small.broken(allowed=ADMINS)
     assert len(small.names["servers"]) == 3

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from tests.fakes.hetzner import networks, primary_ips
+from tests.fakes.hetzner import firewalls, networks, primary_ips
 from tests.fakes.hetzner.catalogue import SERVER_TYPES
 from tests.fakes.hetzner.refused import Refused
 
@@ -50,32 +50,6 @@ def _resize(project: Project, volume: Thing, wish: Mapping[str, Any]) -> None:
     volume["size"] = wish["size"]
 
 
-def _apply(project: Project, wall: Thing, wish: Mapping[str, Any]) -> None:
-    for each in wish["apply_to"]:
-        server = project.find("servers", _server_of(each))
-        if each in wall["applied_to"]:
-            raise Refused(422, "firewall_already_applied", "firewall was already applied")
-        wall["applied_to"].append(each)
-        server["public_net"]["firewalls"].append({"id": wall["id"], "status": "applied"})
-
-
-def _unapply(project: Project, wall: Thing, wish: Mapping[str, Any]) -> None:
-    for each in wish["remove_from"]:
-        server = project.find("servers", _server_of(each))
-        if each not in wall["applied_to"]:
-            raise Refused(422, "firewall_resource_not_found", "firewall was not applied to this")
-        wall["applied_to"].remove(each)
-        net = server["public_net"]
-        net["firewalls"] = [one for one in net["firewalls"] if one["id"] != wall["id"]]
-
-
-def _server_of(resource: Mapping[str, Any]) -> int:
-    if resource.get("type") != "server":
-        raise Refused(422, "invalid_input", "only servers are known here")
-    number: int = resource["server"]["id"]
-    return number
-
-
 def _add_to_group(project: Project, server: Thing, wish: Mapping[str, Any]) -> None:
     group = project.find("placement_groups", wish["placement_group"])
     group["servers"].append(server["id"])
@@ -97,8 +71,9 @@ COMMANDS: Mapping[tuple[str, str], Callable[[Project, Thing, Mapping[str, Any]],
     ("servers", "add_to_placement_group"): _add_to_group,
     ("servers", "remove_from_placement_group"): _remove_from_group,
     ("volumes", "resize"): _resize,
-    ("firewalls", "apply_to_resources"): _apply,
-    ("firewalls", "remove_from_resources"): _unapply,
+    ("firewalls", "set_rules"): firewalls.set_rules,
+    ("firewalls", "apply_to_resources"): firewalls.apply,
+    ("firewalls", "remove_from_resources"): firewalls.remove,
     ("networks", "add_subnet"): networks.add_subnet,
     ("networks", "delete_subnet"): networks.delete_subnet,
     ("primary_ips", "assign"): primary_ips.assign,

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from tests.fakes.hetzner import networks, primary_ips
+from tests.fakes.hetzner import firewalls, networks, primary_ips
 from tests.fakes.hetzner.catalogue import IMAGES, LOCATIONS, PRICING, SERVER_TYPES
 from tests.fakes.hetzner.commands import COMMANDS
 from tests.fakes.hetzner.refused import Refused
@@ -152,8 +152,7 @@ class Project:
         return [self.begin("create_volume", "volume", thing["id"])]
 
     def _make_firewalls(self, thing: Thing, wish: Mapping[str, Any]) -> list[Thing]:
-        thing.update(rules=list(wish.get("rules", [])), applied_to=[])
-        return []
+        return firewalls.make(self, thing, wish)
 
     def _make_servers(self, thing: Thing, wish: Mapping[str, Any]) -> list[Thing]:
         kind = _one(SERVER_TYPES, wish.get("server_type"), "server type")
@@ -245,8 +244,6 @@ class Project:
                 thing["server"] = wish["server"]
             case "volumes", "detach":
                 self._detach(thing)
-            case "firewalls", "set_rules":
-                thing["rules"] = list(wish.get("rules", []))
             case (("networks" | "primary_ips"), "change_protection"):
                 thing["protection"].update(wish)
             case _ if (kind, command) in COMMANDS:
