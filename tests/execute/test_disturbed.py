@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
+import threading
+import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+import psutil
 import pytest
 from sqlalchemy import Engine
 
@@ -22,8 +26,10 @@ from pipeline.model import Build, Cell, Machine, Revision, Scale, Step, StepStat
 from pipeline.store.database import open_store
 from pipeline.store.ingest import ingest
 from pipeline.store.queries import measured, outcomes, remarks, rows
+from pipeline.targets.postgres import Postgres
 from pipeline.targets.sqlite import SQLite
 from pipeline.workloads import find_family
+from tests.conftest import Release
 from tests.machine.disturbance.strangers import end, stranger
 from tests.machine.disturbance.trees import limits
 
@@ -227,6 +233,44 @@ def test_marking_only(bench: Bench) -> None:
     assert [step.disturbed for step in bundle.manifest.steps] == [SET, SET]
     assert bundle.manifest.repeated == ()
     assert bench.attempts() == ["run"]
+
+
+def kill_server(step: str) -> None:
+    """Wait until a step is run by this process, and kill its server."""
+    victim = None
+    while victim is None:
+        # What is looked at may end meanwhile.
+        with contextlib.suppress(psutil.NoSuchProcess):
+            found = {each.name(): each for each in psutil.Process().children()}
+            if "sysbench" in found and f"--step={step}" in found["sysbench"].cmdline():
+                victim = found["postgres"]
+        time.sleep(0.02)
+    victim.kill()
+
+
+def test_a_server_that_is_killed_in_a_disturbed_step_is_no_result(
+    bench: Bench, releases: Callable[[str], Release], machine: Machine
+) -> None:
+    """As the kernel does for want of memory, which another process took."""
+    revision = releases("17").revision
+    cell = bench.cell(WRITE, READ).model_copy(
+        update={
+            "revision": revision,
+            "build_options": "official",
+            "config": Postgres().config(
+                "x10a", revision, machine.model_copy(update={"memory_bytes": 2**30})
+            ),
+        }
+    )
+    # A daemon: a test that fails does not wait for it.
+    killer = threading.Thread(target=kill_server, args=(WRITE,), daemon=True)
+    killer.start()
+    bundle = bench.measure(cell, 1, bench.guard(True), Told())
+    assert [step.status for step in bundle.manifest.steps] == [StepStatus.OK] * 2
+    assert bench.attempts() == ["1", "run"]
+    attempt = bench.bundle(f"{cell.run_id(1)}.disturbed-1").manifest
+    assert [step.status for step in attempt.steps] == [StepStatus.FAILED] * 2
+    assert [step.disturbed for step in attempt.steps] == [SET, {}]
 
 
 class Only(Tree):
