@@ -80,11 +80,13 @@ def list_all(folder: Path) -> Iterator[Path]:
 
 
 def attempts(folder: Path, run_id: str) -> int:
-    """Return how many attempts at a run were disturbed, so that it was to be measured again."""
-    made = 0
-    while bundle_path(folder, attempt_name(run_id, made + 1)).exists():
-        made += 1
-    return made
+    """Return how many attempts at a run were disturbed, so that it was to be measured again.
+
+    It is the number of the last one: others may have been moved away.
+    """
+    begin = attempt_name(run_id, 0).removesuffix("0")
+    made = [path.name.removeprefix(begin).removesuffix(SUFFIX) for path in list_all(folder)]
+    return max((int(number) for number in made if number.isdecimal()), default=0)
 
 
 def write_bundle(folder: Path, manifest: Manifest, files: Mapping[str, bytes]) -> Path:

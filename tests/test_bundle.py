@@ -317,6 +317,9 @@ def test_attempts_that_do_not_count_are_bundles_and_no_runs(tmp_path: Path) -> N
     assert list(list_bundles(tmp_path)) == made[2:]
     assert set(list_all(tmp_path)) == set(made)
     assert attempts(tmp_path, manifest.run_id) == 2
+    made[0].rename(tmp_path / "moved away")
+    assert attempts(tmp_path, manifest.run_id) == 2
+    (tmp_path / "moved away").rename(made[0])
     # Of another run there are none.
     assert attempts(tmp_path, manifest.run_id.removesuffix("1")) == 0
     assert [read_bundle(path).manifest.attempt for path in made] == [1, 2, 0]
