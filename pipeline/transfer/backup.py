@@ -12,7 +12,7 @@ from sqlite3 import DatabaseError, connect
 from tempfile import TemporaryDirectory
 
 from pipeline.analyse.bench import EXPERIMENTS
-from pipeline.bundle import SUFFIX, list_bundles
+from pipeline.bundle import SUFFIX, list_all
 from pipeline.errors import UserError
 from pipeline.execute.watch import Watcher
 from pipeline.transfer.folder import sha256
@@ -136,7 +136,7 @@ def _files(sources: Sources, still: Path) -> Iterator[tuple[str, Path]]:
             yield f"{RESULTS}/{name}", _still(still / name, path.read_bytes())
         elif path.name.endswith(SUFFIX):
             yield f"{RESULTS}/{name}", path
-    for path in list_bundles(results / BUNDLES):
+    for path in list_all(results / BUNDLES):
         yield f"{RESULTS}/{BUNDLES}/{path.name}", path
     for path in _below(sources.grafana):
         own = path.relative_to(sources.grafana)

@@ -3,23 +3,17 @@ from __future__ import annotations
 from pathlib import Path
 
 from pipeline.analyse.spent import spent_otherwise
-from pipeline.bundle import list_bundles, write_bundle
+from pipeline.bundle import list_bundles
 from pipeline.store.database import open_store
 from pipeline.store.ingest import ingest
 from pipeline.store.queries import measured
 from pipeline.transfer.results import BUNDLES, collect, pack
-from tests.store.bundles import make_run, put_run
-
-
-def put_attempt(folder: Path, attempt: int) -> Path:
-    """Write the bundle of an attempt at a run that was disturbed."""
-    manifest, files = make_run(attempt=attempt)
-    return write_bundle(folder, manifest, files)
+from tests.store.bundles import put_run
 
 
 def test_attempts_travel_with_the_run_and_are_no_run_there(tmp_path: Path) -> None:
     there, here = tmp_path / "there", tmp_path / "here"
-    attempt = put_attempt(there / BUNDLES, 1)
+    attempt = put_run(there / BUNDLES, attempt=1)
     run = put_run(there / BUNDLES)
     assert pack(there, tmp_path / "packed") == 2
     found = collect(tmp_path / "packed", here)
@@ -34,7 +28,7 @@ def test_attempts_travel_with_the_run_and_are_no_run_there(tmp_path: Path) -> No
 
 def test_an_attempt_alone_leaves_its_run_to_be_made(tmp_path: Path) -> None:
     """A machine was stopped before it had measured again."""
-    put_attempt(tmp_path / BUNDLES, 1)
+    put_run(tmp_path / BUNDLES, attempt=1)
     store = open_store(f"sqlite:///{tmp_path}/store.db")
     assert ingest(store, list_bundles(tmp_path / BUNDLES)).taken == 0
     assert measured(store) == set()
@@ -44,5 +38,5 @@ def test_attempts_of_an_experiment_cost_what_they_took(tmp_path: Path) -> None:
     folder = tmp_path / "experiments" / "compare-x" / BUNDLES
     put_run(folder)
     assert spent_otherwise(tmp_path, ()) == 1.0
-    put_attempt(folder, 1)
+    put_run(folder, attempt=1)
     assert spent_otherwise(tmp_path, ()) == 2.0

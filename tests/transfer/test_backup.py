@@ -31,6 +31,7 @@ def hub(home: Path) -> Sources:
     """A hub with something of everything, and with what is derived."""
     results = home / "results"
     put_night(results / "bundles")
+    put_run(results / "bundles", attempt=1)
     put_run(results / "experiments" / "confirm-1" / "bundles", 3)
     (results / "experiments" / "confirm-1" / "outcome.json").write_text("{}")
     for name in APPENDED:
