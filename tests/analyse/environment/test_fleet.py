@@ -16,7 +16,9 @@ from pipeline.execute.plan import Plan
 from pipeline.model import Series
 from tests.analyse.fleet_simulation import BEGAN, STEPS, Fleet, Measurements, Work, draw, measure
 
-SETTINGS = DetectSection()
+SETTINGS = DetectSection.model_validate({"min_effect": "2%"})
+"""Of changes of just the size that is worth a word half measure less, and the one here has 3 %."""
+
 SEEDS = (1, 2, 3, 4, 5)
 NO_PLAN = Plan(lines=(), repetitions=3)
 

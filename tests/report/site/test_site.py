@@ -7,7 +7,7 @@ import json
 import math
 import re
 import shutil
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +15,13 @@ import numpy as np
 import pytest
 
 from pipeline.analyse.detection import Detected, detect_all
+from pipeline.analyse.environment.events import Effect, EnvironmentEvent, EventKind
 from pipeline.config import DetectSection, ReportSection
 from pipeline.errors import UserError
 from pipeline.journal import Event
 from pipeline.model import RegressionState
 from pipeline.report.site import write_site
+from pipeline.report.site.machines import Machines
 from pipeline.report.site.trends import each_trend, median
 from pipeline.store.regressions import RegressionRow
 from tests.report.page_store import make_store, never, over_time
@@ -134,6 +136,34 @@ def test_anchors_are_those_of_the_report_page(night: Made) -> None:
     for trend in index(night.page)["trends"]:
         for step in trend["steps"]:
             assert names[step["anchor"]] == step["name"]
+
+
+def test_what_happened_to_machines_is_told() -> None:
+    effects = tuple(
+        Effect(control="pinned", step=step, metric="qps", effect=-0.03, low=-0.04, high=-0.02)
+        for step in ("scan", "insert", "update", "delete")
+    )
+    day = date(2026, 3, 28)
+    event = EnvironmentEvent(
+        kind=EventKind.DRIFT,
+        machine_class="ax162-s",
+        machine="bench-2",
+        since=day,
+        earliest=day,
+        latest=day,
+        cause="slowly",
+        effects=effects,
+    )
+    (told,) = Machines({}).document([event])["events"]
+    assert told == {
+        "since": "2026-03-28",
+        "until": "",
+        "machine": "ax162-s: bench-2",
+        "kind": "drift",
+        "cause": "slowly",
+        "moved": [f"{step} qps -3.0% (-4.0% to -2.0%)" for step in ("scan", "insert", "update")],
+        "more": 1,
+    }
 
 
 def test_equal_binaries_are_compared(night: Made) -> None:
