@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
+from operator import is_
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +19,8 @@ from pipeline.model import Point, Series, SeriesKey
 WORN = 0.10
 """A drift from which on a machine is taken for broken in the figures that drift: what it measures
 is left out. A line through what runs away says little of where it is a tenth further on."""
+
+_DAY = timedelta(days=1)
 
 _Alike = Callable[[Figure, SeriesKey], bool]
 
@@ -51,15 +54,13 @@ class Measured(NamedTuple):
 
 @dataclass(frozen=True)
 class Course:
-    """What a machine did to a series: (nights,) each.
+    """What a machine did to a series, by night.
 
-    ``level`` is the logarithm of what is divided by, ``out`` whether nothing is known of it.
-    ``own`` says that the control measures the same step.
+    ``divisors`` is what values are divided by, 1.0 for nothing; ``out`` whether nothing is known.
     """
 
-    level: Floats
-    out: NDArray[np.bool_]
-    own: bool
+    divisors: list[float]
+    out: list[bool]
 
 
 class Calibration:
@@ -68,8 +69,11 @@ class Calibration:
     def __init__(self, standings: Sequence[Standing], smallest: float) -> None:
         self._standings = {one.panel.place: one for one in standings}
         self._smallest = smallest
-        self._off = {place: nights_off(one, smallest) for place, one in self._standings.items()}
-        self._courses: dict[tuple[Place, tuple[object, ...]], Course | None] = {}
+        self._off = {
+            place: nights_off(one, smallest).tolist() for place, one in self._standings.items()
+        }
+        self._courses: dict[tuple[Place, tuple[str, ...]], Course | None] = {}
+        self._nights: dict[Measured, tuple[int, bool]] = {}
 
     def series(self, series: Series, runs: Mapping[str, Measured]) -> Series:
         """Return a series as the class would have measured it, without what nothing is known of.
@@ -77,24 +81,19 @@ class Calibration:
         A series that no control says anything of is returned as it is.
         """
         points: list[Point] = []
-        changed = False
         for point in series.points:
             run = runs.get(point.run_id)
             course = self.course(series.key, run.place) if run is not None else None
             if run is None or course is None:
                 points.append(point)
                 continue
-            night = self.night(run)
-            level = float(course.level[night])
-            if course.out[night]:
-                changed = True
-            elif level == 0.0:
-                points.append(point)
-            else:
-                changed = True
-                value = point.value / math.exp(level)
-                points.append(point.model_copy(update={"value": value}))
-        return series.model_copy(update={"points": tuple(points)}) if changed else series
+            night, off = self._night(run)
+            if off or course.out[night]:
+                continue
+            divisor = course.divisors[night]
+            points.append(point if divisor == 1.0 else _divided(point, divisor))
+        same = len(points) == len(series.points) and all(map(is_, points, series.points))
+        return series if same else series.model_copy(update={"points": tuple(points)})
 
     def standing(self, place: Place) -> Standing | None:
         """Return what is known of a machine; None of one without controls."""
@@ -102,7 +101,17 @@ class Calibration:
 
     def night(self, run: Measured) -> int:
         """Return the column of the panel of its machine that a run belongs to."""
-        return self._standings[run.place].panel.night_at(run.at)
+        return self._night(run)[0]
+
+    def _night(self, run: Measured) -> tuple[int, bool]:
+        """Return the night of a run, and whether the machine was not itself in it."""
+        if run not in self._nights:
+            panel = self._standings[run.place].panel
+            night = panel.night_at(run.at)
+            # Long after the last control nobody knows whether it still is so.
+            near = abs(run.at - panel.began[night]) < _DAY
+            self._nights[run] = night, near and self._off[run.place][night]
+        return self._nights[run]
 
     def course(self, key: SeriesKey, place: Place) -> Course | None:
         """Return what a machine did to a series; None if no control says anything of it."""
@@ -122,14 +131,22 @@ class Calibration:
         # The offset and each change for themselves: figures may agree on one and not on another.
         parts = np.column_stack([standing.offsets[figures], fit.sizes[figures]])
         sizes = np.array([expected(part, own) for part in parts.T])
-        level = sizes[0] + sizes[1:] @ fit.courses
-        out = self._off[place].copy()
+        moved = sizes[1:] @ fit.courses
+        out = np.zeros(len(moved), dtype=bool)
+        drifting = np.zeros(len(moved), dtype=bool)
         for change, size, course in zip(fit.changes, sizes[1:], fit.courses, strict=True):
             if change.ramp:
-                out |= np.abs(size * course) > math.log1p(WORN)
+                drifting |= size * course != 0.0
             elif abs(size) >= math.log1p(self._smallest):
                 out[change.earliest : change.latest] = True
-        return Course(level, out, own)
+        # Of all changes: what was mended since is a step the other way.
+        out |= drifting & (np.abs(moved) > math.log1p(WORN))
+        return Course(np.exp(sizes[0] + moved).tolist(), out.tolist())
+
+
+def _divided(point: Point, divisor: float) -> Point:
+    # Not validated again: millions of points are, and only a float is another one.
+    return Point.model_construct(**(vars(point) | {"value": point.value / divisor}))
 
 
 def alike(figures: Sequence[Figure], key: SeriesKey) -> tuple[list[int], bool]:

@@ -17,6 +17,10 @@ NORMAL_95 = 1.96
 """Standard errors on each side of a 95 % interval."""
 
 
+SETTLED = 3
+"""Nights after which a machine that came is told: servers that are rented for a night are not."""
+
+
 class EventKind(StrEnum):
     """What happened to a machine.
 
@@ -133,7 +137,11 @@ def _arrival(
         if each is not one and each.panel.place.machine_class == panel.place.machine_class
     ]
     first = panel.nights[0]
-    if not others or first - min(each.nights[0] for each in others) <= BEGINNING:
+    if (
+        len(panel.nights) < SETTLED
+        or not others
+        or first - min(each.nights[0] for each in others) <= BEGINNING
+    ):
         return None
     if np.abs(one.offsets).max(initial=0.0) < math.log1p(smallest) / 2:
         return None

@@ -85,6 +85,26 @@ def test_a_machine_that_is_worn_out_is_left_out() -> None:
     assert len(calibration.series(series, runs).points) == NIGHTS
 
 
+def test_a_machine_that_was_mended_counts_again() -> None:
+    ramp, mended = Change(10, 25, 10, 10), Change(30, 30, 30, 30)
+
+    def repaired(number: int, night: int) -> float:
+        return 8.0 - (0.15 * ramp.course(NIGHTS)[night] if night < 30 else 0.0)
+
+    series, runs = along(of("step 0"))
+    found = Calibration([standing(repaired, ramp, mended)], 0.03).series(series, runs)
+    assert [point.position for point in found.points] == [*range(20), *range(30, NIGHTS)]
+
+
+def test_long_after_the_last_control_a_bad_night_is_over() -> None:
+    one = standing(lambda figure, night: 8.0 - (0.1 if night == NIGHTS - 1 else 0.0))
+    series, runs = along(of("step 1"))
+    found = Calibration([one], 0.03).series(series, runs)
+    assert len(found.points) == NIGHTS - 1
+    weeks = {name: run._replace(at=run.at + timedelta(weeks=9)) for name, run in runs.items()}
+    assert len(Calibration([one], 0.03).series(series, weeks).points) == NIGHTS
+
+
 def test_nights_that_may_be_before_or_behind_a_step_are_left_out() -> None:
     series, runs = along(of("step 1"))
     found = Calibration([standing(slower, Change(20, 20, 18, 21))], 0.03).series(series, runs)
