@@ -36,13 +36,18 @@ collect_alone(*map(json.loads, sys.argv[1:]))
 """
 
 
+def say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
 def collect_alone(address: str, access: dict[str, Any], results: str) -> None:
     """Collect, in a process that is there to be killed: it says when it begins."""
-    print("begun", flush=True)
+    say("begun")
     folder = Path(results)
     with open_place(address, Access(**access)) as place:
         found = gather(place, folder, lambda box: collect(box, folder), Silent(), lambda: AT)
-    print(json.dumps([path.name for each in found.taken for path in each.bundles]))
+    say(json.dumps([path.name for each in found.taken for path in each.bundles]))
 
 
 def started(ground: Ground, hub: Hub) -> subprocess.Popen[bytes]:
