@@ -50,8 +50,8 @@ def gather(
 ) -> Gathered:
     """Collect from a place into ``results``, by ``take``.
 
-    What is wrong with one file, or one folder, keeps no other from being taken. Raises PlaceError
-    for a place that holds nothing, or is not reached.
+    What is wrong with one file, or one folder, keeps no other from being taken; so does a disk
+    that is full here. Raises PlaceError for a place that holds nothing, or is not reached.
     """
     gathered = Gathered()
     for box in boxes(place):
@@ -59,6 +59,8 @@ def gather(
             _Box(place, box, results, take, watcher, clock, gathered).collect()
         except UserError as error:
             gathered.wrong.append(str(error))
+        except OSError as error:
+            gathered.wrong.append(f"{results} cannot take what {place.name} has: {error}")
     return gathered
 
 
@@ -132,7 +134,7 @@ class _Box:
         transferred only if it is new, as its part is kept.
         """
         small = [each for each in offered.files if not each.is_bundle]
-        new = [each for each in small if self._memory.find(self._where, each) is None]
+        new = {each for each in small if self._memory.find(self._where, each) is None}
         about = {each.experiment for each in new} - {""}
         return [each for each in small if each in new or each.experiment in about]
 

@@ -288,7 +288,8 @@ class Sftp:
     def _more(self) -> None:
         readable, _, _ = select.select([self._from], [], [], self._patience)
         if not readable:
-            raise SftpError(f"says nothing for {self._patience:.0f} s")
+            waited, self._patience = self._patience, 0.0  # It is not waited for again.
+            raise SftpError(f"it says nothing for {waited:.0f} s")
         data = os.read(self._from, 1 << 18)
         if not data:
             raise self._broken()

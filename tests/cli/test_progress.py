@@ -8,6 +8,7 @@ import pytest
 from rich.console import Console
 
 from pipeline.cli import context
+from pipeline.cli.places import Now
 from pipeline.cli.progress import (
     Bars,
     Lines,
@@ -213,3 +214,14 @@ def test_progress_is_drawn_by_the_console_of_the_results_on_one_terminal(
     assert context.screen() is context.out
     monkeypatch.setattr(sys, "stdout", io.StringIO())
     assert context.screen() is context.err
+
+
+def test_a_long_transfer_says_a_line_every_half_minute() -> None:
+    text = io.StringIO()
+    moments = iter([0.0, 0.0, 10.0, 40.0, 50.0, 75.0])
+    watcher = Now(Console(file=text, width=200), clock=lambda: next(moments))
+    watcher.begin("fetch", 100e6)
+    for _ in range(4):
+        watcher.advance(20e6)
+    watcher.end()
+    assert text.getvalue() == ("fetch: 40 of 100 MB, 1m00s left\nfetch: 80 of 100 MB, 19s left\n")

@@ -280,6 +280,16 @@ def test_a_place_with_nothing_is_one_line(ground: Ground, hub: Hub) -> None:
         hub.collect(ground, "empty")
 
 
+def test_a_folder_here_that_cannot_be_written_is_one_line(
+    ground: Ground, bench: Path, hub: Hub
+) -> None:
+    sent(ground, bench)
+    hub.results.mkdir()
+    (hub.results / INCOMING).write_text("in the way")
+    (line,) = hub.collect(ground).wrong
+    assert f"{hub.results} cannot take what" in line and "\n" not in line
+
+
 def test_the_files_of_an_experiment_come_together(ground: Ground, bench: Path, hub: Hub) -> None:
     sent(ground, bench)
     outcomes = bench / "experiments" / "confirm-1" / "outcome.json"

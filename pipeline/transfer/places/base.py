@@ -15,7 +15,7 @@ LARGEST = 1 << 30
 """Bytes of a file that is taken from a place: no bundle unpacks to more than this."""
 
 MOST = 1_000_000
-"""Files of one folder of a place: bundles of a century of nights are fewer."""
+"""Files and folders in one folder of a place: bundles of a century of nights are fewer."""
 
 CHUNK = 1 << 20
 """Bytes that are read or written at a time."""
@@ -128,12 +128,13 @@ def counted_in(place: str, folder: str, number: int) -> None:
 def walk(place: Place, folder: str) -> dict[str, Entry]:
     """Return all files in a folder of a place and below it, by their names in the place."""
     found: dict[str, Entry] = {}
-    waiting = [folder]
+    waiting, looked = [folder], 0
     while waiting:
         below = waiting.pop()
+        looked += 1
         listing = place.look(below)
         found |= {f"{below}/{name}": entry for name, entry in listing.files.items()}
-        counted_in(place.name, folder, len(found))
+        counted_in(place.name, folder, len(found) + looked)
         # None of ours is deeper; a place may be, without end.
         if below.count("/") < _DEEPEST:
             waiting += [f"{below}/{name}" for name in sorted(listing.folders)]

@@ -40,7 +40,7 @@ class FolderPlace:
                     folders.add(name)
                 elif entry.is_file(follow_symlinks=False):
                     files[name] = _entry(entry.stat(follow_symlinks=False))
-                counted_in(self.name, folder, len(files))
+                counted_in(self.name, folder, len(files) + len(folders))
         return Listing(files, frozenset(folders))
 
     def read(self, name: str, entry: Entry, start: int = 0) -> Iterator[bytes]:

@@ -86,7 +86,7 @@ class SshPlace:
                     folders.add(name)
                 elif found.is_file:
                     files[name] = _entry(found)
-                counted_in(self.name, folder, len(files))
+                counted_in(self.name, folder, len(files) + len(folders))
         except SftpError as error:
             if error.code == NO_SUCH_FILE:
                 return Listing({}, frozenset())

@@ -1,0 +1,73 @@
+"""What a hub's state brought is not carried back as if it were found here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pipeline.execute.run import BuildState, add_builds, load_builds
+from pipeline.store.database import open_store
+from pipeline.transfer.results import collect, pack
+from pipeline.transfer.state import pack_state, take_state
+
+EXPERIMENT = "experiments/confirm-1"
+
+
+def build(version: str, failure: str = "") -> BuildState:
+    return BuildState(
+        target="postgres", source="s", version=version, options="official", failure=failure
+    )
+
+
+@pytest.fixture
+def hub(tmp_path: Path) -> Path:
+    results = tmp_path / "hub"
+    (results / EXPERIMENT).mkdir(parents=True)
+    (results / EXPERIMENT / "trials.json").write_text("[]")
+    (results / EXPERIMENT / "explanation.json").write_text("{}")
+    add_builds([build("17.1", "no compiler"), build("17.2")], results)
+    return results
+
+
+@pytest.fixture
+def bench(hub: Path, tmp_path: Path) -> Path:
+    """The results of a bench that took the hub's state."""
+    pack_state(hub, open_store(f"sqlite:///{hub / 'store.db'}"), tmp_path / "state")
+    take_state(tmp_path / "state", tmp_path / "bench")
+    return tmp_path / "bench"
+
+
+def carried(bench: Path, hub: Path) -> set[str]:
+    """Pack and collect; return the names of what was packed."""
+    box = bench.parent / "box"
+    pack(bench, box)
+    collect(box, hub)
+    return {path.relative_to(box).as_posix() for path in box.rglob("*") if path.is_file()}
+
+
+def test_what_the_hub_learned_meanwhile_stays(hub: Path, bench: Path) -> None:
+    (hub / EXPERIMENT / "trials.json").write_text('["newer"]')
+    (hub / EXPERIMENT / "explanation.json").write_text('{"newer": 1}')
+    add_builds([build("17.1")], hub)
+    add_builds([build("17.3")], bench)
+    assert carried(bench, hub) == {"SHA256SUMS", "builds.json"}
+    assert (hub / EXPERIMENT / "trials.json").read_text() == '["newer"]'
+    assert (hub / EXPERIMENT / "explanation.json").read_text() == '{"newer": 1}'
+    assert load_builds(hub) == [build("17.1"), build("17.2"), build("17.3")]
+
+
+def test_what_the_bench_found_is_carried(hub: Path, bench: Path) -> None:
+    (bench / EXPERIMENT / "trials.json").write_text('["found"]')
+    add_builds([build("17.2", "broke")], bench)
+    assert carried(bench, hub) == {"SHA256SUMS", "builds.json", f"{EXPERIMENT}/trials.json"}
+    assert (hub / EXPERIMENT / "trials.json").read_text() == '["found"]'
+    assert load_builds(hub) == [build("17.1", "no compiler"), build("17.2", "broke")]
+
+
+def test_a_state_that_comes_again_takes_the_place_of_the_first(hub: Path, bench: Path) -> None:
+    (hub / EXPERIMENT / "trials.json").write_text('["newer"]')
+    state = bench.parent / "again"
+    pack_state(hub, open_store(f"sqlite:///{hub / 'store.db'}"), state)
+    take_state(state, bench)
+    assert carried(bench, hub) == {"SHA256SUMS"}
