@@ -108,17 +108,21 @@ class _Box:
 
     def _bundles(self, offered: Offers) -> list[Offered]:
         """Return the bundles that are new, and count those that are known."""
-        new = []
+        new, here = [], []
         for each in offered.files:
             if not each.is_bundle:
                 continue
             taken = self._memory.find(self._where, each)
             if taken is None and not self._is_here(each):
                 new.append(each)
-            elif taken is not None and taken.refused:
+                continue
+            if taken is None:
+                here.append(self._taken(each, each.digest))
+            if taken is not None and taken.refused:
                 self._gathered.wrong.append(taken.refused)
             else:
                 self._gathered.known += 1
+        self._memory.add(here)
         return new
 
     def _is_here(self, offered: Offered) -> bool:

@@ -8,7 +8,6 @@ import random
 import signal
 import subprocess
 import sys
-import time
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -23,7 +22,7 @@ from pipeline.transfer.gather import INCOMING, gather
 from pipeline.transfer.memory import FILE as MEMORY
 from pipeline.transfer.places import open_place
 from pipeline.transfer.places.base import Access
-from pipeline.transfer.results import collect
+from pipeline.transfer.results import Collected, collect
 from tests.store.bundles import make_run
 from tests.transfer.conftest import Ground
 from tests.transfer.proxy import Proxy
@@ -36,24 +35,37 @@ collect_alone(*map(json.loads, sys.argv[1:]))
 """
 
 
-def say(line: str) -> None:
-    sys.stdout.write(f"{line}\n")
-    sys.stdout.flush()
+class Doomed(Silent):
+    """Kills its process when so many things have happened: blocks came, or a folder was taken."""
+
+    def __init__(self, moment: int) -> None:
+        self._left = moment
+
+    def advance(self, amount: float, left: float | None = None) -> None:
+        self._left -= 1
+        if self._left == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
 
 
-def collect_alone(address: str, access: dict[str, Any], results: str) -> None:
-    """Collect, in a process that is there to be killed: it says when it begins."""
-    say("begun")
-    folder = Path(results)
+def collect_alone(address: str, access: dict[str, Any], results: str, moment: int) -> None:
+    """Collect, in a process that is killed at a moment; at none if that is 0."""
+    folder, doomed = Path(results), Doomed(moment)
+
+    def take(box: Path) -> Collected:
+        doomed.advance(0)
+        found = collect(box, folder)
+        doomed.advance(0)
+        return found
+
     with open_place(address, Access(**access)) as place:
-        found = gather(place, folder, lambda box: collect(box, folder), Silent(), lambda: AT)
-    say(json.dumps([path.name for each in found.taken for path in each.bundles]))
+        found = gather(place, folder, take, doomed, lambda: AT)
+    sys.stdout.write(json.dumps([path.name for each in found.taken for path in each.bundles]))
 
 
-def started(ground: Ground, hub: Hub) -> subprocess.Popen[bytes]:
+def started(ground: Ground, hub: Hub, moment: int = 0) -> subprocess.Popen[bytes]:
     """Begin to collect in another process."""
     access = {**vars(ground.access), "environment": dict(ground.access.environment)}
-    told = (ground.address("bench"), access, str(hub.results))
+    told = (ground.address("bench"), access, str(hub.results), moment)
     return subprocess.Popen(
         [sys.executable, "-c", COLLECT, *map(json.dumps, told)],
         stdout=subprocess.PIPE,
@@ -92,26 +104,21 @@ def whole(hub: Hub, bench: Path) -> None:
 def test_two_collects_at_once(ground: Ground, bench: Path, hub: Hub) -> None:
     sent(ground, bench)
     both = [started(ground, hub) for _ in range(2)]
-    told = [json.loads(process.communicate(timeout=300)[0].splitlines()[1]) for process in both]
+    told = [json.loads(process.communicate(timeout=300)[0]) for process in both]
     assert sorted(told[0] + told[1]) == [path.name for path in list_bundles(bench / "bundles")]
     whole(hub, bench)
 
 
-def test_killed_at_any_moment(ground: Ground, bench: Path, hub: Hub) -> None:
+def test_killed_again_and_again(ground: Ground, bench: Path, hub: Hub) -> None:
     sent(ground, bench)
-    drawn = random.Random(2)
-    killed = 0
-    for _ in range(4):
-        process = started(ground, hub)
-        assert process.stdout is not None and process.stdout.readline() == b"begun\n"
-        time.sleep(drawn.uniform(0, 0.3))
-        process.send_signal(signal.SIGKILL)
-        process.communicate()
-        killed += process.returncode == -signal.SIGKILL
+    # While files come, before what came is taken, and before what was taken is remembered.
+    for moment in (5, 4, 2, 2):
+        process = started(ground, hub, moment)
+        process.communicate(timeout=300)
+        assert process.returncode == -signal.SIGKILL
         present = hub.has
         for name, data in files_in(bench, "bundles").items():
             assert present.get(name, data) == data, "nothing is half there"
-    assert killed > 0
     found = hub.collect(ground)
     assert found.wrong == []
     whole(hub, bench)
