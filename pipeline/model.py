@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
-BUNDLE_SCHEMA = 1
+BUNDLE_SCHEMA = 2
 """Version of the bundle layout that this code writes, and the newest it reads."""
 
 

@@ -39,7 +39,7 @@ _INDENT = "  "
 
 @app.command("doctor")
 def doctor_verb(config: ConfigOption = DEFAULT_FILE, form: FormatOption = Format.TEXT) -> None:
-    """Look at this machine: what spoils measurements, why, and how to mend it.
+    """Say what on this machine spoils measurements, and why.
 
     Nothing is changed. Each check is good, or unknown where the machine does not tell; a bad one
     is a reason to refuse a night, to warn, or only a note, as [preflight] in nightshift.toml says.

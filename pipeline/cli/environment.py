@@ -32,7 +32,7 @@ def environment_verb(
     last: Annotated[int, typer.Option(min=1, help="How many events are listed.")] = _SHOWN,
     form: FormatOption = Format.TEXT,
 ) -> None:
-    """List what happened to the machines, and how far they are apart.
+    """List what happened to the machines: events, offsets, noise.
 
     As their controls said at the last detection: machines that were replaced or updated, that drift
     or changed for no known reason, and how far each is from the machines that its class began with.

@@ -25,7 +25,7 @@ def restore_verb(
     config: ConfigOption = DEFAULT_FILE,
     form: FormatOption = Format.TEXT,
 ) -> None:
-    """Bring back a backup, into nothing: what is there is not written over.
+    """Bring back a backup, into folders where nothing is.
 
     The newest generation, or the newest whose name begins so. A configuration that is there stays.
     Then `nightshift rebuild` derives the store again.
