@@ -14,9 +14,13 @@ from pipeline.machine.tune.night import tuned
 def reserved(context: Context) -> Iterator[None]:
     """Have the lease of the machine for a whole night, and tune it if ``[tune] nightly`` says so.
 
+    One that only concludes from what others measured, as a hub, is not tuned, and need not be root.
     Between its stages nobody else begins to measure, who would keep the next one from it.
     """
     section = context.config.tune
-    settings = section.settings if section.nightly else None
+    nightly = section.nightly and context.machine_class in {
+        each.machine_class for each in context.machines
+    }
+    settings = section.settings if nightly else None
     with context.workspace.lease.held(), tuned(this_machine(), settings, warn):
         yield

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -80,7 +81,10 @@ def backup(place: Place, sources: Sources, keep: int, at: datetime, watcher: Wat
         names = generations(place)
         known = read_generation(place, names[-1]).files if names else {}
         files = dict(_files(sources, scratch / "still"))
-        kept = {name: _kept(path, known.get(name)) for name, path in files.items()}
+        kept: dict[str, Kept] = {}
+        for name, path in files.items():
+            with suppress(FileNotFoundError):  # A bundle that was just set aside.
+                kept[name] = _kept(path, known.get(name))
         there = contents(place)
         new = {
             each.place: (files[name], each.size)
@@ -132,20 +136,23 @@ def _files(sources: Sources, still: Path) -> Iterator[tuple[str, Path]]:
         yield CONFIG, _still(still / CONFIG, sources.config.read_bytes())
     for path in _below(results / EXPERIMENTS):
         name = path.relative_to(results).as_posix()
-        if not path.name.endswith((SUFFIX, ".partial")):
-            yield f"{RESULTS}/{name}", _still(still / name, path.read_bytes())
-        elif path.name.endswith(SUFFIX):
+        if path.name.endswith(SUFFIX):
             yield f"{RESULTS}/{name}", path
+        elif not path.name.endswith(".partial"):
+            with suppress(FileNotFoundError):  # Of an experiment that was just set aside.
+                yield f"{RESULTS}/{name}", _still(still / name, path.read_bytes())
     for path in list_all(results / BUNDLES):
         yield f"{RESULTS}/{BUNDLES}/{path.name}", path
     for path in _below(sources.grafana):
         own = path.relative_to(sources.grafana)
         if own.parts[0] != "log" and path.name not in _LEFT_OUT:
-            yield f"{GRAFANA}/{own.as_posix()}", _grafana(path, still / GRAFANA / own)
+            with suppress(FileNotFoundError):  # Grafana removes some of its files while it runs.
+                yield f"{GRAFANA}/{own.as_posix()}", _grafana(path, still / GRAFANA / own)
 
 
 def _below(folder: Path) -> Iterator[Path]:
-    for path in sorted(folder.rglob("*")):
+    # A folder that goes meanwhile ends a walk by pathlib.
+    for path in sorted(Path(root, name) for root, _, names in os.walk(folder) for name in names):
         if path.is_file() and not path.is_symlink():
             yield path
 

@@ -34,6 +34,7 @@ def restore(place: Place, name: str, to: Sources, watcher: Watcher) -> Generatio
         _refuse(to.grafana)
     generation = read_generation(place, name)
     try:
+        staged.mkdir(mode=0o700, parents=True, exist_ok=True)  # There are passwords in it.
         _fetch(place, generation, staged, watcher)
         (staged / RESULTS).mkdir(parents=True, exist_ok=True)
         if (staged / GRAFANA).exists():

@@ -166,3 +166,20 @@ def test_what_a_killed_night_left_is_restored_and_what_was_set_by_hand_is_not(
     assert nightshift("tune", "status").out.startswith("tuned until the end of the night:\n")
     assert nightshift("tune", "restore", "--left").code == 0
     assert settled(machine) == before
+
+
+def test_a_hub_that_only_concludes_is_not_tuned(
+    nightshift: Nightshift, machine: Machine, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    classes = '\n[[class]]\nname = "elsewhere"\ncores = 2\nmemory_gb = 8\n'
+    (folder / "nightshift.toml").write_text(CONFIG + TUNE + "nightly = true\n" + classes)
+    context = Context(folder / "nightshift.toml")
+    with reserved.reserved(context):
+        assert machine.host.tree.read(SWAPPINESS) == "60"
+    monkeypatch.setenv("NIGHTSHIFT_MACHINE_CLASS", "elsewhere")
+    monkeypatch.setattr(reserved, "warn", pytest.fail)
+    measuring = Context(folder / "nightshift.toml")
+    monkeypatch.setattr(Context, "machines", property(lambda self: (self.machine,)))
+    with reserved.reserved(measuring):
+        assert machine.host.tree.read(SWAPPINESS) == "1"
+    assert machine.host.tree.read(SWAPPINESS) == "60"

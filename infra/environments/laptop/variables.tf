@@ -1,5 +1,5 @@
 variable "trial" {
-  description = "What is tried: bench, one server to measure on by hand, which is deleted after ttl; or hub, one with Prometheus and Grafana that stays."
+  description = "What is tried: bench, one server to measure on by hand, which a reaper deletes after ttl if one runs, and terraform destroy at any time; or hub, one with Prometheus and Grafana that stays."
   type        = string
   default     = "bench"
   nullable    = false

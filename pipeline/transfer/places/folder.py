@@ -36,10 +36,12 @@ class FolderPlace:
         with self._saying(), suppress(FileNotFoundError), os.scandir(self._root / folder) as found:
             for entry in found:
                 name = part(self.name, entry.name)
-                if entry.is_dir(follow_symlinks=False):
-                    folders.add(name)
-                elif entry.is_file(follow_symlinks=False):
-                    files[name] = _entry(entry.stat(follow_symlinks=False))
+                # What goes while we look takes nothing else along: a night renames what it wrote.
+                with suppress(FileNotFoundError):
+                    if entry.is_dir(follow_symlinks=False):
+                        folders.add(name)
+                    elif entry.is_file(follow_symlinks=False):
+                        files[name] = _entry(entry.stat(follow_symlinks=False))
                 counted_in(self.name, folder, len(files) + len(folders))
         return Listing(files, frozenset(folders))
 

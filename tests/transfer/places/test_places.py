@@ -141,3 +141,20 @@ def test_a_name_that_leads_elsewhere_is_no_name(name: str) -> None:
     with pytest.raises(PlaceError, match="no name of a file"):
         part("place", name)
     assert part("place", "pg-17.11#2-r1.tar.zst") == "pg-17.11#2-r1.tar.zst"
+
+
+def test_a_file_that_goes_while_a_folder_is_listed_takes_no_other_along(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in "abcdef":
+        (tmp_path / name).write_text(name)
+    with open_place(str(tmp_path), Access()) as place:
+        scan = os.scandir
+
+        def scanned(path: Path) -> object:
+            found = scan(path)
+            (tmp_path / "c").unlink(missing_ok=True)
+            return found
+
+        monkeypatch.setattr("pipeline.transfer.places.folder.os.scandir", scanned)
+        assert set("abdef") <= set(place.look().files)
