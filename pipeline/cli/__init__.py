@@ -154,6 +154,9 @@ def _usage(error: typer.TyperException) -> str:
     return f"{said}{stop} `{path} --help` shows what there is."
 
 
-def _interrupt(_signal: int, _frame: FrameType | None) -> None:
-    """End on a termination signal as on ctrl-C: servers are stopped, folders removed."""
-    raise KeyboardInterrupt
+def _interrupt(number: int, _frame: FrameType | None) -> None:
+    """End on a termination signal as on ctrl-C: servers are stopped, folders removed.
+
+    The number tells it from ctrl-C, which the terminal sends to what we have started, too.
+    """
+    raise KeyboardInterrupt(number)

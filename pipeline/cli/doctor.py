@@ -17,7 +17,7 @@ from pipeline.machine.fingerprint import memory_gb
 from pipeline.machine.preflight import examine
 from pipeline.machine.system import System
 from pipeline.model import Machine
-from pipeline.store.database import open_store
+from pipeline.store.database import is_newest, open_store
 from pipeline.store.queries import last_machine
 from pipeline.units import counted
 
@@ -126,7 +126,10 @@ def _store(context: Context) -> tuple[Found, Machine | None]:
         url = context.config.store.url
         if not url and not (context.config.paths.results / "store.db").exists():
             return "made at the first night"
-        last = last_machine(open_store(context.config.store_url), context.machine.hostname)
+        store = open_store(context.config.store_url, migrate=False)
+        if not is_newest(store):
+            return "of an older nightshift; migrated at the next night"
+        last = last_machine(store, context.machine.hostname)
         return "in paths.results" if not url else "as store.url says"
 
     return tried("store", opened, "What is known of earlier nights is there."), last

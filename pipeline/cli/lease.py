@@ -100,8 +100,10 @@ def _run(command: list[str], token: str) -> int:
     with subprocess.Popen(contained(command, death_signal="TERM"), env=environ) as process:
         try:
             code = process.wait()
-        except KeyboardInterrupt:
-            process.terminate()
+        except KeyboardInterrupt as stopped:
+            # Of ctrl-C it knows: a second signal would interrupt it while it tidies up.
+            if stopped.args:
+                process.terminate()
             err.print("nightshift: waiting for the command to end", markup=False)
             process.wait()
             raise

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -34,10 +35,26 @@ class Workspace:
         """
         self._runs.mkdir(parents=True, exist_ok=True)
         self.account.check_reach(self._runs)
-        with self.lease.held():
+        with self.lease.held(), self._alone():
             for left in self._runs.iterdir():
                 if left.is_dir():
                     shutil.rmtree(left, ignore_errors=True)
+            yield
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Keep out who shares this cache and not our lease, or shares it by having joined it.
+
+        It would remove the servers' folders as those of a killed night: one of another container,
+        or a second one that was started under the same ``lease take``.
+        """
+        with (self._runs / ".lock").open("a") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                raise UserError(
+                    f"another nightshift has servers in {self._runs}; wait for it to end"
+                ) from error
             yield
 
     def check_tools(self) -> None:

@@ -17,11 +17,17 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 from pipeline.errors import UserError, first_line
 from pipeline.store.schema import metadata
 
+_NEWER = (
+    "the store was made by a newer nightshift; upgrade this one, or move the store away and run "
+    "`nightshift rebuild`"
+)
 
-def open_store(url: str) -> Engine:
+
+def open_store(url: str, *, migrate: bool = True) -> Engine:
     """Return an engine on the store at ``url``, created and migrated as needed.
 
-    Raises UserError when it cannot be opened or was made by a newer nightshift.
+    Without ``migrate`` it is as it was, which :func:`is_newest` tells. Raises UserError when it
+    cannot be opened or was made by a newer nightshift.
     """
     try:
         parsed = make_url(url)
@@ -34,7 +40,8 @@ def open_store(url: str) -> Engine:
             event.listen(engine, "begin", _begin_sqlite)
         try:
             with engine.begin() as connection:
-                _migrate(connection)
+                if migrate:
+                    _migrate(connection)
         except BaseException:
             engine.dispose()
             raise
@@ -50,6 +57,19 @@ def open_store(url: str) -> Engine:
     return engine
 
 
+def is_newest(engine: Engine) -> bool:
+    """Say whether a store has the newest schema; an older one is migrated when it is used.
+
+    Raises UserError for one that was made by a newer nightshift.
+    """
+    with engine.connect() as connection:
+        script = ScriptDirectory.from_config(_settings(connection))
+        has = MigrationContext.configure(connection).get_current_revision()
+    if has is not None and has not in {each.revision for each in script.walk_revisions()}:
+        raise UserError(_NEWER)
+    return has == script.get_current_head()
+
+
 def empty_store(engine: Engine) -> None:
     """Remove everything from the store and bring it to the newest schema again."""
     with engine.begin() as connection:
@@ -58,20 +78,22 @@ def empty_store(engine: Engine) -> None:
         _migrate(connection)
 
 
-def _migrate(connection: Connection) -> None:
+def _settings(connection: Connection) -> AlembicConfig:
     settings = AlembicConfig()
     settings.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
     settings.attributes["connection"] = connection
+    return settings
+
+
+def _migrate(connection: Connection) -> None:
+    settings = _settings(connection)
     newest = ScriptDirectory.from_config(settings).get_current_head()
     if MigrationContext.configure(connection).get_current_revision() == newest:
         return
     try:
         command.upgrade(settings, "head")
     except CommandError as error:
-        raise UserError(
-            "the store was made by a newer nightshift; upgrade this one, or move the store away "
-            "and run `nightshift rebuild`"
-        ) from error
+        raise UserError(_NEWER) from error
 
 
 def _prepare_sqlite(connection: Any, _record: object) -> None:

@@ -100,7 +100,12 @@ class Tuner:
 
     def _set(self, look: Outcome) -> Outcome:
         why = self._turn(look.knob, look.value)
-        return look if not why else look.model_copy(update={"did": Did.REFUSED, "why": why})
+        if not why:
+            return look
+        if look.before and find_knob(look.knob, self.host).read() != look.before:
+            # What the kernel made instead would be taken for somebody's choice, and left for good.
+            self._turn(look.knob, look.before)
+        return look.model_copy(update={"did": Did.REFUSED, "why": why})
 
     def _restore(self, entry: Entry) -> Outcome:
         now = find_knob(entry.knob, self.host).read()
