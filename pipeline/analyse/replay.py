@@ -6,7 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
 from pipeline.analyse.detection import search
-from pipeline.analyse.environment.environment import environment_of, measured_where
+from pipeline.analyse.environment.environment import (
+    Environment,
+    environment_of,
+    measured_where,
+)
 from pipeline.analyse.identity import identify
 from pipeline.analyse.ledger import NOT_MEASURED, verdict_on
 from pipeline.analyse.outages import without_outages
@@ -88,8 +92,12 @@ def replay(
     """
     known = histories(happened)
     raised = []
+    # Lines are measured in the same nights, and many revisions in one.
+    environments: dict[tuple[int, float], Environment] = {}
     for line in plan.lines:
-        raised += _line(line, series, runs, rules, smallest, known, progress, controls)
+        raised += _line(
+            line, series, runs, rules, smallest, known, progress, controls, environments
+        )
     return raised
 
 
@@ -107,6 +115,7 @@ def _line(
     known: Histories,
     progress: Callable[[], None],
     controls: Sequence[ControlRow],
+    environments: dict[tuple[int, float], Environment],
 ) -> list[Raised]:
     plan = Plan(lines=(line,), repetitions=1)
     started = {run.run_id: run.started_at for run in runs}
@@ -120,12 +129,11 @@ def _line(
         places[at] = count - 1
         then = _known_then(series, line, count, started)
         latest = max((started[point.run_id] for one in then for point in one.points), default=at)
-        environment = environment_of(
-            (row for row in controls if row.started_at <= latest),
-            measured,
-            rules.alarms_per_1000(len(then)),
-            smallest,
-        )
+        rows = [row for row in controls if row.started_at <= latest]
+        alarms = rules.alarms_per_1000(len(then))
+        if (len(rows), alarms) not in environments:
+            environments[len(rows), alarms] = environment_of(rows, measured, alarms, smallest)
+        environment = environments[len(rows), alarms]
         present = [
             one
             for one in environment.calibrated(without_outages(then, runs, smallest))

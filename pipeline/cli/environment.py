@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from pipeline.analyse.environment.events import Effect, EnvironmentEvent
+from pipeline.analyse.environment.events import Effect, EnvironmentEvent, EventKind
 from pipeline.analyse.environment.kept import EnvironmentState, MachineState, kept_environment
 from pipeline.cli.app import app
 from pipeline.cli.context import ConfigOption, Context, Format, FormatOption, out, print_json
@@ -57,13 +57,20 @@ def environment_verb(
 
 
 def show_recent(results: Path) -> None:
-    """Print the events of the last week before the newest night with a control."""
+    """Print the events of the last week before the newest night with a control.
+
+    Drifts that go on are of it, whenever they began.
+    """
     found = kept_environment(results)
     if found is None:
         return
-    newest = max(machine.last for machine in found.machines)
+    last = {(machine.machine_class, machine.machine): machine.last for machine in found.machines}
+    newest = max(last.values())
     for event in found.events:
-        if newest - (event.until or event.since) < RECENT:
+        # A drift that goes on is over when its machine measures no more.
+        going_on = event.kind is EventKind.DRIFT and event.until is None
+        there = last[event.machine_class, event.machine] if going_on else event.since
+        if newest - (event.until or there) < RECENT:
             out.print(event_line(event), style="yellow", markup=False)
 
 

@@ -24,7 +24,7 @@ class ControlRow(NamedTuple):
     """One measurement of a control, with all that places it.
 
     ``machine`` is the fingerprint of the machine. ``build_hash`` is of the program: another one is
-    another control.
+    another control. ``disturbed`` says that something else went on on the machine meanwhile.
     """
 
     run_id: str
@@ -43,6 +43,7 @@ class ControlRow(NamedTuple):
     status: str
     metric: str
     value: float
+    disturbed: bool = False
 
 
 def control_rows(engine: Engine, metrics: Sequence[str]) -> Iterator[ControlRow]:
@@ -54,7 +55,7 @@ def control_rows(engine: Engine, metrics: Sequence[str]) -> Iterator[ControlRow]
             run.c.control_night,
             run.c.repetition,
             run.c.started_at,
-            machine.c.fingerprint,
+            run.c.machine_id,
             run.c.target,
             build.c.program_hash,
             workload.c.name,
@@ -65,6 +66,7 @@ def control_rows(engine: Engine, metrics: Sequence[str]) -> Iterator[ControlRow]
             step_run.c.status,
             metric.c.name,
             measurement.c.value,
+            step_run.c.disturbed.is_not(None),
         )
         .where(
             run.c.control.is_not(None),
@@ -74,11 +76,20 @@ def control_rows(engine: Engine, metrics: Sequence[str]) -> Iterator[ControlRow]
             metric.c.name.in_(metrics),
             step.c.id == step_run.c.step,
             build.c.id == run.c.build_id,
-            machine.c.id == run.c.machine_id,
             workload.c.id == run.c.workload_id,
         )
         .order_by(run.c.started_at, run.c.run_id, step_run.c.place, metric.c.name)
     )
     with engine.connect() as connection:
+        # A fingerprint is some kilobytes, and one machine has tens of thousands of rows.
+        prints = {
+            found.id: found.fingerprint
+            for found in connection.execute(
+                select(machine.c.id, machine.c.fingerprint).where(
+                    machine.c.id.in_(select(run.c.machine_id).where(run.c.control.is_not(None)))
+                )
+            )
+        }
         for found in connection.execute(wanted):
-            yield ControlRow._make(found)
+            row = ControlRow._make(found)
+            yield row._replace(machine=prints[found.machine_id])

@@ -102,3 +102,14 @@ def test_a_night_tells_of_the_last_week(folder: Path, capsys: pytest.CaptureFixt
     show_recent(folder / "results")
     (line,) = capsys.readouterr().out.splitlines()
     assert "2026-03-28" in line
+
+
+def test_a_drift_that_goes_on_is_told_every_night(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    results = folder / "results"
+    results.mkdir(exist_ok=True)
+    state = STATE.model_copy(update={"events": (event(EventKind.DRIFT, 60),)})
+    (results / FILE).write_text(state.model_dump_json())
+    show_recent(results)
+    assert "drift" in capsys.readouterr().out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -81,6 +82,13 @@ def fit(means: Floats, changes: Sequence[Change], deviation: Floats) -> Fit:
 
     ``deviation`` is (figures,), the noise of a night.
     """
+    # What is clear follows from the moods of days, and these are what is left when that is fitted.
+    phi = moods(_fitted(means, changes, deviation, 1.0).residuals)
+    return _fitted(means, changes, deviation, math.sqrt((1 + phi) / (1 - phi)))
+
+
+def _fitted(means: Floats, changes: Sequence[Change], deviation: Floats, inflation: float) -> Fit:
+    """Fit levels with errors that are ``inflation`` times those of independent nights."""
     figures, nights = means.shape
     shapes = courses(changes, nights)
     start, sizes = np.zeros(figures), np.zeros((figures, len(changes)))
@@ -90,7 +98,7 @@ def fit(means: Floats, changes: Sequence[Change], deviation: Floats) -> Fit:
         taken = list(range(len(changes)))
         while True:
             one = _figure(means[at], shapes[taken], float(deviation[at]))
-            apart = np.abs(one.sizes) / one.errors
+            apart = np.abs(one.sizes) / (one.errors * inflation)
             if not taken or apart.min() >= CLEAR:
                 break
             # The least clear first: without it the others are seen better.
@@ -98,7 +106,6 @@ def fit(means: Floats, changes: Sequence[Change], deviation: Floats) -> Fit:
         start[at], start_errors[at] = one.start, one.start_error
         sizes[at, taken], errors[at, taken] = one.sizes, one.errors
         residuals[at] = one.residuals
-    inflation = np.sqrt((1 + (phi := moods(residuals))) / (1 - phi))
     return Fit(
         changes=tuple(changes),
         courses=shapes,

@@ -73,7 +73,8 @@ class Panel:
 def panels(rows: Iterable[ControlRow]) -> list[Panel]:
     """Return the panels of all machines, by class and hostname.
 
-    Steps that failed, or failed their SLA, and values that have no logarithm are left out.
+    Steps that failed, or failed their SLA, and values that have no logarithm are left out, and so
+    are steps that were disturbed where the other run of the night was not.
     """
     by_place: dict[Place, list[ControlRow]] = {}
     for row in rows:
@@ -93,7 +94,11 @@ def _panel(place: Place, rows: list[ControlRow]) -> Panel:
     line = {figure: at for at, figure in enumerate(figures)}
     repetitions = sorted({row.repetition for row in rows})
     values = np.full((len(figures), len(nights), len(repetitions)), np.nan)
+    calm = {(_figure(row), row.night) for row in rows if not row.disturbed}
     for row in rows:
+        # As in series: what is disturbed every time is better than nothing.
+        if row.disturbed and (_figure(row), row.night) in calm:
+            continue
         at = line[_figure(row)], column[row.night], repetitions.index(row.repetition)
         values[at] = math.log(row.value)
     return Panel(

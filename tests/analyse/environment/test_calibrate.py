@@ -173,3 +173,26 @@ def test_a_shift_is_excused_that_may_be_all_the_machine(
     one = shift(position, effect).model_copy(update={"series": series.key})
     place = excused(one, series, runs, calibration)
     assert place == (Place("ax162-s", "bench-1") if is_excused else None)
+
+
+def level(at: float) -> Level:
+    return lambda figure, night: at
+
+
+def test_servers_that_are_new_every_night_excuse_only_by_their_mean() -> None:
+    """Each is 3 % from its class, the one half above and the other below."""
+    names = [f"night-{night}" for night in range(NIGHTS)]
+    levels = [level(8.03), level(7.97)]
+    measured = [
+        panel(levels[at % 2], machine=name, nights=1, first=at) for at, name in enumerate(names)
+    ]
+    noise = deviations(measured)
+    fits = [(one, fit(one.means, (), each)) for one, each in zip(measured, noise, strict=True)]
+    calibration = Calibration(standings(fits), 0.03)
+    series, runs = along(of("unknown"))
+    runs = {
+        run_id: run._replace(place=Place("ax162-s", name))
+        for (run_id, run), name in zip(runs.items(), names, strict=True)
+    }
+    one = shift(20, -0.03).model_copy(update={"series": series.key})
+    assert excused(one, series, runs, calibration) is None
