@@ -26,6 +26,9 @@ CONFIG = """
 name = "slow"
 flags = "-O0"
 
+[preflight]
+wait = "0s"
+
 [disturbance]
 watch = false
 

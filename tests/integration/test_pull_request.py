@@ -36,6 +36,9 @@ class = "small"
 [detect]
 metrics = ["cpu_us/o"]
 
+[preflight]
+wait = "0s"
+
 [disturbance]
 watch = false
 

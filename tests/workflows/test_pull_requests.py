@@ -23,6 +23,9 @@ CONFIG = """
 name = "rel_o2nofp" # compiled in three seconds instead of twenty
 flags = "-O0 -fno-omit-frame-pointer"
 
+[preflight]
+wait = "0s"
+
 [disturbance]
 watch = false
 
