@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 import subprocess
 from collections.abc import Iterable
 from pathlib import Path
@@ -415,7 +416,8 @@ def test_targets_lists_every_source_and_what_is_missing(
     assert by_name["postgres", "maven"]["prebuilt"] is True
     assert by_name["sqlite", "git"]["commits"] is True
     assert {tool["tool"] for tool in by_name["sqlite", "git"]["tools"]} >= {"git", "gcc", "make"}
-    monkeypatch.setattr("shutil.which", lambda tool: None if tool == "ccache" else "/x")
+    which = shutil.which
+    monkeypatch.setattr("shutil.which", lambda tool: None if tool == "ccache" else which(tool))
     ran = nightshift("targets")
     assert ran.code == 0
     assert "  maven          prebuilt, releases     ready\n" in ran.out
