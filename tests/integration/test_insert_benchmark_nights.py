@@ -117,9 +117,13 @@ def test_a_server_that_stands_still_fails_the_sla(
 def stand_still(cache: Path, program: str, step: str) -> None:
     """Stop all processes of the server, as SIGSTOP does, in the midst of a step."""
     deadline = time.monotonic() + 120
-    while not any(age > 1 for age in ages(f"--step={step}", cache)):
+    # By when they were seen: what psutil says of their start is a second off on some machines.
+    since: dict[int, float] = {}
+    while not any(time.monotonic() - seen > 1 for seen in since.values()):
         assert time.monotonic() < deadline, f"{step} was never run"
         time.sleep(0.05)
+        there = set(generators(f"--step={step}", cache))
+        since = {pid: since.get(pid, time.monotonic()) for pid in there}
     stopped = [process for process in processes(cache) if process.name() == program]
     assert stopped
     for process in stopped:
@@ -131,17 +135,17 @@ def stand_still(cache: Path, program: str, step: str) -> None:
             process.send_signal(signal.SIGCONT)
 
 
-def ages(option: str, cache: Path) -> Iterator[float]:
-    """The seconds since each load generator with an option was started."""
+def generators(option: str, cache: Path) -> Iterator[int]:
+    """The ids of the load generators with an option."""
     for process in processes(cache):
         if process.info["name"] == "sysbench" and option in process.info["cmdline"]:
-            yield time.time() - process.info["create_time"]
+            yield process.pid
 
 
 def processes(cache: Path) -> Iterator[psutil.Process]:
     """The processes that run in the cache, with what is asked of one that may end meanwhile."""
     mark = str(cache / "runs")
-    for process in psutil.process_iter(["cmdline", "create_time", "cwd", "name"]):
+    for process in psutil.process_iter(["cmdline", "cwd", "name"]):
         words = [*(process.info["cmdline"] or ()), process.info["cwd"] or ""]
         if any(mark in word for word in words):
             yield process

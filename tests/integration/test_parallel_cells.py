@@ -112,10 +112,14 @@ def test_two_cells_at_once_do_not_meet(two: tuple[Night, Night]) -> None:
 
 
 def start(night: Night, processor: int) -> subprocess.Popen[bytes]:
-    """Start a run that may use one processor, as a job of its own would be."""
+    """Start a run that may use one processor, as a job of its own would be.
+
+    Its lease is of a machine of its own, as that of a container is: one machine has only one.
+    """
     return subprocess.Popen(
         ["taskset", "-c", str(processor), *night.command("run")],
         cwd=night.folder,
+        env={**os.environ, "NIGHTSHIFT_RUN": str(night.folder / "run")},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
