@@ -40,9 +40,6 @@ measure = "10s"
 warmup = "100ms"
 options = {{ rows_i1 = 4000, rows_i2 = 1000 }}
 
-[preflight]
-wait = "0s"
-
 [[line]]
 name = "control"
 target = "postgres"
