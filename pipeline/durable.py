@@ -14,7 +14,7 @@ def write_durably(path: Path, text: str) -> None:
     """Replace a file's text; on the disk when this returns. Raises OSError where it cannot be."""
     descriptor, partial = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
-        with open(descriptor, "w") as file:  # noqa: PTH123 - a descriptor, no path
+        with open(descriptor, "w", encoding="utf-8") as file:  # noqa: PTH123 - a descriptor, no path
             file.write(text)
             file.flush()
             os.fchmod(descriptor, _MODE)

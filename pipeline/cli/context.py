@@ -165,10 +165,15 @@ class Context:
         """The class of this machine."""
         return self.machine.machine_class
 
+    @property
+    def measures(self) -> bool:
+        """Whether this machine is of a class that measures; a hub only concludes."""
+        return self.machine_class in {each.machine_class for each in self.machines}
+
     def check_class(self) -> None:
         """Refuse to measure on a machine that is of no class of the configuration."""
-        names = [each.machine_class for each in self.machines]
-        if self.machine_class not in names:
+        if not self.measures:
+            names = [each.machine_class for each in self.machines]
             raise UserError(
                 f"this machine is of class {self.machine_class}, and {self.file.path} has "
                 f"{', '.join(names)}; tell which it is by NIGHTSHIFT_MACHINE_CLASS"
@@ -253,8 +258,7 @@ class Context:
 
         Nothing where it only concludes from what others measured, and nothing with profiles.
         """
-        measures = {each.machine_class for each in self.machines}
-        if not self.config.control or self.profile or self.machine_class not in measures:
+        if not self.config.control or self.profile or not self.measures:
             return []
         return controls_of(self.file, discovered(self.results), self.machine, night, self.quick)
 

@@ -18,9 +18,6 @@ def reserved(context: Context) -> Iterator[None]:
     Between its stages nobody else begins to measure, who would keep the next one from it.
     """
     section = context.config.tune
-    nightly = section.nightly and context.machine_class in {
-        each.machine_class for each in context.machines
-    }
-    settings = section.settings if nightly else None
+    settings = section.settings if section.nightly and context.measures else None
     with context.workspace.lease.held(), tuned(this_machine(), settings, warn):
         yield

@@ -9,6 +9,7 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from pipeline.config import ConfigFile
+from pipeline.durable import write_durably
 from pipeline.errors import UserError, meant
 from pipeline.execute.discover import Discovered
 from pipeline.execute.lines import find_revision, offer_of
@@ -94,9 +95,7 @@ def remember_measured(cell: Cell, repetition: int, cache: Path) -> None:
     night = cell.control.night
     kept = [each for each in _load(cache) if each.night >= night - _KEPT]
     kept.append(Measured(key=cell.key, repetition=repetition, night=night))
-    partial = cache / f"{_FILE}.partial"
-    partial.write_bytes(_MEASURED.dump_json(kept))
-    partial.rename(cache / _FILE)
+    write_durably(cache / _FILE, _MEASURED.dump_json(kept).decode())
 
 
 def _load(cache: Path) -> list[Measured]:

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from pipeline.analyse.environment.environment import Environment
 from pipeline.analyse.environment.events import NORMAL_95, Effect, EnvironmentEvent
 from pipeline.analyse.environment.offsets import Standing
+from pipeline.durable import write_durably
 from pipeline.errors import UserError
 from pipeline.model import Frozen
 
@@ -91,9 +92,7 @@ def save_environment(environment: Environment, results: Path) -> None:
         path.unlink(missing_ok=True)
         return
     results.mkdir(parents=True, exist_ok=True)
-    partial = path.with_suffix(".partial")
-    partial.write_text(state_of(environment).model_dump_json(indent=1))
-    partial.rename(path)
+    write_durably(path, state_of(environment).model_dump_json(indent=1))
 
 
 def kept_environment(results: Path) -> EnvironmentState | None:
