@@ -27,7 +27,7 @@ hub: ## set up, then run Prometheus, and Grafana where it is installed, with the
 
 test: ## set up, then run every test; what was skipped is listed with its reason at the end
 	@bash tools/setup run test
-	@"$(VENV)/bin/python" -m pytest $(ARGS)
+	@bash tools/test $(ARGS)
 
 test-slow: ## set up, then run the tests that compile whole DBMSs (half an hour and more)
 	@bash tools/setup run test slow

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import signal
 import tempfile
@@ -42,6 +43,21 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+SHARED = (
+    "apt",
+    "builds",
+    "cargo",
+    "ccache",
+    "compile",
+    "downloads",
+    "git",
+    "npm",
+    "templates",
+    "versions",
+)
+"""What is in a cache, but the runs and what a machine remembers."""
+
+
 @dataclass(frozen=True)
 class Release:
     """A release as it was had: its revision, its archive and the installed build."""
@@ -75,10 +91,25 @@ class RunningPostgres:
         return self.server.connection.database
 
 
-@pytest.fixture(scope="session")
-def cache() -> Path:
-    """The folder that the program itself caches in: an archive is downloaded once."""
-    return Paths().cache_folder
+@pytest.fixture(scope="session", autouse=True)
+def cache(server_root: Path) -> Iterator[Path]:
+    """The folder that the program itself caches in: an archive is downloaded once.
+
+    Of processes that test side by side each has its own, in which everything is everybody's but
+    the runs: what runs in a folder of another's is nothing that a test of ours left.
+    """
+    everybodys = Paths().cache_folder
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        yield everybodys
+        return
+    own = server_root / "cache"
+    own.mkdir()
+    for name in SHARED:
+        (everybodys / name).mkdir(parents=True, exist_ok=True)
+        (own / name).symlink_to(everybodys / name)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("NIGHTSHIFT_CACHE", str(own))
+        yield own
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -57,15 +57,25 @@ def alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(many, "answers", refused)
 
 
-def children() -> list[psutil.Process]:
-    return psutil.Process().children(recursive=True)
+Children = Callable[[], set[psutil.Process]]
+
+
+def every_child() -> set[psutil.Process]:
+    return set(psutil.Process().children(recursive=True))
+
+
+@pytest.fixture
+def children() -> Children:
+    """Tell the processes that were started since: servers of other tests are children, too."""
+    before = every_child()
+    return lambda: every_child() - before
 
 
 @pytest.mark.usefixtures("apart")
 @pytest.mark.parametrize(
     "options", [{"method": "default"}, {"method": "hunter", "min_effect": 0.01}]
 )
-def test_processes_find_what_one_by_one_does(options: Any) -> None:
+def test_processes_find_what_one_by_one_does(options: Any, children: Children) -> None:
     series = drawn(150)
     expected = [detect(values, **options) for values in series]
     assert sum(bool(detection.changes) for detection in expected) > 20
@@ -116,7 +126,7 @@ def test_one_worker_is_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("apart")
-def test_names_and_positions() -> None:
+def test_names_and_positions(children: Children) -> None:
     series = {("qps", i): [None, *values] for i, values in enumerate(drawn(30))}
     labels: dict[tuple[str, int], Any] = {
         name: [f"{i // 2:03d}" for i in range(len(values))]
@@ -144,7 +154,7 @@ def test_forms_of_a_collection() -> None:
 
 @pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.usefixtures("apart")
-def test_the_first_malformed_series_is_named(workers: int) -> None:
+def test_the_first_malformed_series_is_named(workers: int, children: Children) -> None:
     series: list[Any] = [values.tolist() for values in drawn(90)]
     series[70] = [1.0, "x"]
     series[41] = [1.0, 2.0, float("inf")]
@@ -193,7 +203,7 @@ def test_progress_counts_up_to_all(workers: int) -> None:
 
 
 @pytest.mark.usefixtures("apart")
-def test_an_error_of_the_callers_ends_the_processes() -> None:
+def test_an_error_of_the_callers_ends_the_processes(children: Children) -> None:
     def stop(done: int, _: int) -> None:
         if done > 10:
             assert len(children()) == 2
@@ -205,7 +215,7 @@ def test_an_error_of_the_callers_ends_the_processes() -> None:
 
 
 @pytest.mark.usefixtures("apart")
-def test_a_process_that_dies_is_an_error() -> None:
+def test_a_process_that_dies_is_an_error(children: Children) -> None:
     def kill(done: int, _: int) -> None:
         if done > 10:
             for child in children():

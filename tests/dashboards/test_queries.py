@@ -28,8 +28,6 @@ EACH = pytest.mark.parametrize("name", BOARDS)
 
 RELATIVE = 'nightshift_revision_relative_throughput_ratio{stat="median"}'
 
-pytestmark = pytest.mark.integration
-
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]:

@@ -15,7 +15,7 @@ from tests.integration.nights import give_own_cache, make_night
 from tests.integration.repositories import commit, releases_as_commits
 from tests.prometheus import CONFIG, Prometheus
 
-pytestmark = pytest.mark.integration
+pytestmark = pytest.mark.alone
 
 BOARDS = boards()
 

@@ -33,7 +33,7 @@ from tests.conftest import Release
 from tests.machine.disturbance.strangers import end, stranger
 from tests.machine.disturbance.trees import limits
 
-pytestmark = pytest.mark.integration
+pytestmark = pytest.mark.alone
 
 READ, WRITE = "point-query", "update-index"
 TOLD = "the time of day was set by +5.0 s"

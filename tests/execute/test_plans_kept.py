@@ -21,8 +21,6 @@ from pipeline.workloads import find_family
 from pipeline.workloads.base.plans import PLANS_MEMBER, read_plans
 from pipeline.workloads.sysbench.family import Sysbench
 
-pytestmark = pytest.mark.integration
-
 STEP = "point-query_range=100"
 
 

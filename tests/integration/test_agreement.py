@@ -29,7 +29,7 @@ from pipeline.workloads.base import Load, Measure
 from tests.conftest import Release, RunningPostgres
 
 pytestmark = [
-    pytest.mark.integration,
+    pytest.mark.alone,
     pytest.mark.skipif(
         not (shutil.which("pidstat") and shutil.which("vmstat")),
         reason="pidstat (Debian's sysstat) and vmstat (procps) are not installed",

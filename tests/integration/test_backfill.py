@@ -11,7 +11,7 @@ import pytest
 from tests.integration.nights import Night, give_own_cache, leftovers, make_night
 from tests.integration.repositories import FAST_BUILD, commit, edit, git, releases_as_commits
 
-pytestmark = pytest.mark.integration
+pytestmark = pytest.mark.alone
 
 STEP = "SQLITE_API int sqlite3_step(sqlite3_stmt *pStmt){\n"
 WAIT = "  { volatile int i; for(i=0; i<8000; i++){} }\n"

@@ -19,7 +19,7 @@ from tests.conftest import Release
 from tests.integration.nights import Night, give_own_cache, leftovers
 from tests.integration.repositories import git, releases_as_commits
 
-pytestmark = pytest.mark.integration
+pytestmark = pytest.mark.alone
 
 CONFIG = """
 [[build]]

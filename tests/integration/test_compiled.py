@@ -9,7 +9,7 @@ import pytest
 from pipeline.bundle import read_bundle
 from tests.integration.nights import leftovers, make_night
 
-pytestmark = [pytest.mark.integration, pytest.mark.slow]
+pytestmark = [pytest.mark.alone, pytest.mark.slow]
 
 
 @pytest.mark.parametrize(

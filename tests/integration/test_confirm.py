@@ -29,7 +29,7 @@ from pipeline.model import Build, Shift
 from tests.analyse.samples import shift
 from tests.integration.nights import Night, leftovers, make_night
 
-pytestmark = pytest.mark.integration
+pytestmark = pytest.mark.alone
 
 
 @pytest.fixture

@@ -8,15 +8,11 @@ from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
-import pytest
-
 from pipeline.bundle import read_manifest
 from pipeline.model import Build, Manifest
 from pipeline.store.controls import control_rows
 from pipeline.store.database import open_store
 from tests.integration.nights import Night, make_night
-
-pytestmark = pytest.mark.integration
 
 CONTROL = """
 [[control]]

@@ -18,7 +18,7 @@ from tests.integration.nights import give_own_cache, leftovers, make_night
 from tests.integration.repositories import FAST_BUILD, commit, edit, git, releases_as_commits
 from tests.probes.test_profile import why_not
 
-pytestmark = pytest.mark.integration
+pytestmark = pytest.mark.alone
 
 STEP = "point-query_range=100"
 COSTLY, HARMLESS = "log_statement_stats", "work_mem"

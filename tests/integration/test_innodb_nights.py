@@ -15,8 +15,6 @@ from pipeline.report.page.machine import difference
 from tests.conftest import Release
 from tests.integration.nights import Night, leftovers, make_night
 
-pytestmark = pytest.mark.integration
-
 STEPS = ("update-index", "read-write_range=10", "scan", "point-query", "delete", "insert")
 TWO_CLIENTS = "clients = [1, 2]\ntables = 2\n"
 SECOND_LINE = """

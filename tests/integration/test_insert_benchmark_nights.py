@@ -15,7 +15,7 @@ from pipeline.bundle import read_bundle
 from tests.conftest import Release
 from tests.integration.nights import Night, give_own_cache, leftovers, make_night
 
-pytestmark = pytest.mark.integration
+pytestmark = pytest.mark.alone
 
 LOADS = ["l.i0", "l.x", "l.i1", "l.i2"]
 FAMILY = 'family = "insert_benchmark"\n'

@@ -18,7 +18,7 @@ from pipeline.bundle import read_bundle
 from tests.conftest import Release
 from tests.integration.nights import Night, give_own_cache, make_night
 
-pytestmark = pytest.mark.integration
+pytestmark = pytest.mark.alone
 
 
 class Seen(NamedTuple):

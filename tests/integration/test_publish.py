@@ -11,8 +11,6 @@ from tests.conftest import Release
 from tests.integration.nights import Night, make_night
 from tests.prometheus import Prometheus
 
-pytestmark = pytest.mark.integration
-
 RUNS = '{__name__=~"nightshift_run_.+"}'
 
 

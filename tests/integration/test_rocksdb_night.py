@@ -22,7 +22,6 @@ from pipeline.machine.account import SYSTEM_USER
 from tests.conftest import Release
 from tests.integration.nights import Night, leftovers, make_night
 
-pytestmark = pytest.mark.integration
 STEPS = [
     "fillseq",
     "revrangewhilewriting",

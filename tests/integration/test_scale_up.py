@@ -14,8 +14,6 @@ from pipeline.workloads.sysbench.parse import parse_output
 from tests.conftest import Release
 from tests.integration.nights import Night, leftovers, make_night
 
-pytestmark = pytest.mark.integration
-
 CLIENTS = (1, 2, 4)
 STEPS = ("update-index_range=100", "read-write_range=10", "point-query_range=100")
 OPTIONS = 'options = { measure_writes = "2s", maintain = "after every step" }'

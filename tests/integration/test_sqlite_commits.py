@@ -18,8 +18,6 @@ from pipeline.targets.sqlite import SQLite
 from tests.integration.nights import leftovers, make_night
 from tests.integration.repositories import FAST, FAST_BUILD, commit, edit, git, releases_as_commits
 
-pytestmark = pytest.mark.integration
-
 RELEASES = ("3.45.0", "3.46.0")
 SUPPLIES = {supply.name: supply for supply in SQLite().supplies}
 CRATE, GIT = SUPPLIES["crate"], SUPPLIES["git"]

@@ -12,8 +12,6 @@ from pipeline.bundle import read_bundle
 from pipeline.model import Build
 from tests.integration.nights import Night, leftovers, make_night
 
-pytestmark = pytest.mark.integration
-
 VERSIONS = ("3.24.0", "3.46.0")
 
 

@@ -11,8 +11,6 @@ from pipeline.workloads.base.plans import PLANS_MEMBER, read_plans
 from tests.conftest import Release
 from tests.integration.nights import Night, make_night
 
-pytestmark = pytest.mark.integration
-
 FAMILY = """
 family = "tproc-c"
 clients = [4]

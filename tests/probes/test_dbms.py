@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 import psutil
-import pytest
 
 from pipeline.model import FieldKind, SampledField
 from pipeline.probes.dbms import TOO_OLD, Ask, DbmsActivity
@@ -42,7 +41,6 @@ def probe_of(running: RunningPostgres, clock: Clock) -> DbmsActivity:
     return DbmsActivity(*activity, refusal=ServerError, clock=clock)
 
 
-@pytest.mark.integration
 def test_a_server_that_stands_still_holds_up_nothing(postgres_server: RunningPostgres) -> None:
     root = psutil.Process(postgres_server.server.pid)
     clock = Clock()

@@ -23,8 +23,6 @@ from pipeline.store.queries import count_measurements, rows
 from tests.prometheus import LAST, Prometheus, tool
 from tests.publish.stores import MADE, groups_of, make
 
-pytestmark = pytest.mark.integration
-
 ALL = '{__name__=~"nightshift_.+",pipeline=""}'
 RUNS = '{__name__=~"nightshift_run_.+"}'
 

@@ -21,13 +21,10 @@ from pipeline.sources.debian import DebianPackages, DebianTarballs
 from pipeline.sources.debian.apt import archives
 from pipeline.sources.debian.suites import SUMS
 
-pytestmark = [
-    pytest.mark.integration,
-    pytest.mark.skipif(
-        any(shutil.which(tool) is None for tool in ("apt-get", "dpkg-deb", "gpg")),
-        reason="apt-get, dpkg-deb and gpg are not all here",
-    ),
-]
+pytestmark = pytest.mark.skipif(
+    any(shutil.which(tool) is None for tool in ("apt-get", "dpkg-deb", "gpg")),
+    reason="apt-get, dpkg-deb and gpg are not all here",
+)
 
 CONTENT = "thing\n" * 1000
 

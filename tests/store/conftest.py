@@ -15,9 +15,7 @@ from pipeline.store.database import open_store
 from tests.conftest import RunningPostgres
 
 
-@pytest.fixture(
-    params=["sqlite", pytest.param("postgresql", marks=pytest.mark.integration)],
-)
+@pytest.fixture(params=["sqlite", "postgresql"])
 def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     """The URL of a store that does not exist yet."""
     if request.param == "sqlite":

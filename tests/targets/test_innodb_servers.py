@@ -25,8 +25,6 @@ from pipeline.targets.base.mysql_log import complaint
 from pipeline.targets.base.mysql_protocol import connect
 from tests.conftest import Release
 
-pytestmark = pytest.mark.integration
-
 FAMILIES = {"mariadb": "z12b", "mysql": "z12a"}
 NAMES = {"mariadb": "MariaDB", "mysql": "MySQL"}
 SERVERS = (

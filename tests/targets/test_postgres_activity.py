@@ -19,8 +19,6 @@ from pipeline.targets.postgres import Postgres
 from pipeline.targets.postgres.server import PostgresServer, connect
 from tests.conftest import Release
 
-pytestmark = pytest.mark.integration
-
 PLAIN = ServerConfig(
     family="plain",
     name="plain",

@@ -26,7 +26,6 @@ from pipeline.targets.postgres.cluster import initdb_command, last_complaint
 from pipeline.targets.postgres.server import PostgresServer, check_folder
 from tests.conftest import Release, RunningPostgres
 
-pytestmark = pytest.mark.integration
 TARGET = Postgres()
 
 

@@ -22,7 +22,6 @@ from pipeline.targets.rocksdb.configuration import FILES
 from pipeline.targets.rocksdb.engine import DEBTS, RocksDBEngine
 from tests.conftest import Release
 
-pytestmark = pytest.mark.integration
 TARGET = RocksDB()
 OLD, NEW = "6.11", "9.10"
 """Releases without and with benchmarks that let compaction end."""

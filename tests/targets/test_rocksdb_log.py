@@ -154,7 +154,6 @@ def test_a_log_that_is_begun_anew_is_read_from_its_beginning(tmp_path: Path) -> 
     assert ask() == read(while_open("6.11"))
 
 
-@pytest.mark.integration
 @pytest.mark.parametrize("major", ["6.11", "9.10"])
 def test_a_database_at_work_is_followed(
     rocksdb_releases: Callable[[str], Release],

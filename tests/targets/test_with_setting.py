@@ -15,8 +15,6 @@ from pipeline.targets.base import Placement
 from pipeline.targets.base.configurations import NotASettingError
 from tests.conftest import Release
 
-pytestmark = pytest.mark.integration
-
 WANTED: Mapping[tuple[str, str, str], Mapping[str, str | None]] = {
     ("postgres", "17", "x10a"): {
         # A unit of the page's size, a text with commas, one with a quote.

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.fakes.github.server import GithubServer
 from tests.fakes.hetzner import FakeHetzner
 from tests.workflows.act import ROOT, Actions, commit
 from tests.workflows.conftest import DATABASE, caller
+
+pytestmark = pytest.mark.alone
 
 CONFIG = """
 [fleet]

@@ -15,6 +15,8 @@ from tests.integration.nights import leftovers
 from tests.workflows.act import TOKEN, Actions, commit
 from tests.workflows.conftest import ADMINISTRATOR, DATABASE, caller
 
+pytestmark = pytest.mark.alone
+
 CONFIG = """
 [preflight]
 wait = "0s"

@@ -16,6 +16,8 @@ from tests.integration.repositories import git, releases_as_commits
 from tests.workflows.act import ROOT, TOKEN, Actions, Done, commit
 from tests.workflows.conftest import DATABASE
 
+pytestmark = pytest.mark.alone
+
 BLOCK = re.compile(r"```yaml\n# (\S+)\n(.*?)```", re.DOTALL)
 
 CONFIG = """

@@ -19,7 +19,7 @@ from tests.workflows.act import Actions, commit
 from tests.workflows.conftest import DATABASE, caller
 from tests.workflows.test_night import SECRETS
 
-pytestmark = [pytest.mark.integration, pytest.mark.slow]
+pytestmark = [pytest.mark.alone, pytest.mark.slow]
 
 COMMITS, SLOW = 12, 6
 """Commits of the branch, and which of them (from 0) makes every statement slower."""

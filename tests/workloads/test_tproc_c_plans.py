@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import subprocess
 
-import pytest
-
 from pipeline.analyse.explain.plans import plan_changes
 from pipeline.workloads.base.plans import read_plans
 from pipeline.workloads.tproc_c.family import TABLES, TprocC
 from tests.workloads.sysbench_runner import LONGEST_SECONDS
 from tests.workloads.tproc_c_shop import Shop, workload
-
-pytestmark = pytest.mark.integration
 
 
 def explained(shop: Shop, seed: int = 7) -> dict[str, str]:
