@@ -10,6 +10,8 @@ PYTHON ?=
 
 export NIGHTSHIFT_VENV := $(VENV)
 export NIGHTSHIFT_PYTHON := $(PYTHON)
+# Set, it would have every verb compile five hundred modules whenever it is called.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help nightly hub test test-slow check fmt dashboards lock setup clean
