@@ -21,12 +21,17 @@ _BLOCK = re.MULTILINE | re.DOTALL
 
 
 @pytest.fixture
-def told() -> dict[str, str]:
-    """The files that ``fleet up`` has a server write, by their paths."""
+def whole() -> dict[str, Any]:
+    """What ``fleet up`` tells a server."""
     program = Program(url="https://github.example/runner.tar.gz", sha256="ab" * 32)
-    text = user_data(program, "ccx33", ["b25l"], [])
-    written: list[dict[str, Any]] = json.loads(text.split("\n", 1)[1])["write_files"]
-    return {each["path"]: each["content"] for each in written}
+    parsed: dict[str, Any] = json.loads(user_data(program, "ccx33", ["b25l"], []).split("\n", 1)[1])
+    return parsed
+
+
+@pytest.fixture
+def told(whole: dict[str, Any]) -> dict[str, str]:
+    """The files that it has the server write, by their paths."""
+    return {each["path"]: each["content"] for each in whole["write_files"]}
 
 
 @pytest.mark.parametrize(
@@ -34,10 +39,21 @@ def told() -> dict[str, str]:
     [
         ("/usr/local/sbin/nightshift-runner", "nightshift-runner"),
         ("/etc/systemd/system/nightshift-runner.service", "nightshift-runner.service"),
+        ("/etc/sysctl.d/90-nightshift.conf", "sysctl.conf"),
+        ("/etc/tmpfiles.d/nightshift.conf", "tmpfiles.conf"),
     ],
 )
 def test_the_runners_are_run_alike(told: dict[str, str], path: str, file: str) -> None:
     assert (INFRA / "files" / file).read_text() == told[path]
+
+
+def test_the_same_sleeps(whole: dict[str, Any]) -> None:
+    (masked,) = (
+        words[3:] for words in whole["runcmd"] if words[:3] == ["systemctl", "mask", "--now"]
+    )
+    asleep = re.search(r"^  asleep = \[(.*?)\]", (BENCH / "user_data.tf").read_text(), _BLOCK)
+    assert asleep is not None
+    assert masked == re.findall(r'"([^"]+)"', asleep[1])
 
 
 def test_nobody_gets_in_alike(told: dict[str, str]) -> None:
