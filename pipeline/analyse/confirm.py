@@ -20,9 +20,10 @@ from pipeline.analyse.bench import narrowed
 from pipeline.analyse.experiment import Figure, Runner
 from pipeline.analyse.identity import ends
 from pipeline.analyse.interleaved import Answer, Question, Row, Way, interleave
-from pipeline.analyse.record import Experiment, write_whole
+from pipeline.analyse.record import Experiment
 from pipeline.analyse.regressions import cell_of, clearest
 from pipeline.config import ConfirmSection
+from pipeline.durable import write_whole
 from pipeline.errors import UserError
 from pipeline.execute.build import NotBuiltError
 from pipeline.execute.plan import Plan

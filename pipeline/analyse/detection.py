@@ -22,6 +22,7 @@ from pipeline.analyse.rules import Rules
 from pipeline.analyse.series import series_along
 from pipeline.analyse.together import shared_shifts
 from pipeline.config import DetectSection
+from pipeline.durable import write_whole
 from pipeline.errors import UserError
 from pipeline.execute.plan import Plan
 from pipeline.model import Frozen, Regression, Series
@@ -125,11 +126,7 @@ def search(
 def save_detected(detected: Detected, results: Path) -> Path:
     """Keep what was found for the stages after."""
     results.mkdir(parents=True, exist_ok=True)
-    path = results / FILE
-    partial = path.with_suffix(".partial")
-    partial.write_text(detected.model_dump_json(indent=1))
-    partial.rename(path)
-    return path
+    return write_whole(results / FILE, detected.model_dump_json(indent=1))
 
 
 def kept_detection(results: Path) -> Detected | None:

@@ -8,6 +8,7 @@ from pydantic import ValidationError
 
 from pipeline.analyse.bench import EXPERIMENTS
 from pipeline.analyse.interleaved import Pair, Question
+from pipeline.durable import write_whole
 from pipeline.model import Cell, Frozen, digest
 
 SPEC = "spec.json"
@@ -50,13 +51,6 @@ def load_experiment(folder: Path) -> Experiment | None:
         return Experiment.model_validate_json((folder / SPEC).read_text())
     except (FileNotFoundError, ValidationError):
         return None
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a file so that it is there whole or as it was."""
-    partial = path.with_name(f"{path.name}.partial")
-    partial.write_text(text)
-    partial.rename(path)
 
 
 ASIDE = "aside"

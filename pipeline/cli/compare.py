@@ -19,12 +19,13 @@ from pipeline.analyse.compare import (
 )
 from pipeline.analyse.experiment import Runner
 from pipeline.analyse.interleaved import Answer, Question, interleave
-from pipeline.analyse.record import Experiment, aside, write_whole
+from pipeline.analyse.record import Experiment, aside
 from pipeline.analyse.subjects import cell_of, parse_subject
 from pipeline.cli.app import app
 from pipeline.cli.context import ConfigOption, Context, out, print_json, read_option, screen
 from pipeline.cli.progress import make_watcher
 from pipeline.config import DEFAULT_FILE
+from pipeline.durable import write_whole
 from pipeline.errors import UserError, meant
 from pipeline.execute.build import NotBuiltError
 from pipeline.execute.watch import Watcher

@@ -11,8 +11,9 @@ from pipeline.analyse.confirm import OUTCOME
 from pipeline.analyse.experiment import Figure
 from pipeline.analyse.interleaved import WRONG
 from pipeline.analyse.locate import Search, answer, culprit_of, search_for
-from pipeline.analyse.record import load_experiment, write_whole
+from pipeline.analyse.record import load_experiment
 from pipeline.cli.context import Context, warn
+from pipeline.durable import write_whole
 from pipeline.errors import UserError
 from pipeline.execute.discover import discover
 from pipeline.execute.plan import Plan

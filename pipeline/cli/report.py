@@ -18,6 +18,7 @@ from pipeline.cli.context import (
     print_json,
 )
 from pipeline.config import DEFAULT_FILE
+from pipeline.durable import write_whole
 from pipeline.execute.plan import Plan
 from pipeline.execute.run import unbuilt
 from pipeline.report.grid import Grid
@@ -100,6 +101,4 @@ def _write(path: Path, render: Callable[[Grid], str], grids: Sequence[Grid]) -> 
     """Write grids into a file, whole or not at all."""
     texts = [render(grid) for grid in grids]
     text = f"[{','.join(texts)}]\n" if path.suffix == ".json" else "\n".join(texts)
-    partial = path.with_suffix(".partial")
-    partial.write_text(text, encoding="utf-8")
-    return partial.rename(path)
+    return write_whole(path, text)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
+from pipeline.durable import write_whole
 from pipeline.model import Frozen
 
 _FILE = "backfill.json"
@@ -46,6 +47,4 @@ def finish(one: Begun, results: Path) -> None:
 
 def _save(begun: list[Begun], results: Path) -> None:
     results.mkdir(parents=True, exist_ok=True)
-    partial = results / f"{_FILE}.partial"
-    partial.write_bytes(_BEGUN.dump_json(begun, indent=1))
-    partial.rename(results / _FILE)
+    write_whole(results / _FILE, _BEGUN.dump_json(begun, indent=1).decode())

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from pipeline.durable import write_whole
 from pipeline.model import Build, Frozen
 
 
@@ -62,9 +63,7 @@ class BuildCache:
         """Remember what became of a request."""
         file = self._file(target, request)
         file.parent.mkdir(parents=True, exist_ok=True)
-        partial = file.with_name(f".{file.name}.partial")
-        partial.write_text(record.model_dump_json(indent=1))
-        partial.replace(file)
+        write_whole(file, record.model_dump_json(indent=1))
         if record.build is not None:
             self._use(self.home(target, record.key))
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from pydantic import TypeAdapter
 
+from pipeline.durable import write_whole
 from pipeline.errors import UserError
 from pipeline.model import Frozen, Revision, Supply
 from pipeline.sources import source_for
@@ -57,9 +58,8 @@ def remember(found: Discovered, results: Path) -> None:
         Remembered(target=offer.target, supply=offer.supply, revisions=_without_supply(revisions))
         for offer, revisions in found.items()
     ]
-    partial = results / f"{FILE}.partial"
-    partial.write_bytes(_REMEMBERED.dump_json(remembered, indent=1, exclude_defaults=True))
-    partial.rename(results / FILE)
+    text = _REMEMBERED.dump_json(remembered, indent=1, exclude_defaults=True).decode()
+    write_whole(results / FILE, text)
 
 
 def discovered(results: Path) -> Discovered:

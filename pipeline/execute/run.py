@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from pydantic import TypeAdapter, ValidationError
 
+from pipeline.durable import write_whole
 from pipeline.errors import UserError
 from pipeline.execute.build import Builder, NotBuiltError
 from pipeline.execute.expect import Expectation
@@ -112,9 +113,7 @@ def add_builds(states: Iterable[BuildState], results: Path) -> None:
 
 def _write_builds(states: list[BuildState], results: Path) -> None:
     results.mkdir(parents=True, exist_ok=True)
-    partial = results / f"{BUILDS_FILE}.partial"
-    partial.write_bytes(_BUILDS.dump_json(states, indent=1))
-    partial.rename(results / BUILDS_FILE)
+    write_whole(results / BUILDS_FILE, _BUILDS.dump_json(states, indent=1).decode())
 
 
 def load_builds(results: Path) -> list[BuildState]:

@@ -1,4 +1,4 @@
-"""What a server is told when it is made: cloud-init, which makes a quiet runner of it, nothing else.
+"""What a server is told when it is made: cloud-init, which makes a quiet runner of it, no more.
 
 Nobody gets in: no inbound traffic, no SSH server, no password. Jobs run as a user without rights,
 who does not reach the address at which this text can be read, with the other jobs' configurations

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from pipeline.durable import write_whole
 from pipeline.errors import UserError
 from pipeline.markdown import cell
 from pipeline.model import Regression
@@ -65,9 +66,7 @@ class DirectorySink:
         if self._show is not None:
             self._show(Preview(sink=self.name, method="write", place=str(path), payload=text))
             return
-        partial = path.with_suffix(".partial")
-        partial.write_text(text, encoding="utf-8")
-        partial.rename(path)
+        write_whole(path, text)
 
 
 def issue_name(regression: Regression) -> str:

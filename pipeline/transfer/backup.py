@@ -14,6 +14,7 @@ from tempfile import TemporaryDirectory
 
 from pipeline.analyse.bench import EXPERIMENTS
 from pipeline.bundle import SUFFIX, list_all
+from pipeline.durable import PARTIAL
 from pipeline.errors import UserError
 from pipeline.execute.watch import Watcher
 from pipeline.transfer.folder import sha256
@@ -138,7 +139,7 @@ def _files(sources: Sources, still: Path) -> Iterator[tuple[str, Path]]:
         name = path.relative_to(results).as_posix()
         if path.name.endswith(SUFFIX):
             yield f"{RESULTS}/{name}", path
-        elif not path.name.endswith(".partial"):
+        elif not path.name.endswith(PARTIAL):
             with suppress(FileNotFoundError):  # Of an experiment that was just set aside.
                 yield f"{RESULTS}/{name}", _still(still / name, path.read_bytes())
     for path in list_all(results / BUNDLES):

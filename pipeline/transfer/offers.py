@@ -13,6 +13,7 @@ from pathlib import PurePosixPath
 from pipeline.analyse.bench import EXPERIMENTS
 from pipeline.analyse.record import ASIDE
 from pipeline.bundle import SUFFIX
+from pipeline.durable import PARTIAL
 from pipeline.errors import UserError
 from pipeline.execute.run import BUILDS_FILE
 from pipeline.journal import FILE as JOURNAL
@@ -125,7 +126,7 @@ def _travels(name: str) -> bool:
     parts = PurePosixPath(name).parts
     if parts[0] == BUNDLES:
         return len(parts) == 2 and name.endswith(SUFFIX) and is_file(name)
-    return is_file(name) and parts[1:2] != (ASIDE,) and not name.endswith(".partial")
+    return is_file(name) and parts[1:2] != (ASIDE,) and not name.endswith(PARTIAL)
 
 
 def _named(place: Place, box: str, there: Mapping[str, Entry], sums: Mapping[str, str]) -> Offers:

@@ -12,6 +12,7 @@ from pipeline.analyse.bench import EXPERIMENTS
 from pipeline.analyse.outcomes import read_outcomes
 from pipeline.analyse.states import histories
 from pipeline.bundle import SUFFIX, list_all
+from pipeline.durable import PARTIAL
 from pipeline.execute.run import BUILDS_FILE, add_builds, load_builds
 from pipeline.journal import FILE as JOURNAL
 from pipeline.journal import Event, EventKind, Journal
@@ -134,5 +135,5 @@ def _experiments(results: Path) -> Iterator[Path]:
     """Yield the files of experiments that were not set aside."""
     for path in sorted((results / EXPERIMENTS).glob("*/**/*")):
         own = path.relative_to(results / EXPERIMENTS)
-        if path.is_file() and own.parts[0] != "aside" and path.suffix != ".partial":
+        if path.is_file() and own.parts[0] != "aside" and path.suffix != PARTIAL:
             yield path

@@ -12,10 +12,10 @@ import pytest
 
 from pipeline.analyse.confirm import OUTCOME, evidence_of, experiment_of
 from pipeline.analyse.confirm import Outcome as Confirmed
-from pipeline.analyse.record import write_whole
 from pipeline.bundle import list_bundles
 from pipeline.cli import nightly
 from pipeline.cli.context import Context
+from pipeline.durable import write_whole
 from pipeline.execute.discover import discovered
 from pipeline.execute.run import load_builds
 from pipeline.journal import Event, EventKind, Journal, now

@@ -18,11 +18,11 @@ from pipeline.analyse.confirm import (
     suspected,
 )
 from pipeline.analyse.detection import Detected, load_detected
-from pipeline.analyse.record import write_whole
 from pipeline.analyse.regressions import group_shifts
 from pipeline.analyse.settle import settle
 from pipeline.cli.confirm import confirm_all
 from pipeline.cli.context import Context
+from pipeline.durable import write_whole
 from pipeline.execute.watch import Silent
 from pipeline.journal import now
 from pipeline.model import Build, Shift

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from datetime import UTC, datetime
 from html.parser import HTMLParser
@@ -296,10 +297,10 @@ def test_an_old_page_stays_when_the_new_one_cannot_be_made(
     path = tmp_path / "report.html"
     path.write_text("the old one")
 
-    def full(self: Path, *args: object, **kwargs: object) -> int:
+    def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(Path, "write_text", full)
+    monkeypatch.setattr(os, "fchmod", full)  # Of the new one, once its text is there.
     with pytest.raises(UserError, match="No space left"):
         write_page(path, *night, ReportSection(), {}, NOW)
     monkeypatch.undo()

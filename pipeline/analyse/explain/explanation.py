@@ -17,6 +17,7 @@ from pipeline.analyse.explain.plans import PlanChange, plan_changes
 from pipeline.analyse.explain.settings import Difference, Suspect, compare_settings, suspects
 from pipeline.analyse.explain.sides import Side, StepSide, read_side
 from pipeline.analyse.explain.trial import Trial
+from pipeline.durable import write_whole
 from pipeline.errors import UserError
 from pipeline.execute.plan import Line, Plan
 from pipeline.model import Cell, Frozen, Regression, RegressionKind, SeriesKey, Shift
@@ -199,9 +200,7 @@ def save_explained(explained: Explained, results: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     for name, picture in explained.pictures.items():
         (folder / name).write_text(picture, encoding="utf-8")
-    partial = folder / f"{_EXPLANATION_FILE}.partial"
-    partial.write_text(explained.explanation.model_dump_json(indent=1), encoding="utf-8")
-    return partial.rename(folder / _EXPLANATION_FILE)
+    return write_whole(folder / _EXPLANATION_FILE, explained.explanation.model_dump_json(indent=1))
 
 
 def class_of(regression: Regression, results: Path) -> str:
@@ -227,9 +226,7 @@ def last_explanation(regression: Regression, results: Path) -> Explanation | Non
 def save_trials(trials: Sequence[Trial], folder: Path) -> Path:
     """Keep what was tested in the folder of its experiment."""
     folder.mkdir(parents=True, exist_ok=True)
-    partial = folder / f"{_TRIALS_FILE}.partial"
-    partial.write_bytes(_TRIALS.dump_json(tuple(trials), indent=1))
-    return partial.rename(folder / _TRIALS_FILE)
+    return write_whole(folder / _TRIALS_FILE, _TRIALS.dump_json(tuple(trials), indent=1).decode())
 
 
 def load_trials(folder: Path) -> tuple[Trial, ...]:

@@ -7,7 +7,6 @@ was about to be made. Without it, all issues are found again by their label.
 from __future__ import annotations
 
 import fcntl
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -16,6 +15,7 @@ from typing import Any
 
 from pydantic import Field, ValidationError
 
+from pipeline.durable import write_durably
 from pipeline.errors import UserError
 from pipeline.model import Frozen, RegressionState
 
@@ -130,22 +130,7 @@ class Record:
         shelf = self.shelf.model_copy(update=changes)
         self._all = _Shelves(repositories={**self._all.repositories, self._name: shelf})
         if self._keep:
-            write_whole(self._path, self._all.model_dump_json(exclude_defaults=True, indent=1))
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a file so that it is there whole or as it was, and on the disk when this returns."""
-    partial = path.with_suffix(".partial")
-    with partial.open("w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    partial.replace(path)
-    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+            write_durably(self._path, self._all.model_dump_json(exclude_defaults=True, indent=1))
 
 
 @contextmanager

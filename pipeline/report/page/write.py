@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
@@ -15,6 +14,7 @@ from sqlalchemy import Engine
 from pipeline.analyse.detection import Detected
 from pipeline.analyse.explain.settings import PER_RUN_SETTINGS
 from pipeline.config import ReportSection
+from pipeline.durable import write_whole
 from pipeline.errors import UserError
 from pipeline.execute.plan import Plan
 from pipeline.report.assets import program, styles
@@ -56,15 +56,10 @@ def write_page(
     its zone. Raises UserError when the file cannot be written.
     """
     text = render_page(store, plan, detected, settings, unbuilt, now)
-    partial = path.with_name(f"{path.name}.partial")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        partial.write_text(text, encoding="utf-8")
-        return partial.rename(path)
+        return write_whole(path, text)
     except OSError as error:
-        # Where even this fails there is nothing to remove.
-        with contextlib.suppress(OSError):
-            partial.unlink()
         raise UserError(
             f"the report {path} cannot be written: {error.strerror}; mend it and run "
             "`nightshift report`"

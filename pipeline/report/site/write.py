@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shutil
 from collections.abc import Mapping, Sequence
@@ -17,6 +16,7 @@ from sqlalchemy import Engine
 from pipeline.analyse.detection import Detected
 from pipeline.analyse.environment.events import EnvironmentEvent
 from pipeline.config import ReportSection
+from pipeline.durable import write_whole
 from pipeline.errors import UserError
 from pipeline.execute.plan import Plan
 from pipeline.model import Regression, Shift, digest
@@ -68,7 +68,6 @@ def write_site(
     """
     page = folder / "index.html"
     data = folder / f"data-{digest([now, plan.hash])[:_STAMP]}"
-    partial = folder / "index.html.partial"
     try:
         if page.exists() and _MARK not in page.read_text(encoding="utf-8", errors="replace"):
             raise UserError(f"{page} is not a trend site; choose another folder with --output")
@@ -90,12 +89,8 @@ def write_site(
                 {name: _link(path, folder) for name, path in (issues or {}).items()},
             ),
         }
-        partial.write_text(_render(index), encoding="utf-8")
-        partial.rename(page)
+        write_whole(page, _render(index))
     except OSError as error:
-        # Where even this fails there is nothing to remove.
-        with contextlib.suppress(OSError):
-            partial.unlink()
         shutil.rmtree(data, ignore_errors=True)
         raise UserError(
             f"the site {folder} cannot be written: {error.strerror}; mend it and run "

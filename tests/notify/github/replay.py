@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.analyse.states import AS_MEASURED, TRANSITIONS
+from pipeline.durable import write_durably
 from pipeline.journal import EventKind
 from pipeline.model import RegressionState
 from pipeline.notify.base import Cause, Decision, DecisionKind, Result
@@ -71,7 +72,6 @@ class Replay:
         self.kills = False
         self.late: list[tuple[datetime, tuple[Any, ...]]] = []
         self.met: Counter[str] = Counter()
-        self._write_whole = record.write_whole
 
     # --- what goes wrong -------------------------------------------------------------
 
@@ -81,10 +81,10 @@ class Replay:
             self.met["killed"] += 1
             raise Killed
 
-    def write_whole(self, path: Path, text: str) -> None:
+    def write_durably(self, path: Path, text: str) -> None:
         """Write the record, or be killed before it or after it."""
         self.step()
-        self._write_whole(path, text)
+        write_durably(path, text)
         self.step()
 
     def _send(self, method: str, path: str, query: Mapping[str, Any], payload: Any) -> Answer:

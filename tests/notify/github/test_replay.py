@@ -36,7 +36,7 @@ def test_a_thousand_nights_with_faults(folder: Path, monkeypatch: pytest.MonkeyP
     issues = decisions = 0
     for seed in range(WORLDS):
         replay = Replay(seed, folder / str(seed), loses=seed % 2 == 0)
-        monkeypatch.setattr(record, "write_whole", replay.write_whole)
+        monkeypatch.setattr(record, "write_durably", replay.write_durably)
         for _ in range(NIGHTS):
             replay.day()
         met += replay.met
@@ -50,7 +50,7 @@ def test_a_thousand_nights_with_faults(folder: Path, monkeypatch: pytest.MonkeyP
 
 def test_nights_with_faults_over_a_network(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     replay = Replay(1001, folder, loses=True)
-    monkeypatch.setattr(record, "write_whole", replay.write_whole)
+    monkeypatch.setattr(record, "write_durably", replay.write_durably)
     with replay.world.fake.serving():
         replay.send = pygithub(replay.world.fake.url, TOKEN)
         for _ in range(30):
