@@ -15,8 +15,6 @@ from tests.integration.nights import give_own_cache, make_night
 from tests.integration.repositories import commit, releases_as_commits
 from tests.prometheus import CONFIG, Prometheus
 
-pytestmark = pytest.mark.alone
-
 BOARDS = boards()
 
 STEP = "SQLITE_API int sqlite3_step(sqlite3_stmt *pStmt){\n"

@@ -18,7 +18,7 @@ WAIT = "  { volatile int i; for(i=0; i<20000; i++){} }\n"
 
 SETTINGS = f"""{FAST_BUILD}
 [detect]
-min_effect = "10%"
+min_effect = "50%"
 
 [confirm]
 smallest_effect = "25%"
