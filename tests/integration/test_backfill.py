@@ -15,13 +15,7 @@ pytestmark = pytest.mark.alone
 
 STEP = "SQLITE_API int sqlite3_step(sqlite3_stmt *pStmt){\n"
 WAIT = "  { volatile int i; for(i=0; i<8000; i++){} }\n"
-"""Two or three times as long as a point query."""
-
-SETTINGS = f"""{FAST_BUILD}
-[detect]
-min_effect = "50%"
-"""
-"""What no other work of the machine comes near to."""
+"""About half of the time of a point query."""
 
 COMMITS, BROKEN, CULPRIT = 17, 10, 9
 
@@ -56,7 +50,7 @@ def night(repository: Path, server_folder: Path, tmp_path: Path, cache: Path) ->
         repetitions=2,
         target="sqlite",
         config="wal",
-        more=SETTINGS,
+        more=FAST_BUILD,
     )
     config = night.folder / "nightshift.toml"
     source = f'source = "git"\nrepository = "{repository}"\nbuild = "fast_to_compile"\nnewest = 1'
