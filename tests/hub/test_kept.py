@@ -224,12 +224,14 @@ def test_publishing_is_not_begun_twice_at_once(
     script = f"import time; open({str(begun)!r}, 'a').write('x'); time.sleep(1000)"
     slow = publisher(tmp_path, script, told, clock)
     slow.look()
-    until(begun.exists)
-    for _ in range(3):
-        clock.now += 1000.0
-        slow.look()
-    assert begun.read_text() == "x"
-    slow.stop()
+    try:
+        until(lambda: begun.exists() and begun.read_text() == "x")
+        for _ in range(3):
+            clock.now += 1000.0
+            slow.look()
+        assert begun.read_text() == "x"
+    finally:
+        slow.stop()
     assert slow.last is None
 
 
