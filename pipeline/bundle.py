@@ -30,6 +30,11 @@ from pipeline.errors import UserError, first_line
 from pipeline.model import BUNDLE_SCHEMA, Manifest, attempt_name
 
 SUFFIX = ".tar.zst"
+BUNDLES = "bundles"
+"""The folder of the results where bundles are, and that of an experiment where its own are."""
+EXPERIMENTS = "experiments"
+"""The folder of the results that holds a folder for each experiment."""
+
 _ATTEMPT = re.compile(rf"{re.escape(attempt_name('', 1))[:-1]}\d+{re.escape(SUFFIX)}$")
 _MANIFEST = "manifest.json"
 _LARGEST = 1 << 30

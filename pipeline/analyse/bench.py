@@ -12,7 +12,7 @@ from typing import Self
 
 from pipeline.analyse.experiment import Figure, Figures
 from pipeline.analyse.series import SLA_METRICS
-from pipeline.bundle import Bundle, DamagedBundleError, bundle_path, read_bundle, set_aside
+from pipeline.bundle import BUNDLES, Bundle, DamagedBundleError, bundle_path, read_bundle, set_aside
 from pipeline.errors import UserError
 from pipeline.execute.build import Builder
 from pipeline.execute.expect import Expectation
@@ -25,9 +25,6 @@ from pipeline.machine.ports import free_port
 from pipeline.model import Build, Cell, Machine, Pinning, Step, StepStatus, Workload
 from pipeline.store.ingest import steps_of
 from pipeline.workloads import find_family
-
-EXPERIMENTS = "experiments"
-"""The folder of the results that holds a folder for each experiment."""
 
 
 class BenchRunner:
@@ -65,7 +62,7 @@ class BenchRunner:
             preflight: looks at this machine once nobody else measures on it; what it returns is
                 kept in every bundle.
         """
-        self._bundles = folder / "bundles"
+        self._bundles = folder / BUNDLES
         self._builder, self._workspace, self._machine = builder, workspace, machine
         self._watcher, self._guard = watcher, guard
         self._pin, self._port = pin, port

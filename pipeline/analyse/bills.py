@@ -14,10 +14,9 @@ from pathlib import Path
 
 from sqlalchemy import Engine, select
 
-from pipeline.analyse.bench import EXPERIMENTS
 from pipeline.analyse.ledger import verdict_on
 from pipeline.analyse.spent import EXPLAINING
-from pipeline.bundle import DamagedBundleError, list_bundles, read_manifest
+from pipeline.bundle import EXPERIMENTS, DamagedBundleError, list_bundles, read_manifest
 from pipeline.journal import EventKind
 from pipeline.model import Frozen, Origin
 from pipeline.servers import Life

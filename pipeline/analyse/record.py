@@ -6,8 +6,8 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from pipeline.analyse.bench import EXPERIMENTS
 from pipeline.analyse.interleaved import Pair, Question
+from pipeline.bundle import EXPERIMENTS
 from pipeline.durable import write_whole
 from pipeline.model import Cell, Frozen, digest
 

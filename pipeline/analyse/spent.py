@@ -11,9 +11,8 @@ from pathlib import Path
 
 from sqlalchemy import Engine
 
-from pipeline.analyse.bench import EXPERIMENTS
 from pipeline.analyse.record import ASIDE
-from pipeline.bundle import DamagedBundleError, list_all, read_manifest
+from pipeline.bundle import BUNDLES, EXPERIMENTS, DamagedBundleError, list_all, read_manifest
 from pipeline.journal import Event, EventKind
 from pipeline.model import Frozen
 from pipeline.store.queries import measured_time
@@ -134,7 +133,7 @@ def spent_in_nights(store: Engine) -> float:
 def _runs_in(folder: Path) -> float:
     """Return the minutes that the runs in the folder of an experiment took."""
     took = timedelta()
-    for path in list_all(folder / "bundles"):
+    for path in list_all(folder / BUNDLES):
         try:
             manifest = read_manifest(path)
         except DamagedBundleError:

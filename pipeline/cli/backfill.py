@@ -13,9 +13,9 @@ import typer
 from pipeline.analyse.backfill import Choice, Gaps, outlook
 from pipeline.analyse.gaps import Asked, find_gaps
 from pipeline.cli.app import app
+from pipeline.cli.bench import Bench
 from pipeline.cli.context import (
     ConfigOption,
-    Context,
     Format,
     FormatOption,
     QuickOption,
@@ -66,7 +66,7 @@ def backfill_verb(
 
     Example: nightshift backfill --line trunk --budget 2h
     """
-    context = Context(config, quick)
+    context = Bench(config, quick)
     seconds = read_option("budget", budget, parse_duration)
     asked = Asked(tuple(line or ()), since, until)
     asked.check(context.file)
@@ -120,7 +120,7 @@ class Backfill:
     ``done`` are the revisions that were measured, ``failed`` those that have no build, and why.
     """
 
-    context: Context
+    context: Bench
     found: Discovered
     asked: Asked
     clock: Callable[[], float] = time.monotonic

@@ -7,9 +7,9 @@ from typing import Annotated
 import typer
 
 from pipeline.cli.app import app
+from pipeline.cli.bench import Bench
 from pipeline.cli.context import (
     ConfigOption,
-    Context,
     Format,
     FormatOption,
     QuickOption,
@@ -57,7 +57,7 @@ def build_verb(
 
     Example: nightshift build sqlite 3.46.0 --source crate --options rel_o2nofp
     """
-    context = Context(config, quick)
+    context = Bench(config, quick)
     if target:
         if not revision:
             raise UserError(
@@ -96,7 +96,7 @@ def _offer(target: str, source: str, repository: str, branch: str) -> Offer:
         raise UserError(str(error)) from error
 
 
-def _one(context: Context, offer: Offer, version: str, options: str, again: bool) -> Build:
+def _one(context: Bench, offer: Offer, version: str, options: str, again: bool) -> Build:
     found = discover([offer], context.cache, None)[offer]
     revision = find_revision(version, found)
     if revision is None:
@@ -120,7 +120,7 @@ def _one(context: Context, offer: Offer, version: str, options: str, again: bool
         raise UserError(f"{offer.target} {version} does not build: {error}") from error
 
 
-def _planned(context: Context, again: bool) -> list[Build]:
+def _planned(context: Bench, again: bool) -> list[Build]:
     cells = context.plan().cells
     if again:
         for cell in cells:

@@ -22,7 +22,8 @@ from pipeline.analyse.interleaved import Answer, Question, interleave
 from pipeline.analyse.record import Experiment, aside
 from pipeline.analyse.subjects import cell_of, parse_subject
 from pipeline.cli.app import app
-from pipeline.cli.context import ConfigOption, Context, out, print_json, read_option, screen
+from pipeline.cli.bench import Bench
+from pipeline.cli.context import ConfigOption, out, print_json, read_option, screen
 from pipeline.cli.progress import make_watcher
 from pipeline.config import DEFAULT_FILE
 from pipeline.durable import write_whole
@@ -85,7 +86,7 @@ def compare_verb(
 
     Example: nightshift compare postgres:14.20 postgres:15.15 --step point-query
     """
-    context = Context(config, results=results, needed=False)
+    context = Bench(config, results=results, needed=False)
     experiment = experiment_of(
         context,
         (base, head),
@@ -106,7 +107,7 @@ def compare_verb(
 
 
 def experiment_of(
-    context: Context,
+    context: Bench,
     sides: tuple[str, str],
     *,
     steps: Sequence[str],
@@ -147,7 +148,7 @@ def experiment_of(
 
 
 def measured(
-    context: Context,
+    context: Bench,
     experiment: Experiment,
     watcher: Watcher,
     seen: Callable[[Runner], Runner] = lambda runner: runner,

@@ -21,9 +21,9 @@ from pipeline.analyse.kinds import KINDS
 from pipeline.analyse.record import Experiment, aside
 from pipeline.analyse.settle import refresh
 from pipeline.cli.app import app
+from pipeline.cli.bench import Bench
 from pipeline.cli.context import (
     ConfigOption,
-    Context,
     Format,
     FormatOption,
     QuickOption,
@@ -62,7 +62,7 @@ def confirm_verb(
 
     Example: nightshift confirm --format json
     """
-    context = Context(config, quick)
+    context = Bench(config, quick)
     plan = context.plan()
     # Outcomes of a verb that was killed are not in the journal yet.
     refresh(context.results, context.store, now())
@@ -97,7 +97,7 @@ def _named(regressions: list[Regression], fingerprint: str) -> Regression:
 
 
 def confirm_all(
-    context: Context,
+    context: Bench,
     plan: Plan,
     regressions: list[Regression],
     watcher: Watcher,
@@ -147,7 +147,7 @@ def confirm_all(
 
 
 def _measured(
-    context: Context,
+    context: Bench,
     experiment: Experiment,
     regression: Regression,
     seconds: float,

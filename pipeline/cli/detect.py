@@ -5,9 +5,9 @@ from __future__ import annotations
 from pipeline.analyse.detection import Detected
 from pipeline.analyse.regressions import worst
 from pipeline.cli.app import app
+from pipeline.cli.bench import Bench
 from pipeline.cli.context import (
     ConfigOption,
-    Context,
     Format,
     FormatOption,
     QuickOption,
@@ -32,7 +32,7 @@ def detect_verb(
 
     Example: nightshift detect --format json
     """
-    context = Context(config, quick)
+    context = Bench(config, quick)
     detected = detect_stage(context, context.plan())
     if form is Format.JSON:
         print_json(detected.model_dump(mode="json"))

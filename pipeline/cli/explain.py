@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from pipeline.analyse.bench import EXPERIMENTS, narrowed
+from pipeline.analyse.bench import narrowed
 from pipeline.analyse.detection import load_detected
 from pipeline.analyse.experiment import Figure
 from pipeline.analyse.explain.explanation import (
@@ -26,10 +26,11 @@ from pipeline.analyse.explain.explanation import (
 from pipeline.analyse.explain.trial import Trial, try_settings
 from pipeline.analyse.identity import meant_by
 from pipeline.analyse.regressions import size
+from pipeline.bundle import EXPERIMENTS
 from pipeline.cli.app import app
+from pipeline.cli.bench import Bench
 from pipeline.cli.context import (
     ConfigOption,
-    Context,
     QuickOption,
     out,
     print_json,
@@ -85,7 +86,7 @@ def explain_verb(
 
     Example: nightshift explain 3f2a91c04b7e --test
     """
-    context = Context(config, quick)
+    context = Bench(config, quick)
     plan = context.plan()
     chosen = _chosen(load_detected(context.results, plan).regressions, fingerprint)
     seconds = read_option("budget", budget, parse_duration)
@@ -131,7 +132,7 @@ def _show(explanation: Explanation, folder: Path) -> None:
         out.print(f"    {trial.sentence()}", markup=False)
 
 
-def explain_one(context: Context, plan: Plan, regression: Regression) -> Explanation:
+def explain_one(context: Bench, plan: Plan, regression: Regression) -> Explanation:
     """Explain a regression, and keep that in results/explained/FINGERPRINT.
 
     Raises UserError where its bundles are gone.
@@ -142,7 +143,7 @@ def explain_one(context: Context, plan: Plan, regression: Regression) -> Explana
 
 
 def try_suspects(
-    context: Context,
+    context: Bench,
     plan: Plan,
     regression: Regression,
     seconds: float,
@@ -194,7 +195,7 @@ def try_suspects(
     return trials
 
 
-def why(context: Context, plan: Plan, regression: Regression, *, keep: bool = True) -> str:
+def why(context: Bench, plan: Plan, regression: Regression, *, keep: bool = True) -> str:
     """Return the explanation of a regression for its issue; nothing where there is none.
 
     Where its line or its bundles are gone, that is the one that was made before. With ``keep`` it
@@ -213,7 +214,7 @@ def why(context: Context, plan: Plan, regression: Regression, *, keep: bool = Tr
     return explanation_markdown(explained.explanation)
 
 
-def _explained(context: Context, plan: Plan, regression: Regression) -> Explained:
+def _explained(context: Bench, plan: Plan, regression: Regression) -> Explained:
     return explain(
         regression,
         plan,
@@ -224,7 +225,7 @@ def _explained(context: Context, plan: Plan, regression: Regression) -> Explaine
     )
 
 
-def _folder(context: Context, regression: Regression) -> Path:
+def _folder(context: Bench, regression: Regression) -> Path:
     return context.results / EXPERIMENTS / f"explain-{regression.fingerprint}"
 
 

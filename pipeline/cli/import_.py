@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 
 from pipeline.cli.app import app
+from pipeline.cli.bench import Bench
 from pipeline.cli.context import (
     ConfigOption,
-    Context,
     Format,
     FormatOption,
     out,
@@ -49,7 +49,7 @@ def csv_verb(
 
     Example: nightshift import csv table.csv --line tproc-c --target postgres
     """
-    context = Context(config)
+    context = Bench(config)
     name = line or file.stem
     written = import_published(
         read_published(file, metric),

@@ -6,9 +6,9 @@ import typer
 
 from pipeline.bundle import list_bundles
 from pipeline.cli.app import app
+from pipeline.cli.bench import Bench
 from pipeline.cli.context import (
     ConfigOption,
-    Context,
     Format,
     FormatOption,
     out,
@@ -27,10 +27,10 @@ def ingest_verb(config: ConfigOption = DEFAULT_FILE, form: FormatOption = Format
 
     Example: nightshift ingest
     """
-    show(ingest_all(Context(config)), form)
+    show(ingest_all(Bench(config)), form)
 
 
-def ingest_all(context: Context) -> IngestReport:
+def ingest_all(context: Bench) -> IngestReport:
     """Ingest every bundle of the results folder, showing the progress."""
     paths = list(list_bundles(context.bundles))
     with counting(screen(), "ingest", len(paths)) as progress:

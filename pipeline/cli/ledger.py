@@ -10,9 +10,9 @@ from pipeline.analyse.ledger import VERDICTS, Alarm, Ledger, Sensitivity, make_l
 from pipeline.analyse.settle import refresh
 from pipeline.analyse.spent import Spent, cost_of
 from pipeline.cli.app import app
+from pipeline.cli.bench import Bench
 from pipeline.cli.context import (
     ConfigOption,
-    Context,
     Format,
     FormatOption,
     QuickOption,
@@ -43,7 +43,7 @@ def ledger_verb(
 
     Example: nightshift ledger --format json
     """
-    context = Context(config, quick)
+    context = Bench(config, quick)
     plan = context.plan()
     refresh(context.results, context.store, now())
     ledger = make_ledger(

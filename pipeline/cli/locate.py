@@ -5,14 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from pipeline.analyse.bench import EXPERIMENTS
 from pipeline.analyse.bisect import Bisected, bisect
 from pipeline.analyse.confirm import OUTCOME
 from pipeline.analyse.experiment import Figure
 from pipeline.analyse.interleaved import WRONG
 from pipeline.analyse.locate import Search, answer, culprit_of, search_for
 from pipeline.analyse.record import load_experiment
-from pipeline.cli.context import Context, warn
+from pipeline.bundle import EXPERIMENTS
+from pipeline.cli.bench import Bench
+from pipeline.cli.context import warn
 from pipeline.durable import write_whole
 from pipeline.errors import UserError
 from pipeline.execute.discover import discover
@@ -30,7 +31,7 @@ NOT_SEEN = "no change for the worse"
 
 
 def bisected(
-    context: Context,
+    context: Bench,
     cells: Sequence[Cell],
     figures: Sequence[Figure],
     smallest: float,
@@ -55,7 +56,7 @@ def bisected(
 
 
 def locate(
-    context: Context, plan: Plan, regression: Regression, seconds: float, watcher: Watcher
+    context: Bench, plan: Plan, regression: Regression, seconds: float, watcher: Watcher
 ) -> Bisected:
     """Search the culprit of a regression, and write what came of it into the journal.
 
@@ -64,7 +65,7 @@ def locate(
     return _locate(context, regression, _search(context, plan, regression), seconds, watcher)
 
 
-def _search(context: Context, plan: Plan, regression: Regression) -> Search:
+def _search(context: Bench, plan: Plan, regression: Regression) -> Search:
     known = discover(context.offers(), context.cache, None)
     return search_for(
         regression, plan, context.file, known, context.machine, context.quick, context.cache
@@ -72,7 +73,7 @@ def _search(context: Context, plan: Plan, regression: Regression) -> Search:
 
 
 def _locate(
-    context: Context, regression: Regression, search: Search, seconds: float, watcher: Watcher
+    context: Bench, regression: Regression, search: Search, seconds: float, watcher: Watcher
 ) -> Bisected:
     began = time.monotonic()
     smallest = context.config.confirm.smallest_effect
@@ -95,13 +96,13 @@ def _locate(
     return found
 
 
-def _spent(context: Context, experiment: str) -> float:
+def _spent(context: Bench, experiment: str) -> float:
     """Return the minutes that an experiment took before; a search that goes on counts them in."""
     told = (event for event in Journal(context.results).read() if event.experiment == experiment)
     return max((event.minutes for event in told), default=0.0)
 
 
-def _note_neighbours(context: Context, regression: Regression, search: Search) -> None:
+def _note_neighbours(context: Bench, regression: Regression, search: Search) -> None:
     """Name the culprit where nothing lies between: that they differ was shown by confirming."""
     parent, bad = (cell.revision for cell in search.cells)
     culprit = Culprit(
@@ -122,7 +123,7 @@ def _note_neighbours(context: Context, regression: Regression, search: Search) -
 
 
 def locate_all(
-    context: Context, plan: Plan, regressions: Sequence[Regression], watcher: Watcher
+    context: Bench, plan: Plan, regressions: Sequence[Regression], watcher: Watcher
 ) -> None:
     """Search the culprits of regressions in their order, until the budget of the night is spent.
 
@@ -142,7 +143,7 @@ def locate_all(
             warn(f"{regression.fingerprint} is not bisected: {error}")
 
 
-def _compared(context: Context, regression: Regression, search: Search) -> bool:
+def _compared(context: Bench, regression: Regression, search: Search) -> bool:
     """Say whether what confirmed a regression measured the ends of a search, and not wider ones."""
     ends = tuple(cell.revision.label for cell in search.cells)
     confirming = (

@@ -9,9 +9,9 @@ from typing import Annotated
 import typer
 
 from pipeline.cli.app import app
+from pipeline.cli.bench import Bench
 from pipeline.cli.context import (
     ConfigOption,
-    Context,
     QuickOption,
     out,
     print_json,
@@ -49,7 +49,7 @@ def plan_verb(
 
     Example: nightshift plan --format github-matrix
     """
-    context = Context(config, quick)
+    context = Bench(config, quick)
     plan = context.plan()
     remaining = plan.remaining(measured(context.store))
     seconds = Expectation(cell for cell, _ in remaining).left

@@ -24,8 +24,9 @@ from pipeline.analyse.pull_request import (
     read_answer,
 )
 from pipeline.analyse.record import Experiment, aside
-from pipeline.bundle import list_bundles
+from pipeline.bundle import BUNDLES, list_bundles
 from pipeline.cli.app import app
+from pipeline.cli.bench import Bench
 from pipeline.cli.compare import (
     AgainOption,
     BaseArgument,
@@ -42,7 +43,6 @@ from pipeline.cli.compare import (
 )
 from pipeline.cli.context import (
     ConfigOption,
-    Context,
     Format,
     FormatOption,
     err,
@@ -63,7 +63,6 @@ from pipeline.notify.github.pulls import Subject, Way, publish
 from pipeline.report.compared import as_rows, as_text
 from pipeline.report.pull_request import words_of, words_of_none
 from pipeline.transfer.folder import send
-from pipeline.transfer.results import BUNDLES
 from pipeline.units import parse_duration, parse_percent
 
 group = typer.Typer()
@@ -118,7 +117,7 @@ def measure_verb(
     made: Iterable[Path] = ()
     try:
         with _limited(read_option("limit", limit, parse_duration)):
-            context = Context(config, results=results, needed=False)
+            context = Bench(config, results=results, needed=False)
             _refuse_tokens(context.config.github.secret)
             experiment = experiment_of(
                 context,
@@ -176,7 +175,7 @@ def publish_verb(
 
     Example: nightshift pull-request publish answer.zip --repository me/db --event event.json
     """
-    context = Context(config, needed=False)
+    context = Bench(config, needed=False)
     section = context.config.github
     chosen = {"repository": repository, "url": os.environ.get(API, "")}
     if "url" in section.model_fields_set:
@@ -270,7 +269,7 @@ class _Lines(Lines):
         super().note(plain(text))
 
 
-def _measured(context: Context, experiment: Experiment) -> Answer:
+def _measured(context: Bench, experiment: Experiment) -> Answer:
     recorder = Recorder()
     found = measured(context, experiment, _Lines(err), recorder.around)
     return answer_of(experiment, recorder.blocks(experiment.pair), found.seconds)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pipeline.analyse.settle import refresh
 from pipeline.cli.app import app
-from pipeline.cli.context import ConfigOption, Context, Format, FormatOption
+from pipeline.cli.bench import Bench
+from pipeline.cli.context import ConfigOption, Format, FormatOption
 from pipeline.cli.ingest import ingest_all, show
 from pipeline.config import DEFAULT_FILE
 from pipeline.journal import now
@@ -19,7 +20,7 @@ def rebuild_verb(config: ConfigOption = DEFAULT_FILE, form: FormatOption = Forma
 
     Example: nightshift rebuild
     """
-    context = Context(config)
+    context = Bench(config)
     with context.workspace.held():
         empty_store(context.store)
         report = ingest_all(context)

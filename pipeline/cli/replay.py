@@ -8,9 +8,9 @@ from pipeline.analyse.detection import watched_series
 from pipeline.analyse.regressions import SLA
 from pipeline.analyse.replay import Raised, nights, replay
 from pipeline.cli.app import app
+from pipeline.cli.bench import Bench
 from pipeline.cli.context import (
     ConfigOption,
-    Context,
     Format,
     FormatOption,
     QuickOption,
@@ -41,7 +41,7 @@ def replay_verb(
 
     Example: nightshift replay --format json
     """
-    context = Context(config, quick)
+    context = Bench(config, quick)
     plan = context.plan()
     settings = context.config.detect
     series = watched_series(context.store, plan, (*settings.metrics, SLA))

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from pipeline.analyse.detection import load_detected
 from pipeline.cli.app import app
+from pipeline.cli.bench import Bench
 from pipeline.cli.context import (
     ConfigOption,
-    Context,
     Format,
     FormatOption,
     QuickOption,
@@ -44,7 +44,7 @@ def report_verb(
 
     Example: nightshift report
     """
-    context = Context(config, quick)
+    context = Bench(config, quick)
     written = write_report(context, context.plan())
     if form is Format.JSON:
         print_json([str(path) for path in written])
@@ -53,7 +53,7 @@ def report_verb(
         out.print(str(path), markup=False)
 
 
-def write_report(context: Context, plan: Plan) -> list[Path]:
+def write_report(context: Bench, plan: Plan) -> list[Path]:
     """Write the tables of every line and the page; return the files, the page last."""
     settings = context.config.report
     folder = context.results / "tables"

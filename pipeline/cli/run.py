@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 
 from pipeline.cli.app import app
+from pipeline.cli.bench import Bench
 from pipeline.cli.context import (
     ConfigOption,
-    Context,
     Format,
     FormatOption,
     QuickOption,
@@ -46,7 +46,7 @@ def run_verb(
 
     Example: nightshift run --quick
     """
-    context = Context(config, quick, profile=profile)
+    context = Bench(config, quick, profile=profile)
     context.check_class()
     keys = [key for given in cell or () for key in given.split()]
     paths: list[Path] = []

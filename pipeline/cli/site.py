@@ -11,9 +11,9 @@ from pipeline.analyse.detection import load_detected
 from pipeline.analyse.environment.kept import kept_environment
 from pipeline.analyse.settle import refresh
 from pipeline.cli.app import app
+from pipeline.cli.bench import Bench
 from pipeline.cli.context import (
     ConfigOption,
-    Context,
     Format,
     FormatOption,
     QuickOption,
@@ -41,7 +41,7 @@ def site_verb(
 
     Example: nightshift site --output results/site
     """
-    context = Context(config, quick)
+    context = Bench(config, quick)
     page = make_site(context, context.plan(), output)
     if form is Format.JSON:
         print_json({"site": str(page)})
@@ -49,7 +49,7 @@ def site_verb(
     out.print(str(page), markup=False)
 
 
-def make_site(context: Context, plan: Plan, output: Path | None = None) -> Path:
+def make_site(context: Bench, plan: Plan, output: Path | None = None) -> Path:
     """Write the site of a plan, with links to its report page and issues; return its first page."""
     at = now()
     refresh(context.results, context.store, at)

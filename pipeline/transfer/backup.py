@@ -12,8 +12,7 @@ from pathlib import Path
 from sqlite3 import DatabaseError, connect
 from tempfile import TemporaryDirectory
 
-from pipeline.analyse.bench import EXPERIMENTS
-from pipeline.bundle import SUFFIX, list_all
+from pipeline.bundle import BUNDLES, EXPERIMENTS, SUFFIX, list_all
 from pipeline.durable import PARTIAL
 from pipeline.errors import UserError
 from pipeline.execute.watch import Watcher
@@ -32,7 +31,6 @@ from pipeline.transfer.generation import (
 )
 from pipeline.transfer.locks import held
 from pipeline.transfer.places.base import Place
-from pipeline.transfer.results import BUNDLES
 
 APPENDED = ("journal.jsonl", "nights.jsonl", "fleet.jsonl", "delivered.jsonl", "collected.jsonl")
 """Files of the results that are only ever appended to. They are copied before all others, and at

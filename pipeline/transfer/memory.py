@@ -12,9 +12,9 @@ from pathlib import Path
 from pydantic import AwareDatetime, Field
 
 from pipeline.appended import Appended
+from pipeline.bundle import BUNDLES
 from pipeline.model import Frozen
 from pipeline.transfer.offers import Offered
-from pipeline.transfer.results import BUNDLES
 
 FILE = "collected.jsonl"
 """Its name in the results folder."""

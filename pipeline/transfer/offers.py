@@ -10,16 +10,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
-from pipeline.analyse.bench import EXPERIMENTS
 from pipeline.analyse.record import ASIDE
-from pipeline.bundle import SUFFIX
+from pipeline.bundle import BUNDLES, EXPERIMENTS, SUFFIX
 from pipeline.durable import PARTIAL
 from pipeline.errors import UserError
 from pipeline.execute.run import BUILDS_FILE
 from pipeline.journal import FILE as JOURNAL
 from pipeline.transfer.folder import SUMS, is_file, parse_sums
 from pipeline.transfer.places.base import LARGEST, Entry, Listing, Place, PlaceError, walk
-from pipeline.transfer.results import BUNDLES, WITHIN
+from pipeline.transfer.results import WITHIN
 
 _LONGEST_SUMS = 256 << 20
 """Bytes of checksums: two million lines."""

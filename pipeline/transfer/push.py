@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from pipeline.analyse.bench import EXPERIMENTS
-from pipeline.bundle import SUFFIX
+from pipeline.bundle import BUNDLES, EXPERIMENTS, SUFFIX
 from pipeline.execute.watch import Watcher
 from pipeline.transfer.folder import SUMS, sha256, take, write_sums
 from pipeline.transfer.locks import held
 from pipeline.transfer.offers import read_sums
 from pipeline.transfer.places.base import Entry, Place, walk
-from pipeline.transfer.results import BUNDLES, packed
+from pipeline.transfer.results import packed
 
 
 @dataclass(frozen=True)

@@ -8,19 +8,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from pipeline.analyse.bench import EXPERIMENTS
 from pipeline.analyse.outcomes import read_outcomes
 from pipeline.analyse.states import histories
-from pipeline.bundle import SUFFIX, list_all
+from pipeline.bundle import BUNDLES, EXPERIMENTS, SUFFIX, list_all
 from pipeline.durable import PARTIAL
 from pipeline.execute.run import BUILDS_FILE, add_builds, load_builds
 from pipeline.journal import FILE as JOURNAL
 from pipeline.journal import Event, EventKind, Journal
 from pipeline.transfer.brought import brought_builds, brought_sums
 from pipeline.transfer.folder import received, send, sha256, take
-
-BUNDLES = "bundles"
-"""The folder of the bundles, in results."""
 
 WITHIN = (BUNDLES, EXPERIMENTS, BUILDS_FILE, JOURNAL)
 """What comes from elsewhere."""

@@ -10,8 +10,8 @@ from tempfile import TemporaryDirectory
 
 from sqlalchemy import Engine
 
-from pipeline.analyse.bench import EXPERIMENTS
 from pipeline.analyse.detection import FILE as DETECTED
+from pipeline.bundle import EXPERIMENTS
 from pipeline.errors import UserError
 from pipeline.execute.discover import FILE as DISCOVERED
 from pipeline.execute.run import BUILDS_FILE

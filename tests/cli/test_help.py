@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import shlex
+import subprocess
+import sys
 from typing import Any
 
 import pytest
 import typer.main
 
-from pipeline.cli import VERBS
-from pipeline.cli.app import app
+from pipeline.cli import VERBS, load
 from tests.cli.conftest import Nightshift
 
 WITHOUT_RESULTS = {("schema",), ("hub", "up"), ("lease", "take")}
@@ -26,12 +27,27 @@ def commands(group: Any, path: tuple[str, ...] = ()) -> dict[tuple[str, ...], An
     return found
 
 
-ROOT = typer.main.get_command(app)
+ROOT = typer.main.get_command(load())
 COMMANDS = commands(ROOT)
 
 
-def test_every_module_is_a_verb() -> None:
-    assert len({path[0] for path in COMMANDS}) == len(VERBS)
+def test_the_verbs_are_those_that_are_named() -> None:
+    assert {path[0] for path in COMMANDS} == set(VERBS)
+
+
+@pytest.mark.parametrize(("verb", "others"), [("ack", ""), ("pull-request", "compare")])
+def test_a_verb_comes_with_what_it_needs_alone(verb: str, others: str) -> None:
+    """Importing all of them takes seconds, and half of that is what talks to GitHub and Hetzner."""
+    script = (
+        "import sys, typer.main\n"
+        "from pipeline.cli import load\n"
+        "print(*sorted(typer.main.get_command(load(sys.argv[1:])).commands))\n"
+        "print('hcloud' in sys.modules)"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", script, verb], capture_output=True, text=True, check=True
+    )
+    assert ran.stdout.split() == [*sorted([verb, *others.split()]), "False"]
 
 
 @pytest.mark.parametrize("path", COMMANDS, ids=" ".join)

@@ -3,11 +3,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from pipeline.analyse.spent import spent_otherwise
-from pipeline.bundle import list_bundles
+from pipeline.bundle import BUNDLES, list_bundles
 from pipeline.store.database import open_store
 from pipeline.store.ingest import ingest
 from pipeline.store.queries import measured
-from pipeline.transfer.results import BUNDLES, collect, pack
+from pipeline.transfer.results import collect, pack
 from tests.store.bundles import put_run
 
 

@@ -9,11 +9,10 @@ from collections.abc import Iterator
 from itertools import chain, count
 from pathlib import Path
 
-from pipeline.analyse.bench import EXPERIMENTS
 from pipeline.analyse.confirm import outcome_in
 from pipeline.analyse.explain.sides import Side, side_of
 from pipeline.analyse.record import load_experiment
-from pipeline.bundle import Bundle, BundleError, bundle_path, read_bundle
+from pipeline.bundle import BUNDLES, EXPERIMENTS, Bundle, BundleError, bundle_path, read_bundle
 from pipeline.model import Cell
 
 
@@ -33,7 +32,7 @@ def measured_again(
         same = all(_alike(one, other) for one, other in zip(measured, cells, strict=True))
         if not same or outcome is None or outcome.verdict == "environment":
             continue
-        bundles, pair = folder / "bundles", experiment.pair
+        bundles, pair = folder / BUNDLES, experiment.pair
         before = side_of(
             pair.base.revision.label, chain(_runs(bundles, pair.base), _runs(bundles, pair.control))
         )
