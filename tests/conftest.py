@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from pipeline.config import Paths
 from pipeline.errors import UserError
@@ -22,7 +23,6 @@ from pipeline.machine.account import Account, find_account
 from pipeline.machine.fingerprint import fingerprint
 from pipeline.machine.lease import INHERITED
 from pipeline.machine.places import RUN
-from pipeline.machine.ports import free_port
 from pipeline.model import Build, Machine, Provenance, Revision
 from pipeline.sources import source_for
 from pipeline.sources.base import Fetched
@@ -34,8 +34,15 @@ from pipeline.targets.postgres import Postgres
 from pipeline.targets.postgres.server import PostgresServer
 from pipeline.targets.sqlite import SQLite
 from pipeline.targets.sqlite.database import SQLiteDatabase
+from tests.ports import free_port
 from tests.prometheus import CONFIG, Prometheus, tool
 from tests.s3 import S3
+
+# A machine of CI may let a process stand for seconds, in the middle of an example.
+settings.register_profile(
+    "patient", deadline=None, suppress_health_check=[HealthCheck.too_slow], parent=settings.default
+)
+settings.load_profile("patient")
 
 # A shell lets what it starts in the background ignore SIGINT, and so would all that the tests
 # start and interrupt.

@@ -17,8 +17,9 @@ import requests
 
 from pipeline.hub.prometheus import BLOCKS
 from pipeline.machine.account import contained
-from pipeline.machine.ports import LOOPBACK, free_port
+from pipeline.machine.ports import LOOPBACK
 from pipeline.publish.samples import Labels, Sample
+from tests.ports import free_port
 
 CONFIG = """\
 global:
@@ -97,16 +98,20 @@ class Prometheus:
                 stdout=log,
                 stderr=subprocess.STDOUT,
             )
-        deadline = time.monotonic() + 60
-        while not self._ready():
-            assert self._process.poll() is None, self.log.read_text()
-            assert time.monotonic() < deadline, self.log.read_text()
-            time.sleep(0.02)
+        deadline = time.monotonic() + 300
+        try:
+            while not self._ready():
+                assert self._process.poll() is None, self.log.read_text()
+                assert time.monotonic() < deadline, self.log.read_text()
+                time.sleep(0.02)
+        except BaseException:
+            self.kill()
+            raise
 
     def _ready(self) -> bool:
         try:
             return requests.get(f"{self.url}/-/ready", timeout=10).ok
-        except requests.ConnectionError:
+        except (requests.ConnectionError, requests.Timeout):
             return False
 
     def stop(self, how: signal.Signals = signal.SIGTERM) -> None:
@@ -124,6 +129,8 @@ class Prometheus:
     def freeze(self) -> None:
         """Let it answer nobody until :meth:`thaw`; connections are still taken."""
         os.kill(self.pid, signal.SIGSTOP)
+        # It stands still once its parent is told so, and not when the signal was sent.
+        os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
 
     def thaw(self) -> None:
         """End :meth:`freeze`."""

@@ -13,7 +13,8 @@ import pytest
 import requests
 
 from pipeline.machine.account import contained
-from pipeline.machine.ports import LOOPBACK, free_port
+from pipeline.machine.ports import LOOPBACK
+from tests.ports import free_port
 
 ACCESS_KEY = "nightshift"
 SECRET_KEY = ACCESS_KEY * 4
@@ -86,17 +87,21 @@ class S3:
                 stdout=log,
                 stderr=subprocess.STDOUT,
             )
-        deadline = time.monotonic() + 60
-        while not self._answers():
-            assert self._process.poll() is None, self.log.read_text()
-            assert time.monotonic() < deadline, self.log.read_text()
-            time.sleep(0.02)
+        deadline = time.monotonic() + 300
+        try:
+            while not self._answers():
+                assert self._process.poll() is None, self.log.read_text()
+                assert time.monotonic() < deadline, self.log.read_text()
+                time.sleep(0.02)
+        except BaseException:
+            self.stop()
+            raise
 
     def _answers(self) -> bool:
         try:
             # Unsigned, so refused: but by a server that is there.
             return requests.get(self.url, timeout=10).status_code == 403
-        except requests.ConnectionError:
+        except (requests.ConnectionError, requests.Timeout):
             return False
 
     def stop(self) -> None:

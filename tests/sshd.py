@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from pipeline.machine.account import Account
-from pipeline.machine.ports import LOOPBACK, free_port
+from pipeline.machine.ports import LOOPBACK
 from pipeline.transfer.places.base import Access
+from tests.ports import free_port
 
 _OPTIONS = (
     "UsePAM no",
@@ -92,7 +93,7 @@ class Sshd:
                 stdout=log,
                 stderr=subprocess.STDOUT,
             )
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 300
         while not self._answers():
             if self._process.poll() is not None:
                 pytest.skip(f"this sshd does not start as it is: {self.log.read_text()[-300:]}")
@@ -103,7 +104,7 @@ class Sshd:
         """End it."""
         if self._process is not None:
             self._process.kill()
-            self._process.wait(30)
+            self._process.wait(60)
 
     def _answers(self) -> bool:
         ssh = ["ssh", "-F", str(self.config), "-p", str(self.port), "-o", "BatchMode=yes"]

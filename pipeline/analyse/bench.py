@@ -21,7 +21,6 @@ from pipeline.execute.watch import Silent, Watcher
 from pipeline.execute.workspace import Workspace
 from pipeline.machine.disturbance.guard import Guard
 from pipeline.machine.pinning import available, choose
-from pipeline.machine.ports import free_port
 from pipeline.model import Build, Cell, Machine, Pinning, Step, StepStatus, Workload
 from pipeline.store.ingest import steps_of
 from pipeline.workloads import find_family
@@ -136,7 +135,7 @@ class BenchRunner:
         bench = Bench(
             machine=self._machine,
             pinning=pinning,
-            port=self._port or free_port(),
+            port=self._port,
             tools=find_family(cell.workload.family).tools(),
             preflight=self._warned,
         )

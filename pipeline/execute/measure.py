@@ -21,6 +21,7 @@ from pipeline.execute.watch import Watcher
 from pipeline.execute.workspace import Workspace
 from pipeline.machine.disturbance.base import Disturbance
 from pipeline.machine.disturbance.guard import Guard
+from pipeline.machine.ports import free_port
 from pipeline.model import (
     Build,
     Cell,
@@ -61,7 +62,7 @@ class Bench(Frozen):
 
     machine: Machine
     pinning: Pinning
-    port: int
+    port: int  # 0 for any that is free when a server starts
     tools: dict[str, str]
     preflight: dict[str, str] = Field(default_factory=dict)
 
@@ -174,14 +175,15 @@ class _Execution:
         return write_bundle(bundles, manifest, self._files)
 
     def _on_server(self, folder: Path) -> None:
-        placement = Placement(
-            folder=folder,
-            port=self._bench.port,
-            processors=self._bench.pinning.server,
-            account=self._workspace.account,
-        )
         try:
             template = self._workspace.template(self._build)
+            placement = Placement(
+                folder=folder,
+                # Chosen when it is about to be used: a template can take minutes to be made.
+                port=self._bench.port or free_port(),
+                processors=self._bench.pinning.server,
+                account=self._workspace.account,
+            )
             with self._phase("start"):
                 server = self._target.start(self._build, self._cell.config, template, placement)
         except StartError as error:

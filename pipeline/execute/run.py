@@ -19,7 +19,6 @@ from pipeline.execute.watch import Watcher
 from pipeline.execute.workspace import Workspace
 from pipeline.machine.disturbance.guard import Guard
 from pipeline.machine.pinning import available, choose
-from pipeline.machine.ports import free_port
 from pipeline.model import Build, Cell, Frozen, Machine, Pinning
 from pipeline.probes import perf_counters
 from pipeline.workloads import find_family
@@ -175,7 +174,7 @@ def run_all(
                 Bench(
                     machine=machine,
                     pinning=pinning,
-                    port=port or free_port(),
+                    port=port,
                     tools=tools,
                     preflight=preflight,
                 ),

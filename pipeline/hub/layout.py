@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import pwd
 import secrets
 import shutil
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from pipeline.errors import UserError
 from pipeline.machine.account import Account
 
 DASHBOARDS = Path(__file__).parents[2] / "dashboards"
 """The dashboards and rules of a checkout, beside the package."""
+
+_LOOKS, _LOOK = 20, 0.05
+"""How often a folder that seems to be held is looked at again, and seconds between two looks."""
 
 _READ = (".json", ".yml", ".yaml")
 """What Prometheus and Grafana read; the rest of the folder makes it."""
@@ -119,7 +125,7 @@ def held(layout: Layout) -> Iterator[None]:
         raise _unwritable(error) from error
     with lock as file:
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _lock(file)
         except BlockingIOError as error:
             file.seek(0)
             raise UserError(
@@ -130,6 +136,16 @@ def held(layout: Layout) -> Iterator[None]:
         file.write(str(os.getpid()))
         file.flush()
         yield
+
+
+def _lock(file: IO[str]) -> None:
+    """Take the lock. Raises BlockingIOError where another keeps it: who only looks does not."""
+    for _ in range(_LOOKS):
+        with contextlib.suppress(BlockingIOError):
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        time.sleep(_LOOK)
+    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def is_held(layout: Layout) -> bool:

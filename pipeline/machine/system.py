@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from pipeline.machine.tree import Tree
 
-PATIENCE = 5.0
+PATIENCE = 30.0
 """Seconds in which a program has to answer: one that hangs holds up no night."""
 
 _TIME_ERROR = 5

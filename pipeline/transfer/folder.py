@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
 
+from pipeline.durable import PARTIAL, write_whole
 from pipeline.errors import UserError
 
 SUMS = "SHA256SUMS"
@@ -18,6 +19,9 @@ _PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+=#@-]*")
 
 _FOLDER = re.compile(r"[A-Za-z0-9][A-Za-z0-9_+=#@-]*(\.\d+)?")
 """What folders are called: none like a file, in whose place it would be."""
+
+_UNFINISHED = re.compile(rf"\.{SUMS}\.\w+{re.escape(PARTIAL)}")
+"""What who was killed left of writing the checksums."""
 
 _LINE = re.compile(r"([0-9a-f]{64})  (.+)")
 
@@ -41,7 +45,7 @@ def send(folder: Path, files: Mapping[str, Path]) -> None:
 
 def write_sums(folder: Path, sums: Mapping[str, str]) -> None:
     """Write the checksums of files, by their names, into their folder."""
-    (folder / SUMS).write_text("".join(f"{sums[name]}  {name}\n" for name in sorted(sums)))
+    write_whole(folder / SUMS, "".join(f"{sums[name]}  {name}\n" for name in sorted(sums)))
 
 
 def received(folder: Path, within: Iterable[str]) -> dict[str, str]:
@@ -63,6 +67,7 @@ def received(folder: Path, within: Iterable[str]) -> dict[str, str]:
         for path in folder.rglob("*")
         if path.is_symlink() or not path.is_dir()
     }
+    there = {name for name in there if not _UNFINISHED.fullmatch(name)}
     if odd := sorted(there - sums.keys() - {SUMS}):
         raise UserError(f"{folder} holds {odd[0]}, which {SUMS} does not name")
     for name, expected in sums.items():

@@ -61,7 +61,7 @@ Children = Callable[[], set[psutil.Process]]
 
 
 def every_child() -> set[psutil.Process]:
-    return set(psutil.Process().children(recursive=True))
+    return set(psutil.Process().children())
 
 
 @pytest.fixture

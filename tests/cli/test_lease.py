@@ -90,7 +90,7 @@ def test_what_nightshift_does_under_it_belongs_to_it(nightshift: Nightshift) -> 
 def test_it_is_waited_for(nightshift: Nightshift, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pipeline.machine.lease.POLL", 0.01)
     with machine_lease("a night").held():
-        ran = nightshift("lease", "take", "--wait", "50ms", "--", "true")
+        ran = nightshift("lease", "take", "--wait", "2s", "--", "true")
     assert ran.code == 2
     waited, refused = ran.err.splitlines()
     assert waited.startswith("nightshift: waiting: another nightshift (process ")
@@ -119,13 +119,16 @@ def test_ended_by_a_signal_the_command_is_ended_and_the_lease_is_free(tmp_path: 
     script = f"trap 'exit 0' TERM; touch {began}; while :; do sleep 0.05; done"
     command = [sys.executable, "-m", "pipeline", "lease", "take", "--", "sh", "-c", script]
     with subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE) as process:
-        for _ in range(1200):
-            if began.exists():
-                break
-            time.sleep(0.05)
-        claim = machine_lease().file.read()
-        assert claim is not None and claim.holders[0].pid == process.pid
-        process.send_signal(signal.SIGTERM)
-        process.communicate()
+        try:
+            for _ in range(3600):
+                if began.exists():
+                    break
+                time.sleep(0.05)
+            claim = machine_lease().file.read()
+            assert claim is not None and claim.holders[0].pid == process.pid
+            process.send_signal(signal.SIGTERM)
+            process.communicate()
+        finally:
+            process.kill()
     assert process.returncode == 130
     assert machine_lease().file.read() is None

@@ -95,6 +95,8 @@ def test_a_night_succeeds_whatever_its_receiver_does_and_the_rest_comes_later(
     assert len([line for line in ran.err.splitlines() if "not all was published" in line]) == 1
     assert "published " not in ran.out
     receiver.faults.clear()
+    # What is out of order is given up soon; what is well may be slow.
+    config.write_text(config.read_text().replace('patience = "500ms"\n', ""))
     later = nightshift("publish")
     assert (later.code, later.err) == (0, "")
     again = nightshift("publish")

@@ -127,10 +127,17 @@ class Lasting(Counting):
         self.told.append(f"left after {self.reads} readings")
 
 
-@pytest.mark.parametrize("code", ["print('go')", "print('go'); exit(3)"])
-def test_what_a_probe_runs_beside_a_step_ends_with_it(code: str) -> None:
-    probe = Lasting()
-    python(code, probes=[Counting(), probe])
+@pytest.mark.parametrize("code", [0, 3])
+def test_what_a_probe_runs_beside_a_step_ends_with_it(code: int, tmp_path: Path) -> None:
+    probe, sampled = Lasting(), tmp_path / "sampled"
+    python(
+        "import sys, time, pathlib\nprint('go', flush=True)\n"
+        "while not pathlib.Path(sys.argv[1]).exists(): time.sleep(0.001)\n"
+        "sys.exit(int(sys.argv[2]))",
+        str(sampled),
+        str(code),
+        probes=[Counting(sampled.touch), probe],
+    )
     assert probe.told == ["entered", "left after 1 readings"]
 
 

@@ -39,9 +39,11 @@ class Site(ThreadingHTTPServer):
         with self:
             thread = threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.01})
             thread.start()
-            yield
-            self.shutdown()
-            thread.join()
+            try:
+                yield
+            finally:
+                self.shutdown()
+                thread.join()
 
 
 class _Handler(BaseHTTPRequestHandler):

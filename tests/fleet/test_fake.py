@@ -104,9 +104,11 @@ def test_it_runs_as_a_process() -> None:
         text=True,
     )
     with process:
-        assert process.stdout is not None
-        url, token = process.stdout.readline().split()
-        Client(token, url).ssh_keys.create("key", "ssh-ed25519 AAAA")
-        state = requests.get(url.replace("/v1", "/_state"), timeout=10).json()
-        process.terminate()
+        try:
+            assert process.stdout is not None
+            url, token = process.stdout.readline().split()
+            Client(token, url).ssh_keys.create("key", "ssh-ed25519 AAAA")
+            state = requests.get(url.replace("/v1", "/_state"), timeout=60).json()
+        finally:
+            process.terminate()
     assert [each["name"] for each in state["ssh_keys"]] == ["key"]

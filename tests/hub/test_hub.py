@@ -35,7 +35,7 @@ from tests.prometheus import tool
 
 ROOT = Path(__file__).parents[2]
 STAND_IN = Path(__file__).with_name("stand_in.py")
-PATIENCE = 60.0
+PATIENCE = 180.0
 Process = subprocess.Popen[bytes]
 
 
@@ -174,7 +174,7 @@ def test_the_hub_runs_until_it_is_stopped_and_keeps_its_data(hub: Hub, account: 
     process = hub.started()
     pid = hub.pid("Prometheus")
     assert Path(f"/proc/{pid}").stat().st_uid == account.uid
-    answer = requests.post(f"{hub.at.url}/api/v1/write", data=b"", timeout=10)
+    answer = requests.post(f"{hub.at.url}/api/v1/write", data=b"", timeout=60)
     assert answer.status_code == 400, "it takes samples, if not these"
     status = hub.status()
     assert status["state"]["pid"] == process.pid
@@ -205,7 +205,7 @@ def test_what_is_in_the_store_is_published_by_itself(
     hub.until(lambda: '"well": true' in hub.layout.state.read_text(), process)
     assert hub.status()["newest"] is not None
     steps = "count(last_over_time(nightshift_run_operations_per_second[10y]))"
-    said = requests.get(f"{hub.at.url}/api/v1/query", params={"query": steps}, timeout=10)
+    said = requests.get(f"{hub.at.url}/api/v1/query", params={"query": steps}, timeout=60)
     ((_, count),) = (each["value"] for each in said.json()["data"]["result"])
     assert count == "2", "of two steps"
     # By hand it goes to the hub, too, and what an edited plan does not tell is said.

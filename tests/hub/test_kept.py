@@ -22,7 +22,7 @@ from pipeline.hub.service import FIRST_DELAY, LONGEST_DELAY, SETTLED, Kept, Serv
 from pipeline.machine.account import Account
 from pipeline.machine.ports import free_port
 
-PATIENCE = 30.0
+PATIENCE = 120.0
 URL = "http://127.0.0.1:9090/api/v1/write"
 
 
@@ -175,7 +175,10 @@ def once(publisher: Publisher, clock: Clock) -> None:
         publisher.look()
         return publisher.last is not before
 
-    until(ended)
+    try:
+        until(ended)
+    finally:
+        publisher.stop()
 
 
 def test_publishing_is_told_first_when_it_fails_and_when_it_goes_on(

@@ -123,7 +123,7 @@ def test_a_killed_apply_leaves_only_what_the_reaper_finds(
     program.give(trial.root, LAPTOP)
     begin = ("apply", "-auto-approve", "-input=false")
     with program.begun(trial.root, *begin, **trial.environ):
-        deadline = time.monotonic() + 120
+        deadline = time.monotonic() + 300
         while not cloud.project.things["servers"]:
             assert time.monotonic() < deadline
             time.sleep(0.02)
@@ -183,7 +183,7 @@ def reap(cloud: FakeHetzner, folder: Path) -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=300,
     )
     assert done.returncode == 0, done.stderr
 

@@ -135,7 +135,7 @@ def give_own_cache(night: Night, folder: Path, cache: Path) -> None:
     config.write_text(f'[paths]\ncache = "{folder}"\n' + config.read_text())
 
 
-def leftovers(cache: Path, seconds: float = 15.0) -> list[str]:
+def leftovers(cache: Path, seconds: float = 120.0) -> list[str]:
     """Return the commands of processes that still run in the cache, once they had time to go."""
     mark = str(cache / "runs")
     deadline = time.monotonic() + seconds

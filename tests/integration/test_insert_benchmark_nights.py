@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import psutil
@@ -124,15 +125,20 @@ def stand_still(cache: Path, program: str, step: str) -> None:
         time.sleep(0.05)
         there = set(generators(f"--step={step}", cache))
         since = {pid: since.get(pid, time.monotonic()) for pid in there}
-    stopped = [process for process in processes(cache) if process.name() == program]
+    stopped = [each for each in processes(cache) if each.info["name"] == program]
     assert stopped
-    for process in stopped:
-        process.send_signal(signal.SIGSTOP)
     try:
+        tell(stopped, signal.SIGSTOP)
         time.sleep(STILL_SECONDS)
     finally:
-        for process in stopped:
-            process.send_signal(signal.SIGCONT)
+        tell(stopped, signal.SIGCONT)
+
+
+def tell(there: Iterable[psutil.Process], what: signal.Signals) -> None:
+    """Send a signal to processes, of which some may have ended."""
+    for process in there:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process.send_signal(what)
 
 
 def generators(option: str, cache: Path) -> Iterator[int]:

@@ -201,22 +201,25 @@ def test_a_stopped_night_stops_its_server_too(
     tmp_path: Path, version: str, cache: Path, how: signal.Signals
 ) -> None:
     night = make_night(tmp_path / "n", revisions=[version], repetitions=20)
-    process = subprocess.Popen(
+    with subprocess.Popen(
         night.command("nightly"),
         cwd=night.folder,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
-    )
-    while not leftovers(cache, seconds=0):
-        assert process.poll() is None, "the night ended before it measured"
-        time.sleep(0.05)
-    process.send_signal(how)
-    _, said = process.communicate(timeout=30)
+    ) as process:
+        try:
+            while not leftovers(cache, seconds=0):
+                assert process.poll() is None, "the night ended before it measured"
+                time.sleep(0.05)
+            process.send_signal(how)
+            _, said = process.communicate(timeout=120)
+        finally:
+            process.kill()
     assert process.returncode == 130
     assert "run the same command again" in said
     assert "Traceback" not in said
-    assert leftovers(cache, seconds=0) == []
+    assert leftovers(cache, seconds=5) == []
     assert not [path for path in (cache / "runs").iterdir() if path.is_dir()]
     (stopped,) = recorded(night)
     assert stopped.error == "stopped"
@@ -227,6 +230,8 @@ def test_a_server_that_dies_is_a_result_and_the_night_goes_on(
     tmp_path: Path, version: str, cache: Path
 ) -> None:
     night = make_night(tmp_path / "n", revisions=[version, f"{version}#2"])
+    config = night.folder / "nightshift.toml"
+    config.write_text(config.read_text().replace('measure = "1s"', 'measure = "3s"'))
     process = night.start("nightly")
     victim = None
     while victim is None:

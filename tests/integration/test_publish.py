@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -21,15 +22,26 @@ def night(tmp_path: Path, releases: Callable[[str], Release], prometheus: Promet
     return make_night(
         tmp_path / "night",
         revisions=[version, f"{version}#2"],
-        more=f'[publish]\nurl = "{prometheus.write_url}"\npatience = "1s"',
+        more=f'[publish]\nurl = "{prometheus.write_url}"\npatience = "60s"',
     )
+
+
+@contextmanager
+def impatient(night: Night) -> Iterator[None]:
+    """Let what does not answer be given up soon."""
+    config = night.folder / "nightshift.toml"
+    text = config.read_text()
+    config.write_text(text.replace('patience = "60s"', 'patience = "1s"'))
+    yield
+    config.write_text(text)
 
 
 def test_a_night_without_its_prometheus_succeeds_and_is_published_later(
     night: Night, prometheus: Prometheus
 ) -> None:
     prometheus.kill()
-    done = night.run("nightly")
+    with impatient(night):
+        done = night.run("nightly")
     assert "not all was published" in done.stderr
     assert "published the next time" in done.stderr
     assert "published" not in done.stdout
@@ -52,7 +64,8 @@ def test_a_frozen_one_is_told_and_gets_the_rest_later(night: Night, prometheus: 
     published = prometheus.samples(RUNS)
     prometheus.freeze()
     try:
-        stuck = night.run("publish", "--rebuild", code=2)
+        with impatient(night):
+            stuck = night.run("publish", "--rebuild", code=2)
     finally:
         prometheus.thaw()
     assert "does not answer" in stuck.stderr

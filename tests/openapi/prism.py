@@ -13,10 +13,11 @@ from pathlib import Path
 import pytest
 import requests
 
-from pipeline.machine.ports import LOOPBACK, free_port
+from pipeline.machine.ports import LOOPBACK
 from tests.openapi.description import JSON
+from tests.ports import free_port
 
-PATIENCE = 60.0
+PATIENCE = 300.0
 """Seconds within which it has to be ready; it takes two to five."""
 
 HERE = Path(__file__).parent
@@ -63,7 +64,7 @@ class Prism:
         until = time.monotonic() + PATIENCE
         while time.monotonic() < until and self._process.poll() is None:
             try:
-                requests.get(self.url, timeout=1)
+                requests.get(self.url, timeout=60)
             except requests.RequestException:
                 time.sleep(0.05)
             else:
@@ -76,7 +77,7 @@ class Prism:
         """Return its whole log. It answers before it says why: wait for a word of our own."""
         self._words += 1
         word = f"/that-was-all-{self._words}-"
-        requests.get(self.url + word, timeout=10)
+        requests.get(self.url + word, timeout=PATIENCE)
         until = time.monotonic() + PATIENCE
         while time.monotonic() < until:
             said = self._log.read_text(errors="replace")
@@ -106,4 +107,8 @@ class Prism:
     def stop(self) -> None:
         """End it."""
         self._process.terminate()
-        self._process.wait(10)
+        try:
+            self._process.wait(60)
+        finally:
+            self._process.kill()
+            self._process.wait()

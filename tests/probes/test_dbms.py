@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -18,12 +20,12 @@ FIELDS = (SampledField("dbms.asked", FieldKind.COUNTER, "count"),)
 
 
 class Clock:
-    """The true time, which can be put forward."""
+    """A time that stands still until it is put forward: nothing else makes an answer old."""
 
     ahead = 0.0
 
     def __call__(self) -> float:
-        return time.monotonic() + self.ahead
+        return self.ahead
 
 
 def awaited(read: Callable[[], Mapping[str, float]], told: bool = True) -> Mapping[str, float]:
@@ -49,16 +51,18 @@ def test_a_server_that_stands_still_holds_up_nothing(postgres_server: RunningPos
         assert set(values) <= {field.name for field in probe.fields}
         # The backend that answers the probe is among them.
         stopped = [root, *root.children(recursive=True)]
-        for process in stopped:
-            process.send_signal(signal.SIGSTOP)
         try:
+            for process in stopped:
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    process.send_signal(signal.SIGSTOP)
             # It goes on to ask; what it was told last grows old. That this returns is the test.
             awaited(lambda: {"told": 1.0} if probe.read() else {})
-            clock.ahead += TOO_OLD
+            clock.ahead += TOO_OLD + 1
             assert probe.read() == {}
         finally:
             for process in reversed(stopped):
-                process.send_signal(signal.SIGCONT)
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    process.send_signal(signal.SIGCONT)
         assert awaited(probe.read).keys() == values.keys()
 
 
@@ -74,7 +78,7 @@ def test_it_is_asked_again_for_every_reading() -> None:
 
         yield ask
 
-    with DbmsActivity(FIELDS, session, ServerError) as probe:
+    with DbmsActivity(FIELDS, session, ServerError, Clock()) as probe:
         first = awaited(probe.read)["dbms.asked"]
         deadline = time.monotonic() + 60
         while probe.read()["dbms.asked"] < first + 2:
@@ -84,6 +88,7 @@ def test_it_is_asked_again_for_every_reading() -> None:
 
 def test_one_that_refuses_is_asked_again_and_ends_nothing() -> None:
     sessions = 0
+    looked = threading.Event()
 
     @contextmanager
     def session() -> Iterator[Ask]:
@@ -91,6 +96,7 @@ def test_one_that_refuses_is_asked_again_and_ends_nothing() -> None:
         sessions += 1
         if sessions == 1:
             raise ServerError("the server is not up")
+        assert looked.wait(60)
 
         def ask() -> Mapping[str, float]:
             if sessions == 2:
@@ -103,9 +109,10 @@ def test_one_that_refuses_is_asked_again_and_ends_nothing() -> None:
     clock = Clock()
     with DbmsActivity(FIELDS, session, ServerError, clock) as probe:
         assert probe.read() == {}
+        looked.set()
         assert awaited(probe.read) == {"dbms.asked": 1.0}
         sessions = 3  # It dies now.
-        clock.ahead += TOO_OLD
+        clock.ahead += TOO_OLD + 1
         assert awaited(probe.read, told=False) == {}
 
 

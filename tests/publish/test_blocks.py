@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -152,15 +151,16 @@ def test_a_killed_fill_leaves_nothing_that_prometheus_reads(
 ) -> None:
     started = tmp_path / "started"
     stand_in.write_text(STUCK.format(started=started))
-    filling = subprocess.Popen([sys.executable, "-c", FILL, str(data), str(stand_in)])
-    deadline = time.monotonic() + 60
-    while not started.exists():
-        assert filling.poll() is None and time.monotonic() < deadline
-        time.sleep(0.01)
-    with pytest.raises(UserError, match="another nightshift is filling"):
-        write_blocks(make_series(), data)
-    filling.send_signal(signal.SIGKILL)
-    filling.wait(60)
+    with subprocess.Popen([sys.executable, "-c", FILL, str(data), str(stand_in)]) as filling:
+        try:
+            deadline = time.monotonic() + 300
+            while not started.exists():
+                assert filling.poll() is None and time.monotonic() < deadline
+                time.sleep(0.01)
+            with pytest.raises(UserError, match="another nightshift is filling"):
+                write_blocks(make_series(), data)
+        finally:
+            filling.kill()
     assert [path.name for path in data.iterdir()] == [SCRATCH]
     assert (data / SCRATCH / "head").exists()
     filled = write_blocks(make_series(), data)

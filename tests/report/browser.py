@@ -7,6 +7,7 @@ import contextlib
 import fcntl
 import json
 import os
+import select
 import shutil
 import signal
 import subprocess
@@ -37,7 +38,7 @@ _AS_3_AND_4 = (
 )
 """The browser reads commands from its file descriptor 3 and answers on 4."""
 
-_PATIENCE = 60.0
+_PATIENCE = 180.0
 """Seconds after which something that should come about is given up."""
 
 
@@ -55,6 +56,7 @@ class Browser:
         self._session = attached["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.send(f"{domain}.enable")
+        self.send("Page.setLifecycleEventsEnabled", enabled=True)
 
     def send(self, method: str, **params: Any) -> dict[str, Any]:
         """Send one command and return its result; events that come before it are kept."""
@@ -84,8 +86,15 @@ class Browser:
             mobile=False,
         )
         self.events.clear()
-        self.send("Page.navigate", url=path.as_uri())
-        while not any(event["method"] == "Page.loadEventFired" for event in self.events):
+        # Of this page: that the empty one before it is loaded may be told late.
+        loaded = {
+            "name": "load",
+            "loaderId": self.send("Page.navigate", url=path.as_uri())["loaderId"],
+        }
+        while not any(
+            event["method"] == "Page.lifecycleEvent" and loaded.items() <= event["params"].items()
+            for event in self.events
+        ):
             self._receive()
 
     def run(self, script: str) -> Any:
@@ -144,6 +153,8 @@ class Browser:
 
     def _receive(self) -> dict[str, Any]:
         while b"\0" not in self._pending:
+            ready, _, _ = select.select([self._reader], [], [], _PATIENCE)
+            assert ready, "the browser says nothing"
             read = os.read(self._reader, 1 << 20)
             assert read, "the browser ended"
             self._pending += read

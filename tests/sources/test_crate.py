@@ -25,7 +25,7 @@ from pipeline.machine.ports import free_port
 from pipeline.sources.crate import CrateSource
 
 INDEX = "/th/in/thing"
-DEADLINE = 30.0
+DEADLINE = 300.0
 
 pytestmark = pytest.mark.skipif(
     shutil.which("cargo") is None, reason="cargo is not installed; tools/setup installs it"

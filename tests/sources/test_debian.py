@@ -36,6 +36,12 @@ class Keys:
         folder.mkdir(mode=0o700)
         self._folder = folder
         self.keyring = folder.with_suffix(".gpg")
+        # gpg gives an agent that it starts itself a few seconds only.
+        subprocess.run(
+            ["gpg-agent", "--homedir", str(folder), "--daemon"],
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
         self.gpg("--quick-generate-key", "archive@example.org", "ed25519", "sign", "never")
         self.keyring.write_bytes(self.gpg("--export"))
 

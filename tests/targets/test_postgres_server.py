@@ -280,7 +280,7 @@ def test_a_killed_server_is_cleared_away(stage: Staged) -> None:
     family = descendants(running)
     os.kill(running.pid, signal.SIGKILL)
     running.stop()
-    psutil.wait_procs(family, timeout=10)
+    psutil.wait_procs(family, timeout=60)
     prepared.remove_segment()
     assert prepared.processes() == []
 
@@ -292,9 +292,12 @@ def test_a_server_that_does_not_listen_is_killed(
     prepared = stage()
     running = prepared.start(config=prepared.leaking_nothing())
     family = descendants(running)
-    for process in family:
-        process.suspend()
-    running.stop()
+    try:
+        for process in family:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.suspend()
+    finally:
+        running.stop()
     prepared.remove_segment()
     assert not any(process.is_running() for process in family)
 
@@ -337,7 +340,7 @@ def test_a_killed_night_leaves_no_server(stage: Staged) -> None:
         root = psutil.Process(int(night.stdout.readline()))
         family = [root, *root.children(recursive=True)]
         night.kill()
-    _, alive = psutil.wait_procs(family, timeout=20)
+    _, alive = psutil.wait_procs(family, timeout=60)
     assert alive == []
 
 

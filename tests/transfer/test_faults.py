@@ -103,8 +103,8 @@ def whole(hub: Hub, bench: Path) -> None:
 
 def test_two_collects_at_once(ground: Ground, bench: Path, hub: Hub) -> None:
     sent(ground, bench)
-    both = [started(ground, hub) for _ in range(2)]
-    told = [json.loads(process.communicate(timeout=300)[0]) for process in both]
+    with started(ground, hub) as one, started(ground, hub) as other:
+        told = [json.loads(process.communicate(timeout=300)[0]) for process in (one, other)]
     assert sorted(told[0] + told[1]) == [path.name for path in list_bundles(bench / "bundles")]
     whole(hub, bench)
 
@@ -113,8 +113,8 @@ def test_killed_again_and_again(ground: Ground, bench: Path, hub: Hub) -> None:
     sent(ground, bench)
     # While files come, before what came is taken, and before what was taken is remembered.
     for moment in (5, 4, 2, 2):
-        process = started(ground, hub, moment)
-        process.communicate(timeout=300)
+        with started(ground, hub, moment) as process:
+            process.communicate(timeout=300)
         assert process.returncode == -signal.SIGKILL
         present = hub.has
         for name, data in files_in(bench, "bundles").items():

@@ -18,7 +18,8 @@ VERSION = struct.pack(">IBI", 5, 2, 3)
 
 def says(answer: bytes, then: str = "") -> list[str]:
     """Return a command that gives an answer to whatever it is asked, and then does something."""
-    write = f"sys.stdout.buffer.write({answer!r}); sys.stdout.flush()"
+    # What it is asked first has nine bytes; who ends before they are sent is a line that broke.
+    write = f"sys.stdin.buffer.read(9); sys.stdout.buffer.write({answer!r}); sys.stdout.flush()"
     return [sys.executable, "-c", f"import sys, time; {write}; {then}"]
 
 
@@ -41,9 +42,11 @@ def test_a_server_that_is_none(command: list[str], said: str) -> None:
 
 def test_an_answer_that_nobody_asked_for() -> None:
     connection = Sftp(says(VERSION + struct.pack(">IBII", 9, 101, 99, 0), "sys.stdin.read()"))
-    with pytest.raises(SftpError, match="answers what was not asked"):
-        list(connection.look(b"."))
-    connection.close()
+    try:
+        with pytest.raises(SftpError, match="answers what was not asked"):
+            list(connection.look(b"."))
+    finally:
+        connection.close()
 
 
 def test_a_host_with_another_key_is_refused(sshd: Sshd, tmp_path: Path) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack
+from typing import Any
 
 import psycopg
 import pytest
@@ -144,6 +146,7 @@ def test_rows_are_as_published(database: Database) -> None:
     assert number(database, same) == pytest.approx(ROWS, rel=0.01)
 
 
+@pytest.mark.alone
 @on_servers
 @pytest.mark.parametrize("step", ["qr100", "qp1000"])
 def test_rates_beside_the_queries_are_sustained(database: Database, step: str) -> None:
@@ -172,6 +175,7 @@ def test_range_queries_are_answered_by_each_index_alone(database: Database) -> N
         session.execute("SET synchronous_commit = on")
         session.execute("SELECT pg_logical_emit_message(true, 'test', 'flush')")
         session.execute("VACUUM ANALYZE purchases1")
+        await_clients_gone(session)
         session.execute("SELECT pg_stat_reset()")
     ran = run(made, database.connection, "qr100")["qr100"]
     asked = rows_ever(ran.text)["queries"]
@@ -219,9 +223,22 @@ def test_point_queries_use_the_primary_key(database: Database) -> None:
     assert all(scans == 0 for scans, _, _ in used.values())
 
 
+def await_clients_gone(session: psycopg.Connection[Any]) -> None:
+    """Wait for what clients leave: their servers hand over what they counted when they end."""
+    deadline = time.monotonic() + 120
+    others = (
+        "SELECT count(*) FROM pg_stat_activity"
+        " WHERE pid <> pg_backend_pid() AND query LIKE '%purchases%'"
+    )
+    while session.execute(others).fetchone() != (0,):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
 def indexes_used(connection: Connection) -> dict[str, tuple[int, int, int]]:
     """How often each index was looked into, its entries and then rows of the table read."""
     with connect(connection) as session:
+        await_clients_gone(session)
         rows = session.execute(
             "SELECT indexrelname, idx_scan, idx_tup_read, idx_tup_fetch FROM pg_stat_user_indexes"
         )

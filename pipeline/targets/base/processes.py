@@ -24,7 +24,7 @@ SOCKET_PATH_LIMIT = 107
 """Bytes that the path of a Unix socket may have on Linux."""
 READY_POLL = 0.01
 """Seconds between two looks whether the server answers."""
-READY_DEADLINE = 60.0
+READY_DEADLINE = 180.0
 """Seconds after which a server that does not answer is given up."""
 STOP_DEADLINE = 10.0
 """Seconds that a server has to go by itself."""

@@ -36,7 +36,11 @@ def make_template(
         account.own(Path(beside))
         made = Path(beside) / "data"
         fill(made)
-        made.rename(folder)
+        try:
+            made.rename(folder)
+        except OSError:
+            if not folder.exists():  # Another process has made it meanwhile.
+                raise
 
 
 def copy_template(template: Path, folder: Path, account: Account) -> None:

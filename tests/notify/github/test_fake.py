@@ -54,7 +54,7 @@ def of(fake: FakeGithub, who: str = "app") -> Repository:
 
 
 def ask(method: str, url: str, **said: Any) -> requests.Response:
-    return requests.request(method, url, timeout=10, **said)
+    return requests.request(method, url, timeout=60, **said)
 
 
 def refused(status: int) -> pytest.RaisesExc[GithubException]:
@@ -379,7 +379,7 @@ def test_it_runs_as_a_process_and_leaves_its_state(tmp_path: Path) -> None:
             now = ask("GET", f"{url}/_state").json()
         finally:
             process.send_signal(signal.SIGTERM)
-        assert process.wait(10) == 0
+        assert process.wait(60) == 0
     left = json.loads((tmp_path / "state").read_text())
     assert left == now
     acme = left["repositories"]["acme/db"]

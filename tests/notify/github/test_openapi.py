@@ -270,7 +270,7 @@ def test_issues_that_are_elsewhere(fake: FakeGithub) -> None:
     moved = acme.transfer(1, fake.repository("acme/other"))
     for number, status in ((1, 301), (2, 410), (3, 404)):
         answer = requests.get(
-            f"{fake.url}/repos/acme/db/issues/{number}", timeout=10, allow_redirects=False
+            f"{fake.url}/repos/acme/db/issues/{number}", timeout=60, allow_redirects=False
         )
         assert answer.status_code == status
     assert moved.number == 1
@@ -333,7 +333,7 @@ def test_workflows_and_their_artifacts(fake: FakeGithub) -> None:
     (artifact,) = seen.get_workflow_run(run.id).get_artifacts()
     headers = {"Authorization": "token app"}
     download = requests.get(
-        artifact.archive_download_url, headers=headers, timeout=10, allow_redirects=False
+        artifact.archive_download_url, headers=headers, timeout=60, allow_redirects=False
     )
     assert download.status_code == 302
     assert download.headers["Location"].startswith(fake.storage)
@@ -350,9 +350,9 @@ def test_runners(fake: FakeGithub) -> None:
     url = f"{fake.url}/repos/acme/db/actions/runners"
     headers = {"Authorization": "token app"}
     wanted = {"name": "bench-1", "runner_group_id": 1, "labels": ["ccx33"], "work_folder": "_work"}
-    made = requests.post(f"{url}/generate-jitconfig", json=wanted, headers=headers, timeout=10)
+    made = requests.post(f"{url}/generate-jitconfig", json=wanted, headers=headers, timeout=60)
     assert made.status_code == 201
-    token = requests.post(f"{url}/registration-token", headers=headers, timeout=10)
+    token = requests.post(f"{url}/registration-token", headers=headers, timeout=60)
     assert token.json()["token"]
     (runner,) = of(fake).get_self_hosted_runners()
     assert of(fake).get_self_hosted_runner(runner.id).name == "bench-1"
@@ -362,7 +362,7 @@ def test_runners(fake: FakeGithub) -> None:
 def test_who_asks_and_how_much_is_left(fake: FakeGithub) -> None:
     for path in ("user", "rate_limit"):
         headers = {"Authorization": "token alice"}
-        assert requests.get(f"{fake.url}/{path}", headers=headers, timeout=10).status_code == 200
+        assert requests.get(f"{fake.url}/{path}", headers=headers, timeout=60).status_code == 200
 
 
 # --- that it would be told -----------------------------------------------------------
@@ -405,7 +405,7 @@ def test_a_wrong_request_is_told(
         f"{lying.url}/repos/acme/db/{path}",
         json=body or None,
         headers={"Authorization": "token app"},
-        timeout=10,
+        timeout=60,
     )
     assert "stoplight" in answer.text
     assert proxy.violations
@@ -437,7 +437,7 @@ def test_a_wrong_answer_is_told(
         return shown
 
     monkeypatch.setattr(Shapes, "issue", wrong)
-    answer = requests.get(f"{lying.url}/repos/acme/db/issues/1", timeout=10)
+    answer = requests.get(f"{lying.url}/repos/acme/db/issues/1", timeout=60)
     assert answer.status_code == 500
     assert proxy.violations
 
