@@ -154,6 +154,20 @@ def test_a_log_that_is_begun_anew_is_read_from_its_beginning(tmp_path: Path) -> 
     assert ask() == read(while_open("6.11"))
 
 
+def test_a_log_that_has_the_number_of_a_deleted_one_is_another(tmp_path: Path) -> None:
+    """As where a database is destroyed and made again: its number is the first that is free."""
+    path = tmp_path / "LOG"
+    ask = Follower(path)
+    # What was read of the old one reaches beyond where the new one says that it is open.
+    opened = while_open("9.11").index(" DB pointer ") + 100
+    path.write_text("2026/11/22-21:16:41.000001 7f RocksDB version: 9.11.0".ljust(opened) + "\n")
+    assert ask() == {}
+    number = path.stat().st_ino
+    path.write_text(while_open("9.11"))
+    assert path.stat().st_ino == number
+    assert ask() == read(while_open("9.11"))
+
+
 @pytest.mark.parametrize("major", ["6.11", "9.10"])
 def test_a_database_at_work_is_followed(
     rocksdb_releases: Callable[[str], Release],

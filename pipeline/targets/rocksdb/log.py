@@ -8,7 +8,6 @@ the few words that are read here are the same in all releases since 6.0.
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Mapping
 from contextlib import nullcontext, suppress
@@ -34,6 +33,8 @@ FIELDS: Final = (
 that compaction owes; how often RocksDB decided to slow or stop writes, and how much of the time
 before its last look at the statistics it did."""
 
+_HEAD: Final = 64
+"""Bytes of a LOG that tell it from others: time, thread and release."""
 _EVENT: Final = "EVENT_LOG_v1 "
 _OPENED: Final = " DB pointer "
 _CLOSED: Final = "Shutdown complete"
@@ -109,20 +110,25 @@ class LogReader:
 
 
 class Follower:
-    """Reads a LOG as it grows. Every process that opens the database begins a new one."""
+    """Reads a LOG as it grows. Every process that opens the database begins a new one.
+
+    A new one is told by how it begins, which has the microsecond: a file system may give it the
+    number of the one that was deleted.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._file, self._offset = -1, 0
+        self._begins, self._offset = b"", 0
         self._reader = LogReader()
 
     def __call__(self) -> Mapping[str, float]:
         """Return what is known by now; nothing while no database is open."""
         try:
             with self._path.open("rb") as log:
-                file = os.fstat(log.fileno()).st_ino
-                if file != self._file:
-                    self._file, self._offset, self._reader = file, 0, LogReader()
+                begins = log.read(_HEAD)
+                if not begins.startswith(self._begins):
+                    self._offset, self._reader = 0, LogReader()
+                self._begins = begins
                 log.seek(self._offset)
                 new = log.read()
         except FileNotFoundError:
