@@ -114,12 +114,10 @@ def test_the_work_of_all_threads_is_measured(measured: Measured) -> None:
     values = {(run, step, metric): value for run, step, metric, value in measured.night.rows()}
     answered = [key for key in values if key[1:] == ("point-query_range=100", "qps")]
     assert len(answered) == 4
-    # Where the machine is busy, so short a step may end before it is looked at twice.
-    assert any((run, step, "cpu_us/o") in values for run, step, _ in answered)
     for run, step, _ in answered:
-        assert 1 < values.get((run, step, "cpu_us/o"), 10.0) < 10_000
+        assert 1 < values[run, step, "cpu_us/o"] < 10_000
         # It waits for each query; where server and client take turns, that is a switch.
-        assert 0.5 < values.get((run, step, "server_cs/o"), 1.0) < 5
+        assert 0.5 < values[run, step, "server_cs/o"] < 5
         assert values[run, step, "rss"] > 10_000_000
 
 

@@ -219,7 +219,7 @@ def test_a_stopped_night_stops_its_server_too(
     assert process.returncode == 130
     assert "run the same command again" in said
     assert "Traceback" not in said
-    assert leftovers(cache, seconds=5) == []
+    assert leftovers(cache, seconds=0) == []
     assert not [path for path in (cache / "runs").iterdir() if path.is_dir()]
     (stopped,) = recorded(night)
     assert stopped.error == "stopped"

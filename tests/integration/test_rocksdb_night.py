@@ -102,11 +102,9 @@ def test_the_load_generator_is_measured_as_the_server(night: Night) -> None:
     values = {(run, step, metric): value for run, step, metric, value in night.rows()}
     reads = [run for run, step, metric in values if (step, metric) == ("readwhilewriting", "qps")]
     assert len(reads) == 4
-    # Where the machine is busy, so short a step may end before it is looked at twice.
-    assert any((run, "readwhilewriting", "cpu_us/o") in values for run in reads)
     for run in reads:
         # A cached read is a matter of microseconds, in one process with its client.
-        assert 0.1 < values.get((run, "readwhilewriting", "cpu_us/o"), 1.0) < 1000
+        assert 0.1 < values[run, "readwhilewriting", "cpu_us/o"] < 1000
         assert values[run, "readwhilewriting", "rss"] > 10_000_000
         assert 0 < values[run, "readwhilewriting", "latency_p50"] < 10
         # 420 bytes a row.
@@ -220,7 +218,7 @@ def test_it_runs_as_the_account_and_is_stopped_with_the_night(
         assert user == SYSTEM_USER
     process.send_signal(signal.SIGINT)
     assert process.wait(timeout=120) == 130
-    assert leftovers(cache, seconds=10) == []
+    assert leftovers(cache, seconds=2) == []
 
 
 def test_a_db_bench_that_dies_is_a_failed_step_and_the_night_goes_on(

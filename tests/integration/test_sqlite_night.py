@@ -67,12 +67,10 @@ def test_the_work_of_the_load_generator_is_the_server_s(night: Night) -> None:
     values = {(run, step, metric): value for run, step, metric, value in night.rows()}
     answered = [key for key in values if key[1:] == ("point-query_range=100", "qps")]
     assert len(answered) == 4
-    # Where the machine is busy, so short a step may end before it is looked at twice.
-    assert any((run, step, "cpu_us/o") in values for run, step, _ in answered)
     for run, step, _ in answered:
         assert values[run, step, "qps"] > 1000
         # Where each client has a processor of its own, a query costs about the time it takes.
-        assert 0.5 < values.get((run, step, "cpu_us/o"), 1.0) < 1000
+        assert 0.5 < values[run, step, "cpu_us/o"] < 1000
         assert values[run, step, "rss"] > 1_000_000
         assert values[run, step, "errors"] == 0
 
