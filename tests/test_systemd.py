@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import typer.main
 
-from pipeline.cli.app import app
+from pipeline.cli import load
 
 ROOT = Path(__file__).parents[1]
 UNITS = ROOT / "tools/systemd"
@@ -65,7 +65,7 @@ def test_systemd_tells_of_a_mistake(tmp_path: Path, right: str, wrong: str) -> N
 def test_the_commands_can_be_typed() -> None:
     commands = re.findall(r"(?m)^Exec\w+=(.+)$", SERVICE)
     assert len(commands) == 2
-    root = typer.main.get_command(app)
+    root = typer.main.get_command(load())
     for command in commands:
         outer, _, inner = command.partition(" -- ")
         for line in filter(None, (outer, inner)):

@@ -32,6 +32,11 @@ larger than ``WRONG``: larger changes are missed far more rarely."""
 BLOCKS = 40
 """Blocks after which what is not clear is left undecided."""
 
+ANEW = 1
+"""Times that who asks for a verdict has all measured anew when the control moved. Told wrongly is
+then at most twice ``WRONG``: no more than the one in a hundred that is promised, and that much only
+on a machine that always moves."""
+
 FAILURES = 2
 """Blocks without a figure, before any that has it, after which it is given up: a step that fails
 once is tried again."""
@@ -75,7 +80,8 @@ class Question(Frozen):
     show an SLA that is kept. ``smallest_effect`` is the smallest relative change of a level that
     matters; of spread and SLA it is as in their detection. ``seconds`` of measuring are not
     exceeded if that can be foreseen; one block is always measured. With ``only`` a figure is done
-    when a change of that way is shown or excluded.
+    when a change of that way is shown or excluded. When the control moves, all begins ``anew``, as
+    often as that says, with what is left of the blocks and the seconds.
     """
 
     figures: tuple[Figure, ...]
@@ -86,6 +92,7 @@ class Question(Frozen):
     blocks: int = Field(default=BLOCKS, ge=FIRST_LOOK, le=LARGEST_LIMIT)
     seconds: float = Field(default=300.0, ge=0)
     only: Way | None = None
+    anew: int = Field(default=0, ge=0, le=ANEW)
 
 
 class Row(Frozen):
@@ -116,13 +123,15 @@ class Answer(Frozen):
     """What became of a question.
 
     ``moved`` says of which figures the control moved, in a sentence each. If there is one, the
-    machine changed while it measured, and no row is to be believed.
+    machine changed while it measured, and no row is to be believed. ``passed_over`` says the same
+    of blocks after which all was measured anew; the rows know nothing of those.
     """
 
     rows: tuple[Row, ...]
     blocks: int
     seconds: float
     moved: tuple[str, ...] = ()
+    passed_over: tuple[str, ...] = ()
 
 
 def interleave(
@@ -176,16 +185,20 @@ class _Trial:
     """A question on its way through the blocks."""
 
     def __init__(self, question: Question) -> None:
-        self._limit = question.blocks
-        self._tracks = [_Track(figure, question) for figure in question.figures]
+        self._question, self._anew = question, question.anew
+        self._tracks = self._fresh()
         self._moved: list[str] = []
+        self._passed_over: list[str] = []
         self.blocks = 0
+
+    def _fresh(self) -> list[_Track]:
+        return [_Track(figure, self._question) for figure in self._question.figures]
 
     @property
     def open(self) -> bool:
         """Say whether another block could tell more."""
         unclear = any(track.open for track in self._tracks)
-        return self.blocks < self._limit and not self._moved and unclear
+        return self.blocks < self._question.blocks and not self._moved and unclear
 
     def add(self, base: Figures, head: Figures, control: Figures) -> None:
         """Take the figures of a block."""
@@ -193,6 +206,10 @@ class _Trial:
         for track in self._tracks:
             track.add(base, head, control)
         self._moved = [track.moved for track in self._tracks if track.moved]
+        if self._moved and self._anew:
+            self._anew -= 1
+            self._passed_over, self._moved = self._passed_over + self._moved, []
+            self._tracks = self._fresh()
 
     def answer(self, seconds: float) -> Answer:
         """Return what is known now, ``seconds`` after it was begun."""
@@ -201,6 +218,7 @@ class _Trial:
             blocks=self.blocks,
             seconds=seconds,
             moved=tuple(self._moved),
+            passed_over=tuple(self._passed_over),
         )
 
 

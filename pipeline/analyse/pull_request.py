@@ -17,7 +17,7 @@ from pydantic import AfterValidator, ConfigDict, Field, ValidationError, model_v
 from pipeline import __version__
 from pipeline.analyse.compare import Comparison
 from pipeline.analyse.experiment import Figure, Figures, Runner
-from pipeline.analyse.interleaved import BLOCKS, Block, Pair, Question, judged
+from pipeline.analyse.interleaved import ANEW, BLOCKS, Block, Pair, Question, judged
 from pipeline.analyse.record import Experiment
 from pipeline.metrics import METRICS
 from pipeline.mistakes import NAME
@@ -129,6 +129,7 @@ class Measured(_Told):
             figures=tuple(each.figure for each in self.levels),
             smallest_effect=smallest or self.smallest_effect,
             seconds=self.budget,
+            anew=ANEW,
         )
         base, head = (
             f"{self.target} {side.label} {side.options} {side.config}"

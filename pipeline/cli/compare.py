@@ -18,7 +18,7 @@ from pipeline.analyse.compare import (
     workload_of,
 )
 from pipeline.analyse.experiment import Runner
-from pipeline.analyse.interleaved import Answer, Question, interleave
+from pipeline.analyse.interleaved import ANEW, Answer, Question, interleave
 from pipeline.analyse.record import Experiment, aside
 from pipeline.analyse.subjects import cell_of, parse_subject
 from pipeline.cli.app import app
@@ -143,6 +143,7 @@ def experiment_of(
             figures=figures_of_steps(chosen, metrics),
             smallest_effect=effect,
             seconds=seconds,
+            anew=ANEW,
         ),
     )
 

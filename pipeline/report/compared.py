@@ -155,9 +155,10 @@ def _remarks(comparison: Comparison) -> list[str]:
         f"workload {comparison.workload}; smallest change of interest "
         f"{question.smallest_effect:.1%}."
     ]
+    remarks += [f"{moved}; all was measured anew." for moved in _moves(answer.passed_over)]
     notes = dict.fromkeys(f"{row.step}: {row.note}" for row in comparison.rows if row.note)
     if answer.moved:
-        notes = dict.fromkeys(f"the control moved: {moved}" for moved in answer.moved)
+        notes = dict.fromkeys(_moves(answer.moved))
     remarks += [f"{note}." for note in notes]
     reach = [row.smallest_visible for row in comparison.rows if row.verdict == "undecided"]
     if reach and not answer.moved:
@@ -168,6 +169,10 @@ def _remarks(comparison: Comparison) -> list[str]:
             else "Undecided figures: too few blocks to show any change; give a longer --budget."
         )
     return remarks
+
+
+def _moves(moved: Sequence[str]) -> list[str]:
+    return [f"the control moved: {each}" for each in moved]
 
 
 def _directions(rows: Sequence[Row]) -> str:

@@ -22,7 +22,7 @@ from benchmarks.confirm import (
 from benchmarks.noise import Noise
 from pipeline.analyse.confirm import verdict_of
 from pipeline.analyse.experiment import Figure
-from pipeline.analyse.interleaved import Answer, Pair, Question, copy_of, interleave
+from pipeline.analyse.interleaved import Answer, Block, Pair, Question, copy_of, interleave, judged
 from pipeline.analyse.kinds import KINDS
 from pipeline.execute.build import NotBuiltError
 from pipeline.model import RegressionKind
@@ -96,6 +96,50 @@ def test_a_control_that_moves_is_the_environment() -> None:
     assert len(answer.moved) == 1
     assert answer.moved[0].startswith("step0 qps: -")
     assert verdict_of(answer) == "environment"
+
+
+class Disturbed(SimulatedMachine):
+    """One whose control is slow in some blocks, as if something else had run beside it."""
+
+    until = 0
+
+    def measure(self, cell: Any, attempt: int) -> Any:
+        drawn = super().measure(cell, attempt)
+        slow = cell.revision.label == CONTROL and attempt <= self.until
+        return {figure: value * (0.5 if slow else 1.0) for figure, value in drawn.items()}
+
+
+def test_who_asks_for_a_verdict_is_not_left_without_one_by_a_machine_that_moved_once() -> None:
+    def asked(until: int, **more: Any) -> Answer:
+        simulated = Disturbed(ONE, np.random.default_rng(5), changes={HEAD: -0.06})
+        simulated.until = until
+        return ask(ONE, simulated, **more)
+
+    given_up = asked(3)
+    assert (len(given_up.moved), given_up.passed_over, given_up.blocks) == (1, (), 3)
+    answer = asked(3, anew=1)
+    assert (answer.moved, answer.passed_over) == ((), given_up.moved)
+    (row,) = answer.rows
+    assert row.verdict == "worse"
+    assert row.effect == pytest.approx(-0.06, abs=0.02), "the first blocks count no more"
+    assert row.blocks == answer.blocks - 3
+    # Whoever judges the same blocks finds the same.
+    kept: list[Block] = []
+    simulated = Disturbed(ONE, np.random.default_rng(5), changes={HEAD: -0.06})
+    simulated.until = 3
+    for number in range(1, answer.blocks + 1):
+        order = (PAIR.base, PAIR.head, PAIR.control)
+        order = order if number % 2 else order[::-1]
+        drawn = {cell.key: simulated.measure(cell, number) for cell in order}
+        kept.append(tuple(drawn[cell.key] for cell in (PAIR.base, PAIR.head, PAIR.control)))
+    again = judged(Question(figures=ONE, seconds=math.inf, anew=1), kept, answer.seconds)
+    assert again == answer
+
+    moves = asked(40, anew=1)
+    assert (len(moves.moved), len(moves.passed_over), moves.blocks) == (1, 1, 6)
+    # The blocks are spent, whoever was passed over.
+    spent = asked(3, anew=1, blocks=4)
+    assert (spent.moved, spent.blocks, spent.rows[0].verdict) == ((), 4, "undecided")
 
 
 def test_the_budget_ends_it_before_a_block_that_would_exceed_it() -> None:

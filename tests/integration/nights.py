@@ -59,7 +59,8 @@ class Night:
         done = subprocess.run(
             self.command(*verb), cwd=self.folder, capture_output=True, text=True, check=False
         )
-        assert done.returncode == code, f"{verb} ended with {done.returncode}:\n{done.stderr}"
+        said = f"{done.stderr}\n{done.stdout[-2000:]}"
+        assert done.returncode == code, f"{verb} ended with {done.returncode}:\n{said}"
         return done
 
     def json(self, *verb: str) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.cli.app import app
+from pipeline.cli import load
 from pipeline.model import Machine, Revision, ServerConfig
 from pipeline.targets.base.configurations import with_line
 from pipeline.targets.postgres import Postgres
@@ -46,14 +46,14 @@ def test_a_changed_default_is_named_and_tested_by_running_with_the_old_value(
         tmp_path / "night",
         revisions=[version, *(f"{version}#{number}" for number in (2, 3, 4))],
         steps=["point-query"],
-        repetitions=3,
+        repetitions=4,
         more="[notify]\nsuspected = true",
     )
     monkeypatch.chdir(night.folder)
 
     def verb(*words: str) -> str:
         capsys.readouterr()
-        app(list(words), standalone_mode=False)
+        load()(list(words), standalone_mode=False)
         return capsys.readouterr().out
 
     # A night would go on to measure again what it suspects, and to test its settings.
@@ -130,7 +130,7 @@ def test_a_function_that_became_slow_is_on_top_of_the_differential_profile(
         steps=["point-query"],
         target="sqlite",
         config="wal",
-        repetitions=3,
+        repetitions=4,
         more=f"profile = true\n{FAST_BUILD}",
     )
     config = night.folder / "nightshift.toml"

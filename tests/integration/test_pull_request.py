@@ -12,6 +12,7 @@ import zipfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,8 +25,22 @@ from tests.integration.repositories import FAST, FAST_BUILD, commit, git, releas
 pytestmark = pytest.mark.alone
 
 RESET = "SQLITE_API int sqlite3_reset(sqlite3_stmt *pStmt){\n"
-WAIT = "  { volatile int i; for(i=0; i<1000; i++){} }\n"
-"""A tenth of the work of a point query, as this compiles both, and nothing to a scan."""
+TENTH = """#include <time.h>
+static long long nanoseconds(void){
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec*1000000000LL + now.tv_nsec;
+}
+"""
+WAIT = """  {
+    static __thread long long last;
+    long long now = nanoseconds(), spent = now - last;
+    if( spent<50000 ) while( nanoseconds()<now + spent/10 ){}
+    last = nanoseconds();
+  }
+"""
+"""A tenth of what was spent since the last one: of the work of a point query, on whatever machine,
+and nothing of a scan, which takes longer than this waits for."""
 
 BROKEN = "\n#error ::error::@octocat ##[warning]<img src=x> `closes #1`\n"
 
@@ -53,8 +68,10 @@ warmup = "100ms"
 
 SMALLEST = ("--smallest", "5%")
 ASKED = (*SMALLEST, "--budget", "200s")
-COARSE = ("--smallest", "20%")
+COARSE = ("--smallest", "10%")
 """What a noisy machine can exclude: 5 % was undecided there after all 40 blocks."""
+TRIES = 3
+"""Times that a machine may answer that it is too noisy to tell; it may never answer wrongly."""
 TOKEN = "ghs_of_the_trusted_workflow"  # noqa: S105 - of the fake
 
 
@@ -94,7 +111,7 @@ def origin(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> Origin:
     assert code.read_text().count(RESET) == 1
     whole = code.read_text()
     changed = {
-        SLOW: whole.replace(RESET, RESET + WAIT),
+        SLOW: whole.replace(RESET, TENTH + RESET + WAIT),
         HARMLESS: whole + "\nint sqlite3_harmless(void){ return 1; }\n",
         NO_BUILD: whole + BROKEN,
     }
@@ -186,33 +203,59 @@ def hub(tmp_path: Path, origin: Origin, monkeypatch: pytest.MonkeyPatch) -> Iter
 def measure(clone: Night, origin: Origin, number: int, *asked: str) -> Path:
     """Measure a pull request where no token is, and return what that left."""
     sides = (origin.base, origin.heads[str(number)])
-    answer = clone.folder.parent / "answer"
+    answer = clone.folder.parent / f"answer-of-{clone.folder.name}"
     words = (f"sqlite:.#{side}@{FAST.name}" for side in sides)
     clone.run("pull-request", "measure", *words, "--out", str(answer), *(asked or ASKED))
     return answer
 
 
-def reproduced(text: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """Do what a comment says, in a clone, and return what its last command did."""
+def told(
+    origin: Origin,
+    hub: Hub,
+    number: int,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    *asked: str,
+    smallest: Sequence[str] = SMALLEST,
+) -> tuple[Path, Check]:
+    """Measure a pull request until there is a verdict; return what was left, and the check."""
+    tries = 0
+    while True:
+        tries += 1
+        clone = origin.checkout(folder / f"clone-{tries}", number)
+        answer = measure(clone, origin, number, *asked)
+        with monkeypatch.context() as hubs:
+            hubs.setenv("GITHUB_TOKEN", TOKEN)
+            check = hub.publish(number, origin.heads[str(number)], answer, smallest)
+        if check.conclusion != "neutral" or tries == TRIES:
+            return answer, check
+
+
+def reproduced(text: str, clone: Night) -> list[dict[str, Any]]:
+    """Do what a comment says, in a clone, until there is a verdict; return the rows."""
     fetch, compare = (shlex.split(line) for line in re.findall(r"(?m)^    (\S.*)$", text))
-    git(folder, *fetch[1:])
-    verb, *words = compare[1:]
-    return Night(folder).run(verb, *words, "--gate", "--format", "json", code=1)
+    git(clone.folder, *fetch[1:])
+    for _ in range(TRIES):
+        rows: list[dict[str, Any]] = clone.json(*compare[1:], "--again")
+        if rows[0]["verdict"] != "undecided":
+            break
+    # Asked again, what was measured is used.
+    stopped = clone.run(*compare[1:], "--gate", "--format", "json", code=1)
+    found: list[dict[str, Any]] = json.loads(stopped.stdout)
+    return found
 
 
 def test_a_tenth_slower_fails_and_the_comment_shows_how_to_see_it_again(
     origin: Origin, hub: Hub, own_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     head = origin.heads[str(SLOW)]
-    answer = measure(origin.checkout(tmp_path / "clone", SLOW), origin, SLOW)
+    answer, check = told(origin, hub, SLOW, tmp_path, monkeypatch)
     assert {path.name for path in answer.iterdir()} == {"answer.json", "SHA256SUMS", "bundles"}
     listed = subprocess.run(
         ["sha256sum", "--check", "--quiet", "SHA256SUMS"], cwd=answer, check=False
     )
     assert listed.returncode == 0
 
-    monkeypatch.setenv("GITHUB_TOKEN", TOKEN)
-    check = hub.publish(SLOW, head, answer)
     assert (check.name, check.sha) == ("nightshift / sqlite on small", head)
     assert check.conclusion == "failure"
     worst = "1 of 2 figures worse, most of all point-query_range=100 cpu_us/o by +"
@@ -222,10 +265,9 @@ def test_a_tenth_slower_fails_and_the_comment_shows_how_to_see_it_again(
     rows = [line for line in comment.body.splitlines() if line.startswith("| ")]
     assert rows[2].startswith("| point-query") and "**worse**" in rows[2]
 
-    monkeypatch.delenv("GITHUB_TOKEN")
     fresh = origin.clone(tmp_path / "fresh")
-    rows = json.loads(reproduced(comment.body, fresh.folder).stdout)
-    (again,) = (row for row in rows if row["step"].startswith("point-query"))
+    shown = reproduced(comment.body, fresh)
+    (again,) = (row for row in shown if row["step"].startswith("point-query"))
     assert again["verdict"] == "worse"
     assert 1.05 < again["ratio"] < 1.25
     monkeypatch.setenv("GITHUB_TOKEN", TOKEN)
@@ -236,12 +278,9 @@ def test_a_tenth_slower_fails_and_the_comment_shows_how_to_see_it_again(
 def test_what_changes_nothing_passes_without_a_word(
     origin: Origin, hub: Hub, own_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    head = origin.heads[str(HARMLESS)]
-    clone = origin.checkout(tmp_path / "clone", HARMLESS)
-    answer = measure(clone, origin, HARMLESS, *COARSE, "--budget", "200s", "--no-bundles")
+    asked = (*COARSE, "--budget", "200s", "--no-bundles")
+    answer, check = told(origin, hub, HARMLESS, tmp_path, monkeypatch, *asked, smallest=COARSE)
     assert {path.name for path in answer.iterdir()} == {"answer.json", "SHA256SUMS"}
-    monkeypatch.setenv("GITHUB_TOKEN", TOKEN)
-    check = hub.publish(HARMLESS, head, answer, COARSE)
     assert check.conclusion == "success", check.summary
     assert check.title is not None and check.title.startswith("No regression in 2 figures; ")
     assert hub.repository.all_comments() == []

@@ -22,7 +22,7 @@ CONFIG = """
 wait = "0s"
 
 [night]
-repetitions = 2
+repetitions = {repetitions}
 
 [github]
 repository = "example/db"
@@ -57,6 +57,9 @@ measure = "1s"
 warmup = "100ms"
 """
 
+REPETITIONS = 3
+"""One more than are needed, for a machine on which one that is killed after a run has done two."""
+
 SECRETS = """\
     secrets:
       hcloud_token: ${{ secrets.hcloud_token }}
@@ -69,7 +72,10 @@ def night(actions: Actions, github: GithubServer, machine: Machine) -> Actions:
     """A repository that calls the night."""
     files = {
         "nightshift.toml": CONFIG.format(
-            url=github.url, cores=machine.cores, memory=memory_gb(machine.memory_bytes)
+            url=github.url,
+            cores=machine.cores,
+            memory=memory_gb(machine.memory_bytes),
+            repetitions=REPETITIONS,
         ),
         ".github/workflows/nightly.yml": caller("nightly.yml", "workflow_dispatch", SECRETS),
     }
@@ -101,7 +107,7 @@ def test_a_night_goes_on_where_a_bench_failed(
     assert gone["name"].endswith("-first-1")
     assert not hetzner.project.things["servers"]
     first = bundles(results)
-    assert len(first) == 1, done
+    assert 0 < len(first) < REPETITIONS, done
     assert (results / "report.html").exists() and (results / "site" / "index.html").exists()
     assert len((results / "nights.jsonl").read_text().splitlines()) == 1
 
@@ -113,7 +119,7 @@ def test_a_night_goes_on_where_a_bench_failed(
     assert done.code == 0, done
     assert set(done.results().values()) == {"success"}
     second = bundles(results)
-    assert len(second) == 2
+    assert len(second) == REPETITIONS
     assert first.items() <= second.items(), "what was measured once was measured again"
     uploaded = {path.name for path in actions.artifacts(1).glob("measured-*")}
     assert uploaded == {"measured-first-001-attempt-1", "measured-first-001-attempt-2"}
