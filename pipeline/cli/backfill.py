@@ -13,7 +13,6 @@ import typer
 from pipeline.analyse.backfill import Choice, Gaps, outlook
 from pipeline.analyse.gaps import Asked, find_gaps
 from pipeline.cli.app import app
-from pipeline.cli.bench import Bench
 from pipeline.cli.context import (
     ConfigOption,
     Format,
@@ -26,6 +25,7 @@ from pipeline.cli.context import (
     warn,
 )
 from pipeline.cli.detect import show as show_detected
+from pipeline.cli.measuring import MeasuringContext
 from pipeline.cli.progress import make_watcher, show_left
 from pipeline.cli.stages import check_tools, detect_stage, measure, take_bundles
 from pipeline.config import DEFAULT_FILE
@@ -66,7 +66,7 @@ def backfill_verb(
 
     Example: nightshift backfill --line trunk --budget 2h
     """
-    context = Bench(config, quick)
+    context = MeasuringContext(config, quick)
     seconds = read_option("budget", budget, parse_duration)
     asked = Asked(tuple(line or ()), since, until)
     asked.check(context.file)
@@ -120,7 +120,7 @@ class Backfill:
     ``done`` are the revisions that were measured, ``failed`` those that have no build, and why.
     """
 
-    context: Bench
+    context: MeasuringContext
     found: Discovered
     asked: Asked
     clock: Callable[[], float] = time.monotonic

@@ -14,7 +14,6 @@ from pipeline.analyse.identity import meant_by
 from pipeline.analyse.locate import answer
 from pipeline.analyse.stretch import Ladder, ladder_of, revisions_between, workload_for
 from pipeline.cli.app import app
-from pipeline.cli.bench import Bench
 from pipeline.cli.context import (
     ConfigOption,
     Format,
@@ -26,6 +25,7 @@ from pipeline.cli.context import (
     screen,
 )
 from pipeline.cli.locate import NOT_SEEN, bisected, locate
+from pipeline.cli.measuring import MeasuringContext
 from pipeline.cli.progress import make_watcher
 from pipeline.config import DEFAULT_FILE
 from pipeline.errors import UserError, meant
@@ -73,7 +73,7 @@ def bisect_verb(
 
     Example: nightshift bisect --target postgres --line 18 --good 18.0 --bad 18.3 --step insert
     """
-    context = Bench(config, quick)
+    context = MeasuringContext(config, quick)
     seconds = read_option("budget", budget, parse_duration)
     watcher = make_watcher(screen())
     if fingerprint:
@@ -112,7 +112,7 @@ def bisect_verb(
             out.print(f"{NOT_SEEN} was found: the regression was not seen again")
 
 
-def _named(context: Bench, plan: Plan, fingerprint: str) -> Regression:
+def _named(context: MeasuringContext, plan: Plan, fingerprint: str) -> Regression:
     found = {one.fingerprint: one for one in load_detected(context.results, plan).regressions}
     matching = meant_by(fingerprint, found)
     if len(matching) == 1:
@@ -177,7 +177,9 @@ def _show_rows(rows: tuple[Row, ...]) -> None:
         )
 
 
-def _revisions(context: Bench, ladder: Ladder, good: str, bad: str) -> tuple[Revision, ...]:
+def _revisions(
+    context: MeasuringContext, ladder: Ladder, good: str, bad: str
+) -> tuple[Revision, ...]:
     known = discover([ladder.offer], context.cache, None)[ladder.offer]
     try:
         return revisions_between(context.file, ladder, known, good, bad)

@@ -7,7 +7,6 @@ from typing import Annotated
 import typer
 
 from pipeline.cli.app import app
-from pipeline.cli.bench import Bench
 from pipeline.cli.context import (
     ConfigOption,
     Format,
@@ -18,6 +17,7 @@ from pipeline.cli.context import (
     screen,
     warn,
 )
+from pipeline.cli.measuring import MeasuringContext
 from pipeline.cli.progress import make_watcher
 from pipeline.config import DEFAULT_FILE
 from pipeline.errors import UserError, meant
@@ -57,7 +57,7 @@ def build_verb(
 
     Example: nightshift build sqlite 3.46.0 --source crate --options rel_o2nofp
     """
-    context = Bench(config, quick)
+    context = MeasuringContext(config, quick)
     if target:
         if not revision:
             raise UserError(
@@ -96,7 +96,7 @@ def _offer(target: str, source: str, repository: str, branch: str) -> Offer:
         raise UserError(str(error)) from error
 
 
-def _one(context: Bench, offer: Offer, version: str, options: str, again: bool) -> Build:
+def _one(context: MeasuringContext, offer: Offer, version: str, options: str, again: bool) -> Build:
     found = discover([offer], context.cache, None)[offer]
     revision = find_revision(version, found)
     if revision is None:
@@ -120,7 +120,7 @@ def _one(context: Bench, offer: Offer, version: str, options: str, again: bool) 
         raise UserError(f"{offer.target} {version} does not build: {error}") from error
 
 
-def _planned(context: Bench, again: bool) -> list[Build]:
+def _planned(context: MeasuringContext, again: bool) -> list[Build]:
     cells = context.plan().cells
     if again:
         for cell in cells:

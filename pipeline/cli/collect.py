@@ -10,7 +10,6 @@ import typer
 
 from pipeline.analyse.settle import refresh
 from pipeline.cli.app import app
-from pipeline.cli.bench import Bench
 from pipeline.cli.context import (
     ConfigOption,
     Format,
@@ -20,6 +19,7 @@ from pipeline.cli.context import (
     screen,
     warn,
 )
+from pipeline.cli.measuring import MeasuringContext
 from pipeline.cli.places import place_of, transfers
 from pipeline.cli.stages import take_bundles
 from pipeline.config import DEFAULT_FILE
@@ -66,7 +66,7 @@ def collect_verb(
 
     Example: nightshift collect inbox/ccx13-001 ssh://bench@home.example/srv/nightshift/results
     """
-    context = Bench(config)
+    context = MeasuringContext(config)
     if state:
         _take_state(context, places or [], form)
         return
@@ -86,7 +86,7 @@ def collect_verb(
         raise typer.Exit(2)
 
 
-def _take_state(context: Bench, folders: list[str], form: Format) -> None:
+def _take_state(context: MeasuringContext, folders: list[str], form: Format) -> None:
     if not folders or any(map(is_remote, folders)):
         raise UserError(
             "a state comes in a folder of this machine: give it, as collect --state DIR"
@@ -98,7 +98,7 @@ def _take_state(context: Bench, folders: list[str], form: Format) -> None:
         out.print(f"{counted(count, 'file')} taken")
 
 
-def _collect_from(context: Bench, address: str, came: _Came) -> None:
+def _collect_from(context: MeasuringContext, address: str, came: _Came) -> None:
     """Take what a place has. Raises UserError where that ends early."""
     folder = Path(address)
     if not is_remote(address) and (not folder.is_dir() or (folder / SUMS).exists()):
@@ -117,7 +117,7 @@ def _collect_from(context: Bench, address: str, came: _Came) -> None:
     came.wrong += found.wrong
 
 
-def _collected(context: Bench, folder: Path, place: str) -> Collected:
+def _collected(context: MeasuringContext, folder: Path, place: str) -> Collected:
     """Take a folder as ``pack`` writes it, while nobody else takes one."""
     with held(context.results / ".collect.lock"):
         found = collect(folder, context.results)
@@ -130,7 +130,7 @@ def _collected(context: Bench, folder: Path, place: str) -> Collected:
     return found
 
 
-def _show(context: Bench, came: _Came, form: Format) -> None:
+def _show(context: MeasuringContext, came: _Came, form: Format) -> None:
     with held(context.results / ".collect.lock"):
         report = take_bundles(context)
     bundles = sum(len(each.bundles) for each in came.taken)

@@ -22,8 +22,8 @@ from pipeline.analyse.interleaved import ANEW, Answer, Question, interleave
 from pipeline.analyse.record import Experiment, aside
 from pipeline.analyse.subjects import cell_of, parse_subject
 from pipeline.cli.app import app
-from pipeline.cli.bench import Bench
 from pipeline.cli.context import ConfigOption, out, print_json, read_option, screen
+from pipeline.cli.measuring import MeasuringContext
 from pipeline.cli.progress import make_watcher
 from pipeline.config import DEFAULT_FILE
 from pipeline.durable import write_whole
@@ -86,7 +86,7 @@ def compare_verb(
 
     Example: nightshift compare postgres:14.20 postgres:15.15 --step point-query
     """
-    context = Bench(config, results=results, needed=False)
+    context = MeasuringContext(config, results=results, needed=False)
     experiment = experiment_of(
         context,
         (base, head),
@@ -107,7 +107,7 @@ def compare_verb(
 
 
 def experiment_of(
-    context: Bench,
+    context: MeasuringContext,
     sides: tuple[str, str],
     *,
     steps: Sequence[str],
@@ -149,7 +149,7 @@ def experiment_of(
 
 
 def measured(
-    context: Bench,
+    context: MeasuringContext,
     experiment: Experiment,
     watcher: Watcher,
     seen: Callable[[Runner], Runner] = lambda runner: runner,

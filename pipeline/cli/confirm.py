@@ -21,7 +21,6 @@ from pipeline.analyse.kinds import KINDS
 from pipeline.analyse.record import Experiment, aside
 from pipeline.analyse.settle import refresh
 from pipeline.cli.app import app
-from pipeline.cli.bench import Bench
 from pipeline.cli.context import (
     ConfigOption,
     Format,
@@ -32,6 +31,7 @@ from pipeline.cli.context import (
     screen,
     warn,
 )
+from pipeline.cli.measuring import MeasuringContext
 from pipeline.cli.progress import make_watcher
 from pipeline.config import DEFAULT_FILE
 from pipeline.errors import UserError
@@ -62,7 +62,7 @@ def confirm_verb(
 
     Example: nightshift confirm --format json
     """
-    context = Bench(config, quick)
+    context = MeasuringContext(config, quick)
     plan = context.plan()
     # Outcomes of a verb that was killed are not in the journal yet.
     refresh(context.results, context.store, now())
@@ -97,7 +97,7 @@ def _named(regressions: list[Regression], fingerprint: str) -> Regression:
 
 
 def confirm_all(
-    context: Bench,
+    context: MeasuringContext,
     plan: Plan,
     regressions: list[Regression],
     watcher: Watcher,
@@ -147,7 +147,7 @@ def confirm_all(
 
 
 def _measured(
-    context: Bench,
+    context: MeasuringContext,
     experiment: Experiment,
     regression: Regression,
     seconds: float,

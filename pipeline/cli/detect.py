@@ -5,7 +5,6 @@ from __future__ import annotations
 from pipeline.analyse.detection import Detected
 from pipeline.analyse.regressions import worst
 from pipeline.cli.app import app
-from pipeline.cli.bench import Bench
 from pipeline.cli.context import (
     ConfigOption,
     Format,
@@ -15,6 +14,7 @@ from pipeline.cli.context import (
     print_json,
 )
 from pipeline.cli.environment import show_recent
+from pipeline.cli.measuring import MeasuringContext
 from pipeline.cli.stages import detect_stage
 from pipeline.config import DEFAULT_FILE
 from pipeline.metrics import change
@@ -32,7 +32,7 @@ def detect_verb(
 
     Example: nightshift detect --format json
     """
-    context = Bench(config, quick)
+    context = MeasuringContext(config, quick)
     detected = detect_stage(context, context.plan())
     if form is Format.JSON:
         print_json(detected.model_dump(mode="json"))

@@ -7,7 +7,6 @@ from typing import Annotated
 import typer
 
 from pipeline.cli.app import app
-from pipeline.cli.bench import Bench
 from pipeline.cli.context import (
     ConfigOption,
     Format,
@@ -16,6 +15,7 @@ from pipeline.cli.context import (
     print_json,
     warn,
 )
+from pipeline.cli.measuring import MeasuringContext
 from pipeline.config import DEFAULT_FILE
 from pipeline.errors import UserError
 from pipeline.execute.discover import Discovered, Offer, discover
@@ -43,7 +43,7 @@ def discover_verb(
 
     Example: nightshift discover mariadb
     """
-    context = Bench(config)
+    context = MeasuringContext(config)
     if target:
         found = _everywhere(context, target, refresh)
     else:
@@ -77,7 +77,7 @@ def discover_verb(
             out.print(f"  {major:<5} {' '.join(versions)}", markup=False)
 
 
-def _everywhere(context: Bench, name: str, refresh: bool) -> Discovered:
+def _everywhere(context: MeasuringContext, name: str, refresh: bool) -> Discovered:
     """Ask every source of a target; one that is out of reach is told and the others go on."""
     try:
         target = find_target(name)

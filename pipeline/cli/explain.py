@@ -28,7 +28,6 @@ from pipeline.analyse.identity import meant_by
 from pipeline.analyse.regressions import size
 from pipeline.bundle import EXPERIMENTS
 from pipeline.cli.app import app
-from pipeline.cli.bench import Bench
 from pipeline.cli.context import (
     ConfigOption,
     QuickOption,
@@ -38,6 +37,7 @@ from pipeline.cli.context import (
     screen,
     warn,
 )
+from pipeline.cli.measuring import MeasuringContext
 from pipeline.cli.progress import make_watcher
 from pipeline.config import DEFAULT_FILE
 from pipeline.errors import UserError
@@ -86,7 +86,7 @@ def explain_verb(
 
     Example: nightshift explain 3f2a91c04b7e --test
     """
-    context = Bench(config, quick)
+    context = MeasuringContext(config, quick)
     plan = context.plan()
     chosen = _chosen(load_detected(context.results, plan).regressions, fingerprint)
     seconds = read_option("budget", budget, parse_duration)
@@ -132,7 +132,7 @@ def _show(explanation: Explanation, folder: Path) -> None:
         out.print(f"    {trial.sentence()}", markup=False)
 
 
-def explain_one(context: Bench, plan: Plan, regression: Regression) -> Explanation:
+def explain_one(context: MeasuringContext, plan: Plan, regression: Regression) -> Explanation:
     """Explain a regression, and keep that in results/explained/FINGERPRINT.
 
     Raises UserError where its bundles are gone.
@@ -143,7 +143,7 @@ def explain_one(context: Bench, plan: Plan, regression: Regression) -> Explanati
 
 
 def try_suspects(
-    context: Bench,
+    context: MeasuringContext,
     plan: Plan,
     regression: Regression,
     seconds: float,
@@ -195,7 +195,7 @@ def try_suspects(
     return trials
 
 
-def why(context: Bench, plan: Plan, regression: Regression, *, keep: bool = True) -> str:
+def why(context: MeasuringContext, plan: Plan, regression: Regression, *, keep: bool = True) -> str:
     """Return the explanation of a regression for its issue; nothing where there is none.
 
     Where its line or its bundles are gone, that is the one that was made before. With ``keep`` it
@@ -214,7 +214,7 @@ def why(context: Bench, plan: Plan, regression: Regression, *, keep: bool = True
     return explanation_markdown(explained.explanation)
 
 
-def _explained(context: Bench, plan: Plan, regression: Regression) -> Explained:
+def _explained(context: MeasuringContext, plan: Plan, regression: Regression) -> Explained:
     return explain(
         regression,
         plan,
@@ -225,7 +225,7 @@ def _explained(context: Bench, plan: Plan, regression: Regression) -> Explained:
     )
 
 
-def _folder(context: Bench, regression: Regression) -> Path:
+def _folder(context: MeasuringContext, regression: Regression) -> Path:
     return context.results / EXPERIMENTS / f"explain-{regression.fingerprint}"
 
 

@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from pipeline.cli.app import app
-from pipeline.cli.bench import Bench
 from pipeline.cli.context import (
     ConfigOption,
     Format,
@@ -17,6 +16,7 @@ from pipeline.cli.context import (
     print_json,
     warn,
 )
+from pipeline.cli.measuring import MeasuringContext
 from pipeline.config import DEFAULT_FILE
 from pipeline.store.published import import_published, read_published
 
@@ -49,7 +49,7 @@ def csv_verb(
 
     Example: nightshift import csv table.csv --line tproc-c --target postgres
     """
-    context = Bench(config)
+    context = MeasuringContext(config)
     name = line or file.stem
     written = import_published(
         read_published(file, metric),

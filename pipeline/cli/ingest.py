@@ -6,7 +6,6 @@ import typer
 
 from pipeline.bundle import list_bundles
 from pipeline.cli.app import app
-from pipeline.cli.bench import Bench
 from pipeline.cli.context import (
     ConfigOption,
     Format,
@@ -16,6 +15,7 @@ from pipeline.cli.context import (
     screen,
     warn,
 )
+from pipeline.cli.measuring import MeasuringContext
 from pipeline.cli.progress import counting
 from pipeline.config import DEFAULT_FILE
 from pipeline.store.ingest import IngestReport
@@ -27,10 +27,10 @@ def ingest_verb(config: ConfigOption = DEFAULT_FILE, form: FormatOption = Format
 
     Example: nightshift ingest
     """
-    show(ingest_all(Bench(config)), form)
+    show(ingest_all(MeasuringContext(config)), form)
 
 
-def ingest_all(context: Bench) -> IngestReport:
+def ingest_all(context: MeasuringContext) -> IngestReport:
     """Ingest every bundle of the results folder, showing the progress."""
     paths = list(list_bundles(context.bundles))
     with counting(screen(), "ingest", len(paths)) as progress:

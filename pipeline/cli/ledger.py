@@ -10,7 +10,6 @@ from pipeline.analyse.ledger import VERDICTS, Alarm, Ledger, Sensitivity, make_l
 from pipeline.analyse.settle import refresh
 from pipeline.analyse.spent import Spent, cost_of
 from pipeline.cli.app import app
-from pipeline.cli.bench import Bench
 from pipeline.cli.context import (
     ConfigOption,
     Format,
@@ -19,6 +18,7 @@ from pipeline.cli.context import (
     out,
     print_json,
 )
+from pipeline.cli.measuring import MeasuringContext
 from pipeline.cli.stages import rules_of
 from pipeline.config import DEFAULT_FILE
 from pipeline.journal import now
@@ -43,7 +43,7 @@ def ledger_verb(
 
     Example: nightshift ledger --format json
     """
-    context = Bench(config, quick)
+    context = MeasuringContext(config, quick)
     plan = context.plan()
     refresh(context.results, context.store, now())
     ledger = make_ledger(

@@ -12,8 +12,8 @@ from pipeline.analyse.interleaved import WRONG
 from pipeline.analyse.locate import Search, answer, culprit_of, search_for
 from pipeline.analyse.record import load_experiment
 from pipeline.bundle import EXPERIMENTS
-from pipeline.cli.bench import Bench
 from pipeline.cli.context import warn
+from pipeline.cli.measuring import MeasuringContext
 from pipeline.durable import write_whole
 from pipeline.errors import UserError
 from pipeline.execute.discover import discover
@@ -31,7 +31,7 @@ NOT_SEEN = "no change for the worse"
 
 
 def bisected(
-    context: Bench,
+    context: MeasuringContext,
     cells: Sequence[Cell],
     figures: Sequence[Figure],
     smallest: float,
@@ -56,7 +56,7 @@ def bisected(
 
 
 def locate(
-    context: Bench, plan: Plan, regression: Regression, seconds: float, watcher: Watcher
+    context: MeasuringContext, plan: Plan, regression: Regression, seconds: float, watcher: Watcher
 ) -> Bisected:
     """Search the culprit of a regression, and write what came of it into the journal.
 
@@ -65,7 +65,7 @@ def locate(
     return _locate(context, regression, _search(context, plan, regression), seconds, watcher)
 
 
-def _search(context: Bench, plan: Plan, regression: Regression) -> Search:
+def _search(context: MeasuringContext, plan: Plan, regression: Regression) -> Search:
     known = discover(context.offers(), context.cache, None)
     return search_for(
         regression, plan, context.file, known, context.machine, context.quick, context.cache
@@ -73,7 +73,11 @@ def _search(context: Bench, plan: Plan, regression: Regression) -> Search:
 
 
 def _locate(
-    context: Bench, regression: Regression, search: Search, seconds: float, watcher: Watcher
+    context: MeasuringContext,
+    regression: Regression,
+    search: Search,
+    seconds: float,
+    watcher: Watcher,
 ) -> Bisected:
     began = time.monotonic()
     smallest = context.config.confirm.smallest_effect
@@ -96,13 +100,13 @@ def _locate(
     return found
 
 
-def _spent(context: Bench, experiment: str) -> float:
+def _spent(context: MeasuringContext, experiment: str) -> float:
     """Return the minutes that an experiment took before; a search that goes on counts them in."""
     told = (event for event in Journal(context.results).read() if event.experiment == experiment)
     return max((event.minutes for event in told), default=0.0)
 
 
-def _note_neighbours(context: Bench, regression: Regression, search: Search) -> None:
+def _note_neighbours(context: MeasuringContext, regression: Regression, search: Search) -> None:
     """Name the culprit where nothing lies between: that they differ was shown by confirming."""
     parent, bad = (cell.revision for cell in search.cells)
     culprit = Culprit(
@@ -123,7 +127,7 @@ def _note_neighbours(context: Bench, regression: Regression, search: Search) -> 
 
 
 def locate_all(
-    context: Bench, plan: Plan, regressions: Sequence[Regression], watcher: Watcher
+    context: MeasuringContext, plan: Plan, regressions: Sequence[Regression], watcher: Watcher
 ) -> None:
     """Search the culprits of regressions in their order, until the budget of the night is spent.
 
@@ -143,7 +147,7 @@ def locate_all(
             warn(f"{regression.fingerprint} is not bisected: {error}")
 
 
-def _compared(context: Bench, regression: Regression, search: Search) -> bool:
+def _compared(context: MeasuringContext, regression: Regression, search: Search) -> bool:
     """Say whether what confirmed a regression measured the ends of a search, and not wider ones."""
     ends = tuple(cell.revision.label for cell in search.cells)
     confirming = (

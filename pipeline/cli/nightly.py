@@ -9,7 +9,6 @@ from typing import Annotated
 import typer
 
 from pipeline.cli.app import app
-from pipeline.cli.bench import Bench
 from pipeline.cli.context import (
     ConfigOption,
     Format,
@@ -22,6 +21,7 @@ from pipeline.cli.context import (
 )
 from pipeline.cli.detect import show as show_detected
 from pipeline.cli.environment import show_recent
+from pipeline.cli.measuring import MeasuringContext
 from pipeline.cli.notify import notify
 from pipeline.cli.progress import make_watcher
 from pipeline.cli.publish import publish_stage
@@ -65,7 +65,7 @@ def nightly_verb(
     Example: nightshift nightly --quick
     """
     began = time.monotonic()
-    context = Bench(config, quick, results)
+    context = MeasuringContext(config, quick, results)
     with recorded(context) as night, reserved(context):
         check_tools(context)
         # A missing token is told now, and not when all is measured.
@@ -131,7 +131,7 @@ def nightly_verb(
     out.print(f"{done} in {show_duration(time.monotonic() - began)}")
 
 
-def _site(context: Bench, plan: Plan) -> Path | None:
+def _site(context: MeasuringContext, plan: Plan) -> Path | None:
     """Write the site. What stands in its way is told, and ends no night: all else is done."""
     try:
         return make_site(context, plan)
@@ -140,7 +140,7 @@ def _site(context: Bench, plan: Plan) -> Path | None:
         return None
 
 
-def _show_line(context: Bench, line: Line) -> None:
+def _show_line(context: MeasuringContext, line: Line) -> None:
     subjects = measured_subjects(context.store, line)
     shown = [subject.newest(_COLUMNS) for subject in subjects]
     for grid in make_grids(shown, Wish(context.config.report)):
@@ -156,7 +156,7 @@ class _FirstLook:
     nothing to look at early.
     """
 
-    def __init__(self, context: Bench, plan: Plan) -> None:
+    def __init__(self, context: MeasuringContext, plan: Plan) -> None:
         self._context, self._plan = context, plan
         self._shown: set[str] = set()
         self._seen: set[str] = set()

@@ -17,7 +17,6 @@ from pipeline.analyse.settle import refresh
 from pipeline.analyse.states import Histories, histories
 from pipeline.analyse.subjects import subject_text
 from pipeline.cli.app import app
-from pipeline.cli.bench import Bench
 from pipeline.cli.context import (
     ConfigOption,
     Format,
@@ -28,6 +27,7 @@ from pipeline.cli.context import (
     warn,
 )
 from pipeline.cli.explain import why
+from pipeline.cli.measuring import MeasuringContext
 from pipeline.config import DEFAULT_FILE
 from pipeline.errors import UserError
 from pipeline.execute.discover import Discovered, discovered
@@ -96,7 +96,7 @@ def notify_verb(
 
     Example: nightshift notify --dry-run
     """
-    context = Bench(config, quick)
+    context = MeasuringContext(config, quick)
     shown: list[Preview] = []
     sinks = find_sinks(context.config, show=shown.append if dry_run else None)
     load_detected(context.results, context.plan())
@@ -114,7 +114,7 @@ def notify_verb(
         raise typer.Exit(2)
 
 
-def notify(context: Bench, sinks: Sequence[Sink], *, dry_run: bool = False) -> Notified:
+def notify(context: MeasuringContext, sinks: Sequence[Sink], *, dry_run: bool = False) -> Notified:
     """Take what people decided into the journal, and tell every known regression to all sinks.
 
     Also those that the last detection did not find any more: people may have decided something.
@@ -190,7 +190,7 @@ def _as_json(done: Notified) -> dict[str, Any]:
     }
 
 
-def _words_of(context: Bench, plan: Plan, *, keep: bool) -> Callable[[str], Words]:
+def _words_of(context: MeasuringContext, plan: Plan, *, keep: bool) -> Callable[[str], Words]:
     """Return what finds the words for a sink. With ``keep`` explanations are kept, as always."""
     hub = context.config.hub
     pages = Pages(report=hub.report_url, site=hub.site_url, grafana=hub.grafana_url)
@@ -221,7 +221,7 @@ def _words_of(context: Bench, plan: Plan, *, keep: bool) -> Callable[[str], Word
     return of_sink
 
 
-def _discovered(context: Bench) -> Discovered:
+def _discovered(context: MeasuringContext) -> Discovered:
     try:
         return discovered(context.results)
     except UserError:
@@ -246,7 +246,7 @@ def _origins(plan: Plan, found: Discovered, regression: Regression) -> Lookup:
     return lambda label: origins.get(label.partition("#")[0], Origin())
 
 
-def reproduce(context: Bench, plan: Plan, regression: Regression) -> str:
+def reproduce(context: MeasuringContext, plan: Plan, regression: Regression) -> str:
     """Return the command that measures a regression again, from nothing.
 
     A change of a level is compared: the culprit with its parent, or else the first bad revision
@@ -260,7 +260,7 @@ def reproduce(context: Bench, plan: Plan, regression: Regression) -> str:
     return shlex.join([*command, "--config", str(context.file.path)])
 
 
-def _comparison(context: Bench, plan: Plan, regression: Regression) -> list[str]:
+def _comparison(context: MeasuringContext, plan: Plan, regression: Regression) -> list[str]:
     shifts = clearest(regression, FIGURES)
     before, after = regression.last_good, regression.first_bad
     if regression.culprit is not None and regression.culprit.confirmed:

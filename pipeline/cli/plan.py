@@ -9,7 +9,6 @@ from typing import Annotated
 import typer
 
 from pipeline.cli.app import app
-from pipeline.cli.bench import Bench
 from pipeline.cli.context import (
     ConfigOption,
     QuickOption,
@@ -17,6 +16,7 @@ from pipeline.cli.context import (
     print_json,
     print_matrix,
 )
+from pipeline.cli.measuring import MeasuringContext
 from pipeline.config import DEFAULT_FILE
 from pipeline.execute.expect import Expectation
 from pipeline.execute.matrix import jobs_of
@@ -49,7 +49,7 @@ def plan_verb(
 
     Example: nightshift plan --format github-matrix
     """
-    context = Bench(config, quick)
+    context = MeasuringContext(config, quick)
     plan = context.plan()
     remaining = plan.remaining(measured(context.store))
     seconds = Expectation(cell for cell, _ in remaining).left

@@ -13,7 +13,6 @@ import typer
 
 from pipeline.analyse.detection import kept_detection
 from pipeline.cli.app import app
-from pipeline.cli.bench import Bench
 from pipeline.cli.context import (
     ConfigOption,
     Format,
@@ -24,6 +23,7 @@ from pipeline.cli.context import (
     screen,
     warn,
 )
+from pipeline.cli.measuring import MeasuringContext
 from pipeline.cli.progress import counting
 from pipeline.config import DEFAULT_FILE, PublishSection
 from pipeline.errors import UserError, first_line
@@ -69,7 +69,7 @@ def publish_verb(
     Example: nightshift publish --url http://127.0.0.1:9090/api/v1/write
     """
     began = time.monotonic()
-    context = Bench(config, quick)
+    context = MeasuringContext(config, quick)
     settings = context.config.publish
     receiver = url or settings.url or hub_receiver(context.config)
     if not receiver:
@@ -90,7 +90,7 @@ def publish_verb(
         print_json({"url": name, "seconds": round(time.monotonic() - began, 3), **vars(synced)})
 
 
-def publish_stage(context: Bench, plan: Plan) -> tuple[Synced, str] | None:
+def publish_stage(context: MeasuringContext, plan: Plan) -> tuple[Synced, str] | None:
     """Publish at the end of a night, which does not fail if that does.
 
     Returns what was sent, and a line that says it; None where nothing is to be published.
@@ -112,7 +112,7 @@ def publish_stage(context: Bench, plan: Plan) -> tuple[Synced, str] | None:
 
 
 def publish(
-    context: Bench,
+    context: MeasuringContext,
     plan: Plan,
     url: str,
     synced: Synced,

@@ -26,7 +26,6 @@ from pipeline.analyse.pull_request import (
 from pipeline.analyse.record import Experiment, aside
 from pipeline.bundle import BUNDLES, list_bundles
 from pipeline.cli.app import app
-from pipeline.cli.bench import Bench
 from pipeline.cli.compare import (
     AgainOption,
     BaseArgument,
@@ -50,6 +49,7 @@ from pipeline.cli.context import (
     print_json,
     read_option,
 )
+from pipeline.cli.measuring import MeasuringContext
 from pipeline.cli.progress import Lines
 from pipeline.config import DEFAULT_FILE
 from pipeline.errors import UserError, first_line
@@ -117,7 +117,7 @@ def measure_verb(
     made: Iterable[Path] = ()
     try:
         with _limited(read_option("limit", limit, parse_duration)):
-            context = Bench(config, results=results, needed=False)
+            context = MeasuringContext(config, results=results, needed=False)
             _refuse_tokens(context.config.github.secret)
             experiment = experiment_of(
                 context,
@@ -175,7 +175,7 @@ def publish_verb(
 
     Example: nightshift pull-request publish answer.zip --repository me/db --event event.json
     """
-    context = Bench(config, needed=False)
+    context = MeasuringContext(config, needed=False)
     section = context.config.github
     chosen = {"repository": repository, "url": os.environ.get(API, "")}
     if "url" in section.model_fields_set:
@@ -269,7 +269,7 @@ class _Lines(Lines):
         super().note(plain(text))
 
 
-def _measured(context: Bench, experiment: Experiment) -> Answer:
+def _measured(context: MeasuringContext, experiment: Experiment) -> Answer:
     recorder = Recorder()
     found = measured(context, experiment, _Lines(err), recorder.around)
     return answer_of(experiment, recorder.blocks(experiment.pair), found.seconds)

@@ -16,7 +16,6 @@ from pipeline.analyse.recovery import fix_of
 from pipeline.analyse.regressions import machine_of
 from pipeline.analyse.settle import refresh
 from pipeline.cli.app import app
-from pipeline.cli.bench import Bench
 from pipeline.cli.confirm import confirm_all
 from pipeline.cli.context import (
     ConfigOption,
@@ -29,6 +28,7 @@ from pipeline.cli.context import (
 from pipeline.cli.detect import show
 from pipeline.cli.explain import try_suspects
 from pipeline.cli.locate import locate_all
+from pipeline.cli.measuring import MeasuringContext
 from pipeline.cli.progress import make_watcher
 from pipeline.cli.recover import recover_all, standing
 from pipeline.config import DEFAULT_FILE
@@ -73,7 +73,7 @@ def pursue_verb(
 
     Example: nightshift pursue
     """
-    context = Bench(config, quick)
+    context = MeasuringContext(config, quick)
     plan = context.plan()
     refresh(context.results, context.store, now())
     detected = load_detected(context.results, plan)
@@ -88,7 +88,7 @@ def pursue_verb(
         show(detected)
 
 
-def _pursuits(context: Bench, regressions: Sequence[Regression]) -> list[Pursuit]:
+def _pursuits(context: MeasuringContext, regressions: Sequence[Regression]) -> list[Pursuit]:
     """Return a job for each machine class on which there is something to pursue."""
     due = [
         one
@@ -113,7 +113,7 @@ def _pursuits(context: Bench, regressions: Sequence[Regression]) -> list[Pursuit
 
 
 def pursue(
-    context: Bench, plan: Plan, detected: Detected, watcher: Watcher, fresh: bool
+    context: MeasuringContext, plan: Plan, detected: Detected, watcher: Watcher, fresh: bool
 ) -> Detected:
     """Confirm what is suspected and locate what is confirmed; return the detection as it is then.
 
@@ -143,7 +143,7 @@ def pursue(
 
 
 def _try_settings(
-    context: Bench,
+    context: MeasuringContext,
     plan: Plan,
     regressions: Sequence[Regression],
     ends: float,
@@ -159,7 +159,9 @@ def _try_settings(
                 warn(f"the settings of {regression.fingerprint} are not tested: {error}")
 
 
-def _to_locate(context: Bench, regressions: Sequence[Regression], fresh: bool) -> list[Regression]:
+def _to_locate(
+    context: MeasuringContext, regressions: Sequence[Regression], fresh: bool
+) -> list[Regression]:
     tried = {
         event.fingerprint
         for event in Journal(context.results).read()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pipeline.analyse.settle import refresh
 from pipeline.cli.app import app
-from pipeline.cli.bench import Bench
 from pipeline.cli.context import ConfigOption, Format, FormatOption
 from pipeline.cli.ingest import ingest_all, show
+from pipeline.cli.measuring import MeasuringContext
 from pipeline.config import DEFAULT_FILE
 from pipeline.journal import now
 from pipeline.store.database import empty_store
@@ -20,7 +20,7 @@ def rebuild_verb(config: ConfigOption = DEFAULT_FILE, form: FormatOption = Forma
 
     Example: nightshift rebuild
     """
-    context = Bench(config)
+    context = MeasuringContext(config)
     with context.workspace.held():
         empty_store(context.store)
         report = ingest_all(context)

@@ -9,8 +9,8 @@ from pipeline.analyse.interleaved import interleave
 from pipeline.analyse.record import Experiment
 from pipeline.analyse.recovery import experiment_for, fix_of, is_back
 from pipeline.analyse.states import histories
-from pipeline.cli.bench import Bench
 from pipeline.cli.context import warn
+from pipeline.cli.measuring import MeasuringContext
 from pipeline.errors import UserError
 from pipeline.execute.build import NotBuiltError
 from pipeline.execute.plan import Plan
@@ -32,7 +32,7 @@ def standing(regression: Regression) -> bool:
 
 
 def recover_all(
-    context: Bench,
+    context: MeasuringContext,
     plan: Plan,
     regressions: Sequence[Regression],
     seconds: float,
@@ -60,14 +60,14 @@ def recover_all(
             Journal(context.results).append([event])
 
 
-def _stands(context: Bench, regression: Regression) -> bool:
+def _stands(context: MeasuringContext, regression: Regression) -> bool:
     """Say whether it can still be resolved: another process may have done so meanwhile."""
     known = histories(Journal(context.results).read())
     return known[regression.fingerprint].allows(EventKind.RESOLVED)
 
 
 def _asked(
-    context: Bench,
+    context: MeasuringContext,
     experiment: Experiment,
     regression: Regression,
     fix: Regression,

@@ -8,7 +8,6 @@ from pipeline.analyse.detection import watched_series
 from pipeline.analyse.regressions import SLA
 from pipeline.analyse.replay import Raised, nights, replay
 from pipeline.cli.app import app
-from pipeline.cli.bench import Bench
 from pipeline.cli.context import (
     ConfigOption,
     Format,
@@ -18,6 +17,7 @@ from pipeline.cli.context import (
     print_json,
     screen,
 )
+from pipeline.cli.measuring import MeasuringContext
 from pipeline.cli.progress import counting
 from pipeline.cli.stages import rules_of
 from pipeline.config import DEFAULT_FILE
@@ -41,7 +41,7 @@ def replay_verb(
 
     Example: nightshift replay --format json
     """
-    context = Bench(config, quick)
+    context = MeasuringContext(config, quick)
     plan = context.plan()
     settings = context.config.detect
     series = watched_series(context.store, plan, (*settings.metrics, SLA))

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from pipeline.analyse.detection import load_detected
 from pipeline.cli.app import app
-from pipeline.cli.bench import Bench
 from pipeline.cli.context import (
     ConfigOption,
     Format,
@@ -17,6 +16,7 @@ from pipeline.cli.context import (
     out,
     print_json,
 )
+from pipeline.cli.measuring import MeasuringContext
 from pipeline.config import DEFAULT_FILE
 from pipeline.durable import write_whole
 from pipeline.execute.plan import Plan
@@ -44,7 +44,7 @@ def report_verb(
 
     Example: nightshift report
     """
-    context = Bench(config, quick)
+    context = MeasuringContext(config, quick)
     written = write_report(context, context.plan())
     if form is Format.JSON:
         print_json([str(path) for path in written])
@@ -53,7 +53,7 @@ def report_verb(
         out.print(str(path), markup=False)
 
 
-def write_report(context: Bench, plan: Plan) -> list[Path]:
+def write_report(context: MeasuringContext, plan: Plan) -> list[Path]:
     """Write the tables of every line and the page; return the files, the page last."""
     settings = context.config.report
     folder = context.results / "tables"

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from pipeline.cli.bench import Bench
 from pipeline.cli.context import warn
+from pipeline.cli.measuring import MeasuringContext
 from pipeline.cli.tune import this_machine
 from pipeline.machine.tune.night import tuned
 
 
 @contextmanager
-def reserved(context: Bench) -> Iterator[None]:
+def reserved(context: MeasuringContext) -> Iterator[None]:
     """Have the lease of the machine for a whole night, and tune it if ``[tune] nightly`` says so.
 
     One that only concludes from what others measured, as a hub, is not tuned, and need not be root.

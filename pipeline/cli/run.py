@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from pipeline.cli.app import app
-from pipeline.cli.bench import Bench
 from pipeline.cli.context import (
     ConfigOption,
     Format,
@@ -18,6 +17,7 @@ from pipeline.cli.context import (
     print_json,
     screen,
 )
+from pipeline.cli.measuring import MeasuringContext
 from pipeline.cli.progress import make_watcher
 from pipeline.cli.stages import run_stage
 from pipeline.config import DEFAULT_FILE
@@ -46,7 +46,7 @@ def run_verb(
 
     Example: nightshift run --quick
     """
-    context = Bench(config, quick, profile=profile)
+    context = MeasuringContext(config, quick, profile=profile)
     context.check_class()
     keys = [key for given in cell or () for key in given.split()]
     paths: list[Path] = []

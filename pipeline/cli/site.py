@@ -11,7 +11,6 @@ from pipeline.analyse.detection import load_detected
 from pipeline.analyse.environment.kept import kept_environment
 from pipeline.analyse.settle import refresh
 from pipeline.cli.app import app
-from pipeline.cli.bench import Bench
 from pipeline.cli.context import (
     ConfigOption,
     Format,
@@ -20,6 +19,7 @@ from pipeline.cli.context import (
     out,
     print_json,
 )
+from pipeline.cli.measuring import MeasuringContext
 from pipeline.config import DEFAULT_FILE
 from pipeline.execute.plan import Plan
 from pipeline.journal import now
@@ -41,7 +41,7 @@ def site_verb(
 
     Example: nightshift site --output results/site
     """
-    context = Bench(config, quick)
+    context = MeasuringContext(config, quick)
     page = make_site(context, context.plan(), output)
     if form is Format.JSON:
         print_json({"site": str(page)})
@@ -49,7 +49,7 @@ def site_verb(
     out.print(str(page), markup=False)
 
 
-def make_site(context: Bench, plan: Plan, output: Path | None = None) -> Path:
+def make_site(context: MeasuringContext, plan: Plan, output: Path | None = None) -> Path:
     """Write the site of a plan, with links to its report page and issues; return its first page."""
     at = now()
     refresh(context.results, context.store, at)

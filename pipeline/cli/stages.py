@@ -10,8 +10,8 @@ from pipeline.analyse.environment.kept import save_environment
 from pipeline.analyse.rules import Rules
 from pipeline.analyse.settle import settle
 from pipeline.bundle import DamagedBundleError, NewerBundleError, set_aside
-from pipeline.cli.bench import Bench
 from pipeline.cli.context import warn
+from pipeline.cli.measuring import MeasuringContext
 from pipeline.errors import UserError
 from pipeline.execute.build import identical
 from pipeline.execute.controls import around, measured_here, remember_measured
@@ -26,7 +26,7 @@ from pipeline.store.queries import last_machine, measured
 from pipeline.workloads import find_family
 
 
-def check_tools(context: Bench) -> None:
+def check_tools(context: MeasuringContext) -> None:
     """Refuse to begin without the tools that the configured workloads run."""
     context.offers()
     context.workspace.check_tools()
@@ -35,7 +35,7 @@ def check_tools(context: Bench) -> None:
 
 
 def run_stage(
-    context: Bench,
+    context: MeasuringContext,
     plan: Plan,
     watcher: Watcher,
     on_bundle: Callable[[Cell, int, Path], None],
@@ -84,7 +84,7 @@ def run_stage(
 
 
 def measure(
-    context: Bench,
+    context: MeasuringContext,
     runs: Sequence[tuple[Cell, int]],
     builds: Builds,
     watcher: Watcher,
@@ -115,7 +115,7 @@ def measure(
     )
 
 
-def detect_stage(context: Bench, plan: Plan) -> Detected:
+def detect_stage(context: MeasuringContext, plan: Plan) -> Detected:
     """Search the series of a plan, and take what was found into the journal and the store."""
     settings = context.config.detect
     series, environment = searched(context.store, plan, settings)
@@ -131,7 +131,7 @@ def detect_stage(context: Bench, plan: Plan) -> Detected:
     )
 
 
-def rules_of(context: Bench) -> Rules:
+def rules_of(context: MeasuringContext) -> Rules:
     """Return what counts as a change: the configuration, and the mutes of the journal.
 
     Says so where the configuration has two budgets, of which one holds.
@@ -148,7 +148,7 @@ def rules_of(context: Bench) -> Rules:
     return Rules(context.config.detect, context.config.rule, patterns)
 
 
-def take_bundles(context: Bench) -> IngestReport:
+def take_bundles(context: MeasuringContext) -> IngestReport:
     """Ingest every new bundle; move damaged ones aside, so that they are measured again.
 
     Raises NewerBundleError: measuring over what a newer nightshift wrote would lose it.

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from pipeline.cli import main, nightly, stages
-from pipeline.cli.bench import Bench
+from pipeline.cli.measuring import MeasuringContext
 from pipeline.execute.discover import discovered, remember
 from pipeline.execute.run import Builds, build_key
 from pipeline.model import Build, Cell, Provenance
@@ -113,7 +113,7 @@ def make_up_runs(
         on_bundle: Callable[[Cell, int, Path], None],
         **__: Any,
     ) -> None:
-        context = Bench(Path("nightshift.toml"))
+        context = MeasuringContext(Path("nightshift.toml"))
         for cell, repetition in remaining:
             before(len(runs))
             runs.append((cell.revision.label, repetition))
@@ -121,7 +121,7 @@ def make_up_runs(
 
     monkeypatch.setattr(stages, "run_all", run_all)
     # Where nothing is measured, it matters to nobody what this machine is like.
-    monkeypatch.setattr("pipeline.cli.bench.preflight", lambda *_: {})
+    monkeypatch.setattr("pipeline.cli.measuring.preflight", lambda *_: {})
     return runs
 
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from pipeline.bundle import write_bundle
-from pipeline.cli.bench import Bench
+from pipeline.cli.measuring import MeasuringContext
 from pipeline.model import (
     Build,
     Cell,
@@ -32,7 +32,9 @@ def level(cell: Cell, step: str) -> float:
     return 150.0 if cell.revision.order >= (17, 10) else 100.0
 
 
-def write_run(context: Bench, cell: Cell, repetition: int, levels: Level = level) -> Path:
+def write_run(
+    context: MeasuringContext, cell: Cell, repetition: int, levels: Level = level
+) -> Path:
     """Write the bundle of one run."""
     values = {
         step.name: {
@@ -45,7 +47,7 @@ def write_run(context: Bench, cell: Cell, repetition: int, levels: Level = level
 
 
 def write_values(
-    context: Bench,
+    context: MeasuringContext,
     cell: Cell,
     repetition: int,
     values: Mapping[str, Mapping[str, float]],
@@ -89,7 +91,7 @@ def write_values(
 
 def write_runs(quick: bool = False, leave: Iterable[str] = (), levels: Level = level) -> int:
     """Write the bundles of a whole plan, except of the revisions to ``leave``; how many."""
-    context = Bench(Path("nightshift.toml"), quick)
+    context = MeasuringContext(Path("nightshift.toml"), quick)
     left = set(leave)
     runs = [
         (cell, repetition)

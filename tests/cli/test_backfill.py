@@ -10,7 +10,7 @@ import pytest
 
 from pipeline.analyse.gaps import Asked
 from pipeline.cli.backfill import Backfill
-from pipeline.cli.bench import Bench
+from pipeline.cli.measuring import MeasuringContext
 from pipeline.execute.begun import Begun, begin, load_begun
 from pipeline.execute.build import Builder, NotBuiltError
 from pipeline.execute.discover import discovered
@@ -44,7 +44,7 @@ class Machine:
 
     def measure(
         self,
-        context: Bench,
+        context: MeasuringContext,
         runs: Sequence[tuple[Cell, int]],
         builds: Builds,
         watcher: Watcher,
@@ -231,7 +231,7 @@ def test_the_budget_ends_it_before_another_would_exceed_it(
     nightshift: Nightshift, machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     nightshift("ingest")
-    context = Bench()
+    context = MeasuringContext()
     seconds = [0.0]
 
     def measure(*args: Any) -> None:

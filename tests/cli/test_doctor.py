@@ -8,7 +8,7 @@ from tempfile import mkdtemp
 
 import pytest
 
-from pipeline.cli.bench import Bench
+from pipeline.cli.measuring import MeasuringContext
 from pipeline.errors import UserError
 from pipeline.execute.ready import GROUP, ready
 from pipeline.machine.checks import CHECKS
@@ -41,7 +41,7 @@ def on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> On:
             return system
 
         monkeypatch.setattr("pipeline.cli.doctor.System", made)
-        monkeypatch.setattr("pipeline.cli.bench.System", made)
+        monkeypatch.setattr("pipeline.cli.measuring.System", made)
 
     monkeypatch.setattr("pipeline.cli.doctor.ready", lambda _: [])
     return machine
@@ -155,7 +155,7 @@ def test_a_store_that_cannot_be_opened_is_a_finding_among_others(
 
 
 def test_the_last_run_is_in_the_store(nightshift: Nightshift, on: On) -> None:
-    context = Bench(Path("nightshift.toml"))
+    context = MeasuringContext(Path("nightshift.toml"))
     first, *_ = context.plan().remaining(())
     write_run(context, *first)
     context.ingest()
@@ -172,7 +172,7 @@ def test_the_last_run_is_in_the_store(nightshift: Nightshift, on: On) -> None:
 
 
 def needs() -> dict[str, Found]:
-    found = {each.name: each for each in ready(Bench(Path("nightshift.toml")).file)}
+    found = {each.name: each for each in ready(MeasuringContext(Path("nightshift.toml")).file)}
     assert {each.group for each in found.values()} == {GROUP}
     assert {each.level for each in found.values()} == {Level.REFUSE}
     return found
@@ -244,7 +244,7 @@ def test_tools_that_are_missing(folder: Path, monkeypatch: pytest.MonkeyPatch) -
 @pytest.fixture
 def flight(night: list[tuple[str, int]], monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
     """Runs that are made up, on a machine that is looked at before."""
-    monkeypatch.setattr("pipeline.cli.bench.preflight", preflight)
+    monkeypatch.setattr("pipeline.cli.measuring.preflight", preflight)
     return night
 
 
@@ -282,7 +282,7 @@ def test_nothing_left_to_measure_needs_no_fit_machine(
 
 
 def test_a_machine_at_its_last_run(folder: Path) -> None:
-    context = Bench(Path("nightshift.toml"))
+    context = MeasuringContext(Path("nightshift.toml"))
     here = context.machine.hostname
     assert last_machine(context.store, here) is None
     first, *_ = context.plan().remaining(())

@@ -12,7 +12,7 @@ from pipeline.analyse.confirm import experiment_of, planned_cell
 from pipeline.analyse.detection import load_detected
 from pipeline.analyse.settle import refresh
 from pipeline.cli import locate
-from pipeline.cli.bench import Bench
+from pipeline.cli.measuring import MeasuringContext
 from pipeline.execute.discover import discovered
 from pipeline.execute.watch import Silent
 from pipeline.journal import Event, EventKind, Journal, now
@@ -38,7 +38,7 @@ def test_neighbours_are_named_without_a_search_where_they_were_compared(
     write_runs(levels=slower)
     for verb in ("ingest", "detect"):
         assert nightshift(verb).code == 0
-    context = Bench(Path("nightshift.toml"))
+    context = MeasuringContext(Path("nightshift.toml"))
     plan = context.plan()
     (found,) = load_detected(context.results, plan).regressions
     asked = experiment_of(found, plan, context.config.confirm)
@@ -60,7 +60,7 @@ def test_neighbours_are_named_without_a_search_where_they_were_compared(
     refresh(context.results, context.store, now())
     searches = []
 
-    def bisected(_: Bench, cells: list[Cell], *__: Any) -> Bisected:
+    def bisected(_: MeasuringContext, cells: list[Cell], *__: Any) -> Bisected:
         searches.append([cell.revision.label for cell in cells])
         return Bisected(good="17.9", bad="17.10", found=(), ends=(), builds=2, runs=6)
 

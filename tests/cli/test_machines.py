@@ -14,7 +14,7 @@ from pipeline.analyse.confirm import OUTCOME, evidence_of, experiment_of
 from pipeline.analyse.confirm import Outcome as Confirmed
 from pipeline.bundle import list_bundles
 from pipeline.cli import nightly
-from pipeline.cli.bench import Bench
+from pipeline.cli.measuring import MeasuringContext
 from pipeline.durable import write_whole
 from pipeline.execute.discover import discovered
 from pipeline.execute.run import load_builds
@@ -63,7 +63,7 @@ def jobs(ran: Ran) -> list[dict[str, Any]]:
 
 def measured(hub: Path, name: str) -> Path:
     """Measure the cells of a class as its machines would; return the results that these have."""
-    context = Bench(hub / "nightshift.toml")
+    context = MeasuringContext(hub / "nightshift.toml")
     results = hub / f"bench-{name}"
     (results / "bundles").mkdir(parents=True, exist_ok=True)
     for cell, repetition in context.plan().of_class(name).remaining(()):
@@ -156,7 +156,7 @@ def test_what_is_damaged_on_the_way_is_named_and_the_rest_is_taken(
     ran = nightshift("collect", *map(str, boxes))
     assert ran.code == 2
     assert f"{bundle} is missing or altered" in ran.err
-    store = Bench(hub / "nightshift.toml").store
+    store = MeasuringContext(hub / "nightshift.toml").store
     assert count_measurements(store) > 0
     assert {
         job["machine_class"] for job in jobs(nightshift("plan", "--format", "github-matrix"))
@@ -172,7 +172,7 @@ def test_a_run_that_was_measured_twice_stays_as_it_came_first(
     path = next(iter(list_bundles(hub / "results" / "bundles")))
     before = path.read_bytes()
     shutil.rmtree(results)
-    context = Bench(hub / "nightshift.toml")
+    context = MeasuringContext(hub / "nightshift.toml")
     cell, repetition = next(
         run
         for run in context.plan().of_class("small").remaining(())
@@ -195,7 +195,7 @@ def test_what_was_confirmed_and_located_elsewhere_is_known_at_the_hub(
     results = measured(hub, "large")
     assert nightshift("collect", str(carried(nightshift, hub, results, "measured"))).code == 0
     assert nightshift("detect").code == 0
-    hub_context = Bench(hub / "nightshift.toml")
+    hub_context = MeasuringContext(hub / "nightshift.toml")
     # A clone of the hub's state, as a machine of the class has it.
     bench = hub / "pursuing"
     config = hub / "bench.toml"
@@ -203,7 +203,7 @@ def test_what_was_confirmed_and_located_elsewhere_is_known_at_the_hub(
     config.write_text(text.replace('results = "results"', f'results = "{bench}"'))
     assert nightshift("pack", "state", "--state").code == 0
     assert nightshift("collect", "--state", "state", "--config", str(config)).code == 0
-    context = Bench(config)
+    context = MeasuringContext(config)
     assert context.plan().hash == hub_context.plan().hash
     assert count_measurements(context.store) == count_measurements(hub_context.store)
     (row,) = (row for row in stored_regressions(context.store) if row.regression.worse)

@@ -13,7 +13,7 @@ from typing import Any, Self
 import pytest
 
 from pipeline.analyse.experiment import Figure, Figures
-from pipeline.cli.bench import Bench
+from pipeline.cli.measuring import MeasuringContext
 from pipeline.execute.discover import remember, revisions_of
 from pipeline.model import Cell
 from tests.cli.conftest import Nightshift
@@ -138,7 +138,7 @@ def spend(machine: Machine, night: int, controls: bool) -> None:
     listed = ", ".join(f'"{each}"' for each in copies)
     text = CONFIG.format(controls=CONTROLS.format(listed) if controls else "")
     Path("nightshift.toml").write_text(text)
-    context = Bench(Path("nightshift.toml"))
+    context = MeasuringContext(Path("nightshift.toml"))
     tonight = {("cached", f"17.{night}"), ("control", copies[-1])}
     began = BEGAN + timedelta(days=night)
     for number, (cell, repetition) in enumerate(context.plan().remaining(())):
@@ -155,7 +155,9 @@ def months(nightshift: Nightshift, monkeypatch: pytest.MonkeyPatch) -> Months:
     """
 
     def spent(machine: Machine, nights: range, looked: int = 0, controls: bool = True) -> list[str]:
-        monkeypatch.setattr("pipeline.cli.bench.BenchRunner", lambda *_, **__: Simulated(machine))
+        monkeypatch.setattr(
+            "pipeline.cli.measuring.BenchRunner", lambda *_, **__: Simulated(machine)
+        )
         for night in nights:
             spend(machine, night, controls)
             if night >= looked:

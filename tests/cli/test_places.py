@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.cli.bench import Bench
+from pipeline.cli.measuring import MeasuringContext
 from pipeline.store.database import open_store
 from tests.cli.conftest import Nightshift
 from tests.cli.measured import write_run
@@ -18,7 +18,7 @@ from tests.store.dumps import with_ids
 @pytest.fixture
 def bench(folder: Path) -> Path:
     """The folder of a bench, whose results are those of a night."""
-    context = Bench(folder / "nightshift.toml")
+    context = MeasuringContext(folder / "nightshift.toml")
     bench = folder / "bench"
     for cell, repetition in context.plan().remaining(()):
         path = write_run(context, cell, repetition)

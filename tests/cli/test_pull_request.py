@@ -13,7 +13,7 @@ from pipeline.analyse.interleaved import Question
 from pipeline.analyse.pull_request import read_answer
 from pipeline.analyse.record import Experiment
 from pipeline.cli import pull_request
-from pipeline.cli.bench import Bench
+from pipeline.cli.measuring import MeasuringContext
 from pipeline.execute.build import NotBuiltError
 from tests.cli.conftest import Nightshift
 
@@ -82,7 +82,7 @@ def test_what_a_compiler_says_is_one_line_that_commands_nothing(
     pair, question = simulated_pair(), Question(figures=simulated_figures(1))
     asked = Experiment(kind="compare", base=pair.base, head=pair.head, question=question)
     monkeypatch.setattr(pull_request, "experiment_of", lambda *_, **__: asked)
-    monkeypatch.setattr(Bench, "runner", lambda *_, **__: Broken())
+    monkeypatch.setattr(MeasuringContext, "runner", lambda *_, **__: Broken())
     ran = nightshift(*ASKED)
     assert reason(folder).startswith("there is no build to compare: ::add-mask::x # #[error] <b>")
     for line in (ran.out + ran.err).splitlines():

@@ -12,7 +12,7 @@ from pipeline.analyse.detection import Detected, load_detected
 from pipeline.analyse.interleaved import Answer
 from pipeline.cli import pursue as pursuit
 from pipeline.cli import recover
-from pipeline.cli.bench import Bench
+from pipeline.cli.measuring import MeasuringContext
 from pipeline.cli.pursue import pursue
 from pipeline.cli.recover import recover_all
 from pipeline.execute.build import NotBuiltError
@@ -35,7 +35,7 @@ class Night:
     """A detection of a line that was mended, with the machine that it would be measured on."""
 
     def __init__(self) -> None:
-        self.context = Bench(Path("nightshift.toml"))
+        self.context = MeasuringContext(Path("nightshift.toml"))
         self.plan: Plan = self.context.plan()
         self.detected: Detected = load_detected(self.context.results, self.plan)
 
@@ -114,6 +114,6 @@ def test_asking_whether_something_is_gone_takes_its_time_of_the_night(
     monkeypatch.setattr(pursuit, "recover_all", recovered)
     monkeypatch.setattr(pursuit, "confirm_all", confirmed)
     monkeypatch.setattr(pursuit, "locate_all", lambda *_: None)
-    context = Bench(Path("nightshift.toml"))
+    context = MeasuringContext(Path("nightshift.toml"))
     pursue(context, night.plan, night.detected, Silent(), fresh=True)
     assert given == [recovering, confirming]

@@ -8,7 +8,7 @@ import pytest
 
 from pipeline.cli import reserved
 from pipeline.cli import tune as verbs
-from pipeline.cli.bench import Bench
+from pipeline.cli.measuring import MeasuringContext
 from pipeline.machine.lease import machine_lease
 from pipeline.machine.places import tune_record
 from pipeline.machine.tune.once import DROP_CACHES
@@ -161,7 +161,7 @@ def test_what_a_killed_night_left_is_restored_and_what_was_set_by_hand_is_not(
     assert settled(machine) != before
     nightshift("tune", "restore")
     tuner = Tuner(machine.host, Record(tune_record()))
-    tuner.set(Bench(folder / "nightshift.toml").config.tune.settings, by_hand=False)
+    tuner.set(MeasuringContext(folder / "nightshift.toml").config.tune.settings, by_hand=False)
     assert "at the end of the night" not in nightshift("tune", "status").out
     assert nightshift("tune", "status").out.startswith("tuned until the end of the night:\n")
     assert nightshift("tune", "restore", "--left").code == 0
@@ -173,13 +173,13 @@ def test_a_hub_that_only_concludes_is_not_tuned(
 ) -> None:
     classes = '\n[[class]]\nname = "elsewhere"\ncores = 2\nmemory_gb = 8\n'
     (folder / "nightshift.toml").write_text(CONFIG + TUNE + "nightly = true\n" + classes)
-    context = Bench(folder / "nightshift.toml")
+    context = MeasuringContext(folder / "nightshift.toml")
     with reserved.reserved(context):
         assert machine.host.tree.read(SWAPPINESS) == "60"
     monkeypatch.setenv("NIGHTSHIFT_MACHINE_CLASS", "elsewhere")
     monkeypatch.setattr(reserved, "warn", pytest.fail)
-    measuring = Bench(folder / "nightshift.toml")
-    monkeypatch.setattr(Bench, "machines", property(lambda self: (self.machine,)))
+    measuring = MeasuringContext(folder / "nightshift.toml")
+    monkeypatch.setattr(MeasuringContext, "machines", property(lambda self: (self.machine,)))
     with reserved.reserved(measuring):
         assert machine.host.tree.read(SWAPPINESS) == "1"
     assert machine.host.tree.read(SWAPPINESS) == "60"

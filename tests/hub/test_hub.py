@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 import requests
 
-from pipeline.cli.bench import Bench
+from pipeline.cli.measuring import MeasuringContext
 from pipeline.cli.stages import detect_stage
 from pipeline.config import Config
 from pipeline.errors import UserError
@@ -200,7 +200,7 @@ def test_what_is_in_the_store_is_published_by_itself(
     monkeypatch.chdir(hub.folder)
     remember(known(), hub.folder / "results")
     write_runs()
-    Bench().ingest()
+    MeasuringContext().ingest()
     process = hub.started()
     hub.until(lambda: '"well": true' in hub.layout.state.read_text(), process)
     assert hub.status()["newest"] is not None
@@ -209,7 +209,7 @@ def test_what_is_in_the_store_is_published_by_itself(
     ((_, count),) = (each["value"] for each in said.json()["data"]["result"])
     assert count == "2", "of two steps"
     # By hand it goes to the hub, too, and what an edited plan does not tell is said.
-    detect_stage(Bench(), Bench().plan())
+    detect_stage(MeasuringContext(), MeasuringContext().plan())
     assert hub.publish() == f"published nothing new to {hub.at.url}/api/v1/write"
     hub.configure(LONGER)
     assert hub.publish().startswith("nightshift: nothing is said of changes: they were searched in")

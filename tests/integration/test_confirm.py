@@ -20,8 +20,8 @@ from pipeline.analyse.confirm import (
 from pipeline.analyse.detection import Detected, load_detected
 from pipeline.analyse.regressions import group_shifts
 from pipeline.analyse.settle import settle
-from pipeline.cli.bench import Bench
 from pipeline.cli.confirm import confirm_all
+from pipeline.cli.measuring import MeasuringContext
 from pipeline.durable import write_whole
 from pipeline.execute.watch import Silent
 from pipeline.journal import now
@@ -52,7 +52,7 @@ def night(
 
 def suspect(*, pvalue: float = 0.001, worse: bool = True) -> str:
     """Write down a change of the copy that nobody measured; return its fingerprint."""
-    context = Bench()
+    context = MeasuringContext()
     plan = context.plan()
     (line,) = plan.lines
     cell = line.cells[0]
@@ -117,7 +117,7 @@ def test_what_is_no_regression_is_rejected_once(night: Night, cache: Path) -> No
 
 def test_what_was_reopened_is_measured_anew(night: Night) -> None:
     fingerprint = suspect()
-    context = Bench()
+    context = MeasuringContext()
     plan = context.plan()
     (regression,) = load_detected(context.results, plan).regressions
     experiment = experiment_of(regression, plan, context.config.confirm)
@@ -153,7 +153,7 @@ def test_undecided_ones_wait_for_more_evidence(night: Night) -> None:
     fingerprint = suspect(worse=False)
 
     def confirmed(**asked: bool) -> Outcome:
-        context = Bench()
+        context = MeasuringContext()
         plan = context.plan()
         regressions = suspected(load_detected(context.results, plan).regressions)
         (outcome,) = confirm_all(context, plan, regressions, Silent(), **asked)

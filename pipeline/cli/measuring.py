@@ -29,7 +29,7 @@ from pipeline.store.ingest import IngestReport, ingest
 from pipeline.store.queries import measured_cells
 
 
-class Bench(Context):
+class MeasuringContext(Context):
     """What a verb needs that plans or measures.
 
     A module of its own, as all sources, targets and workloads come with it: verbs that only look
