@@ -123,15 +123,15 @@ class Answer(Frozen):
     """What became of a question.
 
     ``moved`` says of which figures the control moved, in a sentence each. If there is one, the
-    machine changed while it measured, and no row is to be believed. ``passed_over`` says the same
-    of blocks after which all was measured anew; the rows know nothing of those.
+    machine changed while it measured, and no row is to be believed. ``moved_before`` says the same
+    of the blocks before all was measured anew, of which the rows know nothing.
     """
 
     rows: tuple[Row, ...]
     blocks: int
     seconds: float
     moved: tuple[str, ...] = ()
-    passed_over: tuple[str, ...] = ()
+    moved_before: tuple[str, ...] = ()
 
 
 def interleave(
@@ -188,7 +188,7 @@ class _Trial:
         self._question, self._anew = question, question.anew
         self._tracks = self._fresh()
         self._moved: list[str] = []
-        self._passed_over: list[str] = []
+        self._moved_before: list[str] = []
         self.blocks = 0
 
     def _fresh(self) -> list[_Track]:
@@ -208,7 +208,7 @@ class _Trial:
         self._moved = [track.moved for track in self._tracks if track.moved]
         if self._moved and self._anew:
             self._anew -= 1
-            self._passed_over, self._moved = self._passed_over + self._moved, []
+            self._moved_before, self._moved = self._moved_before + self._moved, []
             self._tracks = self._fresh()
 
     def answer(self, seconds: float) -> Answer:
@@ -218,7 +218,7 @@ class _Trial:
             blocks=self.blocks,
             seconds=seconds,
             moved=tuple(self._moved),
-            passed_over=tuple(self._passed_over),
+            moved_before=tuple(self._moved_before),
         )
 
 

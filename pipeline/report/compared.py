@@ -155,7 +155,7 @@ def _remarks(comparison: Comparison) -> list[str]:
         f"workload {comparison.workload}; smallest change of interest "
         f"{question.smallest_effect:.1%}."
     ]
-    remarks += [f"{moved}; all was measured anew." for moved in _moves(answer.passed_over)]
+    remarks += [f"{moved}; all was measured anew." for moved in _moves(answer.moved_before)]
     notes = dict.fromkeys(f"{row.step}: {row.note}" for row in comparison.rows if row.note)
     if answer.moved:
         notes = dict.fromkeys(_moves(answer.moved))

@@ -116,9 +116,9 @@ def test_who_asks_for_a_verdict_is_not_left_without_one_by_a_machine_that_moved_
         return ask(ONE, simulated, **more)
 
     given_up = asked(3)
-    assert (len(given_up.moved), given_up.passed_over, given_up.blocks) == (1, (), 3)
+    assert (len(given_up.moved), given_up.moved_before, given_up.blocks) == (1, (), 3)
     answer = asked(3, anew=1)
-    assert (answer.moved, answer.passed_over) == ((), given_up.moved)
+    assert (answer.moved, answer.moved_before) == ((), given_up.moved)
     (row,) = answer.rows
     assert row.verdict == "worse"
     assert row.effect == pytest.approx(-0.06, abs=0.02), "the first blocks count no more"
@@ -136,8 +136,8 @@ def test_who_asks_for_a_verdict_is_not_left_without_one_by_a_machine_that_moved_
     assert again == answer
 
     moves = asked(40, anew=1)
-    assert (len(moves.moved), len(moves.passed_over), moves.blocks) == (1, 1, 6)
-    # The blocks are spent, whoever was passed over.
+    assert (len(moves.moved), len(moves.moved_before), moves.blocks) == (1, 1, 6)
+    # Blocks that count no more are spent all the same.
     spent = asked(3, anew=1, blocks=4)
     assert (spent.moved, spent.blocks, spent.rows[0].verdict) == ((), 4, "undecided")
 

@@ -40,10 +40,10 @@ def test_the_verdict_is_one_sentence(rows: list[Row], moved: tuple[str, ...], sa
     assert verdict_line(comparison(*rows, moved=moved)) == said
 
 
-def test_what_was_passed_over_is_said() -> None:
+def test_that_all_was_measured_anew_is_said() -> None:
     answer = comparison(row("same", 0.001))
     moved = ("scan qps: -5.0% between two copies of base",)
-    told = answer.answer.model_copy(update={"passed_over": moved})
+    told = answer.answer.model_copy(update={"moved_before": moved})
     text = as_text(answer.model_copy(update={"answer": told}))
     assert text.splitlines()[-1] == f"the control moved: {moved[0]}; all was measured anew."
 
