@@ -50,6 +50,18 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+LANES = tuple(Path(__file__).parent / lane for lane in ("real", "slow"))
+"""The tests of `make test-real` and `make test-slow`: collected only where they are asked for."""
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out the other lanes, unless the command line names one or a file of it."""
+    if collection_path not in LANES:
+        return None
+    asked = [Path(argument.partition("::")[0]).resolve() for argument in config.args]
+    return not any(each.is_relative_to(collection_path) for each in asked) or None
+
+
 SHARED = (
     "apt",
     "builds",

@@ -21,7 +21,7 @@ from pipeline.execute.plan import Plan, make_plan
 from pipeline.model import Culprit, Regression, RegressionKind, RegressionState, Shift
 from tests.analyse.samples import shift
 from tests.execute.samples import MACHINE, config_file, known
-from tests.integration.repositories import commit, git
+from tests.repositories import commit, git
 
 RELEASES = '[[line]]\nname = "minors"\ntarget = "postgres"\nsince = "17"\nuntil = "17"\n'
 BRANCH = (

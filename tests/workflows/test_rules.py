@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.workflows.act import ROOT, references
+from tests.real.workflows.act import ROOT, references
 
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 ACTIONS = sorted((ROOT / ".github" / "actions").glob("*/action.yml"))

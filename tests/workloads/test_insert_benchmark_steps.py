@@ -3,65 +3,28 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack
 from typing import Any
 
 import psycopg
 import pytest
 
 from pipeline.model import Connection
-from pipeline.targets.base.mysql_protocol import asking
 from pipeline.targets.postgres.server import connect
-from pipeline.workloads.base.sysbench import connection_options
-from pipeline.workloads.insert_benchmark.family import SCRIPTS
 from pipeline.workloads.insert_benchmark.parse import rows_ever
-from tests.conftest import RunningPostgres
-from tests.workloads.databases import Database, MySQLDatabase, PostgresDatabase, SQLiteFile
+from tests.workloads.databases import Database
+from tests.workloads.insert_benchmark_databases import CLIENTS, database
 from tests.workloads.insert_benchmark_runner import (
     FAMILY,
     ROWS,
     ROWS_I1,
     ROWS_I2,
-    Ran,
     run,
     workload,
 )
-from tests.workloads.sysbench_runner import run_script
 
-CLIENTS = 2
-TRIES = 3
-"""Runs in which a busy machine has to give a server its time once."""
-
-
-@pytest.fixture(params=["postgres", "mariadb", "mysql", "sqlite"])
-def database(request: pytest.FixtureRequest) -> Iterator[Database]:
-    """An empty database of each; no table is left behind, because other tests use it, too."""
-    with ExitStack() as closing:
-        made = opened(request.param, request, closing)
-        yield made
-        cleanup = run_script(
-            SCRIPTS / "insert_benchmark.lua",
-            *connection_options(made.connection),
-            f"--clients={CLIENTS}",
-            "cleanup",
-        )
-        assert cleanup.returncode == 0, cleanup.stdout
-
-
-def opened(name: str, request: pytest.FixtureRequest, closing: ExitStack) -> Database:
-    if name == "sqlite":
-        return SQLiteFile(request.getfixturevalue("sqlite_database").connection)
-    server = request.getfixturevalue(f"{name}_server")
-    if isinstance(server, RunningPostgres):
-        connection = server.server.connection
-        return PostgresDatabase(connection, closing.enter_context(connect(connection)))
-    session = closing.enter_context(asking(server.connection))
-    return MySQLDatabase(server.connection, session)
-
+__all__ = ["database"]
 
 on_postgres = pytest.mark.parametrize("database", ["postgres"], indirect=True)
-on_servers = pytest.mark.parametrize("database", ["postgres", "mariadb", "mysql"], indirect=True)
 
 
 def number(database: Database, query: str) -> int:
@@ -144,25 +107,6 @@ def test_rows_are_as_published(database: Database) -> None:
     assert [int(length) for length in lengths] == [10, 20]
     same = "SELECT count(*) FROM purchases1 WHERE data LIKE '%aaaaa' AND data NOT LIKE 'aaaaa%'"
     assert number(database, same) == pytest.approx(ROWS, rel=0.01)
-
-
-@pytest.mark.alone
-@on_servers
-@pytest.mark.parametrize("step", ["qr100", "qp1000"])
-def test_rates_beside_the_queries_are_sustained(database: Database, step: str) -> None:
-    made = workload(step, clients=CLIENTS, measure=3.0)
-    ran = run(made, database.connection)[step]
-    for _ in range(TRIES):
-        if all(close(ran, kind) for kind in ("inserts", "deletes")):
-            return
-        ran = run(made, database.connection, step)[step]
-    pytest.fail(f"{ran.output.background} in each of {TRIES} runs")
-
-
-def close(ran: Ran, kind: str) -> bool:
-    """Whether a rate is within 2 % of its target."""
-    beside = ran.output.background[kind]
-    return beside.target is not None and abs(beside.achieved / beside.target - 1) <= 0.02
 
 
 @on_postgres

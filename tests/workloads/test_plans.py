@@ -14,10 +14,10 @@ from pipeline.workloads.base.plans import read_plans
 from pipeline.workloads.base.sysbench import connection_options
 from pipeline.workloads.insert_benchmark.family import SCRIPTS
 from tests.workloads.databases import Database, MySQLDatabase, PostgresDatabase
+from tests.workloads.insert_benchmark_databases import opened
 from tests.workloads.insert_benchmark_runner import run
 from tests.workloads.insert_benchmark_runner import workload as inserts
 from tests.workloads.sysbench_runner import LONGEST_SECONDS, ROWS, run_script
-from tests.workloads.test_insert_benchmark_steps import opened
 
 SCALE = Scale(tables=1, rows=ROWS, clients=1, measure=1, warmup=0)
 

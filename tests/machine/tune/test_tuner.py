@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -16,8 +15,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.errors import UserError
-from pipeline.machine.tree import Tree
-from pipeline.machine.tune.host import Host
 from pipeline.machine.tune.record import Record
 from pipeline.machine.tune.settings import Settings
 from pipeline.machine.tune.tuner import Did, Outcome, Tuner
@@ -355,34 +352,3 @@ def test_where_the_record_cannot_be_kept_nothing_is_changed(
         tuner.set(ALL, by_hand=True)
     assert "\n" not in str(caught.value)
     assert machine.content() == before
-
-
-# Whatever is measured meanwhile is measured on a machine that is set otherwise.
-@pytest.mark.alone
-@pytest.mark.skipif(
-    os.geteuid() != 0 or not os.access(SWAPPINESS, os.W_OK),
-    reason="only root may set the swappiness of this machine, where it is not read-only",
-)
-def test_this_machine_itself_is_set_and_restored(record: Record) -> None:
-    path = Path(SWAPPINESS)
-    before = path.read_text()
-    tuner = Tuner(Host(Tree()), record)
-    other = 1 if before.strip() != "1" else 2
-    keep = Settings(
-        governor="keep",
-        turbo="keep",
-        thp="keep",
-        numa_balancing="keep",
-        io_scheduler="keep",
-        swappiness=other,
-    )
-    try:
-        (done,) = tuner.set(keep, by_hand=True)
-        if done.did is Did.REFUSED:
-            pytest.skip(f"the kernel does not let vm.swappiness be set here: {done.why}")
-        assert path.read_text() == f"{other}\n"
-        assert [each.did for each in tuner.restore()] == [Did.RESTORED]
-        assert path.read_text() == before
-    finally:
-        if path.read_text() != before:
-            path.write_text(before)

@@ -1,8 +1,7 @@
-"""Sites of stores with known changes, and a browser to open them in."""
+"""Sites of stores with known changes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,6 @@ from pipeline.execute.plan import Plan
 from pipeline.model import Step
 from pipeline.report.page import write_page
 from pipeline.report.site import write_site
-from tests.report.browser import PROGRAM, Browser, started
 from tests.report.page_store import METRICS, STEPS, make_store
 from tests.report.test_page import MINORS, NOW, fails, level
 
@@ -107,11 +105,3 @@ def inserts(tmp_path_factory: pytest.TempPathFactory) -> Made:
         metrics=metrics,
     )
     return make_site(folder, store, plan)
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    if PROGRAM is None:
-        pytest.skip("chromium is not installed")
-    with started(tmp_path_factory.mktemp("profile")) as running:
-        yield running

@@ -1,0 +1,151 @@
+"""Terraform and OpenTofu as programs, in a copy of ``infra/`` that they may write into.
+
+The provider is the one that ``tools/setup test`` builds. Under which host a program looks for it is
+asked of the program itself.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+INFRA = ROOT / "infra"
+PROGRAMS = ("terraform", "tofu")
+_PROVIDER = "terraform-provider-hcloud_v"
+_SOURCE = "hetznercloud/hcloud"
+_NO_COPIES = shutil.ignore_patterns(".terraform", ".terraform.lock.hcl", "*.tfstate*")
+
+
+def found(name: str) -> str | None:
+    """Return where a program is: on PATH, or beside the interpreter, where tools/setup puts it."""
+    return shutil.which(name) or shutil.which(name, path=str(Path(sys.executable).parent))
+
+
+def roots() -> list[str]:
+    """Return the modules and environments, by their folders in ``infra/``."""
+    places = {each.parent.relative_to(INFRA).as_posix() for each in INFRA.glob("*/*/*.tf")}
+    return sorted(places)
+
+
+@dataclass(frozen=True)
+class Result:
+    """How a run of the program ended, and what it said."""
+
+    code: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Terraform:
+    """A program with a copy of ``infra/`` and the provider. ``environ`` is all that it is given."""
+
+    program: str
+    infra: Path
+    mirror: Path
+    environ: Mapping[str, str] = field(default_factory=dict)
+
+    def run(self, folder: str, *arguments: str, **environ: str) -> Result:
+        """Run it in a folder of the copy; whatever it says is in the result."""
+        with self.begun(folder, *arguments, **environ) as process:
+            text, _ = process.communicate(timeout=300)
+        return Result(process.returncode, text)
+
+    @contextmanager
+    def begun(
+        self, folder: str, *arguments: str, **environ: str
+    ) -> Iterator[subprocess.Popen[str]]:
+        """Run it in a folder of the copy, in a process group that ends with the block."""
+        process = subprocess.Popen(
+            [self.program, f"-chdir={self.infra / folder}", *arguments],
+            env={**self.environ, **environ},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+        try:
+            yield process
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, 9)
+            process.communicate()
+
+    def init(self, folder: str, *arguments: str, **environ: str) -> None:
+        """Make a folder ready, from the provider that is here alone."""
+        given = (f"-plugin-dir={self.mirror}", "-input=false", "-no-color", *arguments)
+        result = self.run(folder, "init", *given, **environ)
+        assert result.code == 0, result.text
+
+    def must(self, folder: str, *arguments: str, **environ: str) -> str:
+        """Run it; return what it says, which must be no failure."""
+        result = self.run(folder, *arguments, **environ)
+        assert result.code == 0, result.text
+        return result.text
+
+    def give(self, folder: str, values: Mapping[str, Any]) -> None:
+        """Give the variables of a folder these values from now on, and no others."""
+        (self.infra / folder / "given.auto.tfvars.json").write_text(json.dumps(values))
+
+    def outputs(self, folder: str) -> dict[str, Any]:
+        """Return the outputs of what was applied."""
+        told = json.loads(self.must(folder, "output", "-json"))
+        return {name: each["value"] for name, each in told.items()}
+
+
+def terraform(name: str, folder: Path) -> Terraform:
+    """Return a program with a fresh copy in an empty folder; skip where it cannot be had."""
+    program = found(name)
+    if program is None:
+        pytest.skip(
+            f"{name} is not here; tools/setup test builds OpenTofu where Go and no Terraform is"
+        )
+    if not roots():
+        pytest.skip("there is no infra/ here")
+    shutil.copytree(INFRA, folder / "infra", ignore=_NO_COPIES)
+    settings = folder / "settings.tfrc"
+    settings.write_text("# Nothing of the user's.\n")
+    environ = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(folder),
+        "TF_CLI_CONFIG_FILE": str(settings),
+        "TF_IN_AUTOMATION": "1",
+        "CHECKPOINT_DISABLE": "1",
+    }
+    bare = Terraform(program, folder, folder / "mirror", environ)
+    _fill(bare)
+    return Terraform(program, folder / "infra", bare.mirror, environ)
+
+
+def _fill(bare: Terraform) -> None:
+    """Put the provider where the program looks for it."""
+    known = sorted(Path(sys.executable).parent.glob(f"{_PROVIDER}*"))
+    if not known:
+        pytest.skip(
+            "Terraform's provider of Hetzner Cloud is not here; tools/setup test builds it "
+            "where a Go compiler is"
+        )
+    version = known[-1].name.removeprefix(_PROVIDER)
+    asking = bare.infra / "asking"
+    asking.mkdir()
+    needed = f'terraform {{\n  required_providers {{ hcloud = {{ source = "{_SOURCE}" }} }}\n}}\n'
+    (asking / "main.tf").write_text(needed)
+    told = re.search(rf"provider\[([^/\]]+)/{_SOURCE}", bare.must("asking", "providers"))
+    assert told is not None
+    machine = {"x86_64": "amd64", "aarch64": "arm64"}[platform.machine()]
+    place = bare.mirror / told[1] / _SOURCE / version / f"linux_{machine}"
+    place.mkdir(parents=True)
+    (place / known[-1].name).symlink_to(known[-1])

@@ -1,0 +1,119 @@
+"""What Terraform tells a bench, and what ``fleet up`` tells one, are one design."""
+
+from __future__ import annotations
+
+import json
+import re
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline.config import FleetSection, load_config
+from pipeline.fleet.labels import server_name
+from pipeline.fleet.runners import Program
+from pipeline.fleet.user_data import LIMIT, user_data
+
+INFRA = Path(__file__).parents[3] / "infra"
+BENCH = INFRA / "modules" / "bench"
+_BLOCK = re.MULTILINE | re.DOTALL
+
+
+@pytest.fixture
+def whole() -> dict[str, Any]:
+    """What ``fleet up`` tells a server."""
+    program = Program(url="https://github.example/runner.tar.gz", sha256="ab" * 32)
+    parsed: dict[str, Any] = json.loads(user_data(program, "ccx33", ["b25l"], []).split("\n", 1)[1])
+    return parsed
+
+
+@pytest.fixture
+def told(whole: dict[str, Any]) -> dict[str, str]:
+    """The files that it has the server write, by their paths."""
+    return {each["path"]: each["content"] for each in whole["write_files"]}
+
+
+@pytest.mark.parametrize(
+    ("path", "file"),
+    [
+        ("/usr/local/sbin/nightshift-runner", "nightshift-runner"),
+        ("/etc/systemd/system/nightshift-runner.service", "nightshift-runner.service"),
+        ("/etc/sysctl.d/90-nightshift.conf", "sysctl.conf"),
+        ("/etc/tmpfiles.d/nightshift.conf", "tmpfiles.conf"),
+    ],
+)
+def test_the_runners_are_run_alike(told: dict[str, str], path: str, file: str) -> None:
+    assert (INFRA / "files" / file).read_text() == told[path]
+
+
+def test_the_same_sleeps(whole: dict[str, Any]) -> None:
+    (masked,) = (
+        words[3:] for words in whole["runcmd"] if words[:3] == ["systemctl", "mask", "--now"]
+    )
+    asleep = re.search(r"^  asleep = \[(.*?)\]", (BENCH / "user_data.tf").read_text(), _BLOCK)
+    assert asleep is not None
+    assert masked == re.findall(r'"([^"]+)"', asleep[1])
+
+
+def test_nobody_gets_in_alike(told: dict[str, str]) -> None:
+    template = (INFRA / "templates" / "nftables.conf.tftpl").read_text()
+    without = re.sub(r"^%\{ for .*?^%\{ endfor ~\}\n", "", template, flags=_BLOCK)
+    assert without != template and without == told["/etc/nftables.conf"]
+
+
+def test_the_same_is_given_by_default() -> None:
+    variables = (BENCH / "variables.tf").read_text()
+    defaults = dict(
+        re.findall(r'^variable "(\w+)" \{.*?^  default     = (.+?)$', variables, _BLOCK)
+    )
+    fleet = FleetSection()
+    assert json.loads(defaults["packages"]) == list(fleet.packages)
+    assert json.loads(defaults["image"]) == fleet.image
+    assert json.loads(defaults["location"]) == fleet.locations[0]
+    assert json.loads(defaults["pipeline"]) == fleet.name
+    assert json.loads(defaults["ttl"]) == "8h" and fleet.ttl == 8 * 3600
+
+
+def test_no_more_is_told_than_a_server_takes() -> None:
+    assert f"<= {LIMIT}" in (BENCH / "main.tf").read_text()
+
+
+@pytest.mark.parametrize(
+    ("night", "pipeline", "machine_class", "number", "tests"),
+    [
+        ("2026-03-01", "nightshift", "ccx33", 1, "modules/bench/tests/bench.tftest.hcl"),
+        (
+            f"Run_4711.{'9' * 40}x",
+            "Team.A-x",
+            "AX162-S.with.a.long.name",
+            12,
+            "modules/bench/tests/bench.tftest.hcl",
+        ),
+        (
+            "2026-03-01",
+            "nightshift",
+            "a-class-of-nineteen",
+            1,
+            "modules/bench/tests/bench.tftest.hcl",
+        ),
+        ("trial", "nightshift", "ccx13", 1, "environments/laptop/tests/laptop.tftest.hcl"),
+        ("2026-03-01", "team.a", "ccx33", 2, "environments/small-team/tests/small-team.tftest.hcl"),
+        ("2026-03-01", "nightshift", "ccx53", 2, "environments/seeds/tests/seeds.tftest.hcl"),
+    ],
+)
+def test_the_names_that_terraform_is_held_to_are_those_of_the_fleet(
+    night: str, pipeline: str, machine_class: str, number: int, tests: str
+) -> None:
+    assert f'"{server_name(pipeline, night, machine_class, number)}"' in (INFRA / tests).read_text()
+
+
+def test_what_terraform_says_of_the_fleet_is_a_configuration(tmp_path: Path) -> None:
+    tests = (INFRA / "environments/small-team/tests/small-team.tftest.hcl").read_text()
+    expected = re.search(r"output\.nightshift_toml == <<-EOT\n(.*?)^ *EOT$", tests, _BLOCK)
+    assert expected is not None
+    (tmp_path / "nightshift.toml").write_text(textwrap.dedent(expected[1]))
+    config = load_config(tmp_path / "nightshift.toml").config
+    (machine_class,) = config.machine_class
+    assert (machine_class.server_type, machine_class.cores, machine_class.count) == ("ccx33", 8, 2)
+    assert config.fleet.per_night is not None and config.github.repository == "me/bench"

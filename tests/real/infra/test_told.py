@@ -1,0 +1,105 @@
+"""What servers and hosts are told at their first boot: cloud-init takes it, and so does a shell."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+
+from pipeline.config.file import ConfigFile
+from pipeline.fleet.runners import Program
+from pipeline.fleet.user_data import user_data
+from tests.fakes.hetzner import FakeHetzner
+from tests.real.infra.applied import Applied
+from tests.real.infra.given import LAPTOP, seeds
+from tests.real.infra.terraform import Terraform
+
+SCHEMA = "schema-cloud-config-v1.json"
+INSTALLED = Path("/usr/lib/python3/dist-packages/cloudinit/config/schemas")
+
+
+@pytest.fixture(scope="session")
+def schema() -> dict[str, Any]:
+    """The schema that cloud-init itself comes with."""
+    for file in (Path(sys.prefix) / "cloud-init" / SCHEMA, INSTALLED / SCHEMA):
+        if file.exists():
+            read: dict[str, Any] = json.loads(file.read_text())
+            return read
+    pytest.skip("the schema of cloud-init is not here; tools/setup test unpacks Debian's")
+
+
+def mistakes(schema: dict[str, Any], text: str) -> list[str]:
+    """Return what the schema says of a text for cloud-init."""
+    assert text.startswith("#cloud-config\n")
+    errors = jsonschema.Draft4Validator(schema).iter_errors(yaml.safe_load(text))
+    return [f"{list(each.absolute_path)}: {each.message}" for each in errors]
+
+
+def complaints(script: str) -> str:
+    """Return what shellcheck says of a script."""
+    if shutil.which("shellcheck") is None:
+        pytest.skip("shellcheck is not installed; tools/setup check installs Debian's")
+    # Files of the server are not here to be followed.
+    done = subprocess.run(
+        ["shellcheck", "--exclude=SC1090,SC1091", "-"],
+        input=script,
+        text=True,
+        capture_output=True,
+        check=False,
+    )
+    return done.stdout
+
+
+def scripts(text: str) -> dict[str, str]:
+    """Return the shell scripts in a text for cloud-init, by their places."""
+    written = yaml.safe_load(text).get("write_files", [])
+    contents = {each["path"]: each["content"] for each in written}
+    return {path: text for path, text in contents.items() if text.startswith("#!/bin")}
+
+
+def test_every_environment_tells_what_cloud_init_and_a_shell_take(
+    program: Terraform, cloud: FakeHetzner, schema: dict[str, Any]
+) -> None:
+    Applied(program, "laptop", cloud).apply(LAPTOP)
+    published = Applied(program, "seeds", cloud)
+    published.apply(seeds())
+    hosts = program.outputs(published.root)["hosts"]
+    told = dict(cloud.project.user_data)
+    assert len(told) == 4, "the trial, the hub, a bench of each class"
+    told |= {name: host["cloud_init"] for name, host in hosts.items()}
+    assert len(told) == 6
+    seen = set()
+    for name, text in told.items():
+        assert mistakes(schema, text) == [], name
+        for place, script in scripts(text).items():
+            assert complaints(script) == "", place
+            seen.add(Path(place).name)
+    assert {"nightshift-install", "nightshift-runner", "nightshift-volume"} <= seen
+    for host in hosts.values():
+        assert complaints(host["post_install"]) == ""
+    text = program.outputs(published.root)["nightshift_toml"]
+    config = ConfigFile(Path("nightshift.toml"), text).config
+    classes = [each.name for each in config.machine_class]
+    assert sorted(classes) == ["7049a-t", "ax162-s", "ccx33", "ccx53"]
+
+
+def test_what_the_fleet_tells_is_taken_too(schema: dict[str, Any]) -> None:
+    program = Program(url="https://github.example/runner.tar.gz", sha256="ab" * 32)
+    text = user_data(program, "ccx13", ("one", "two"), ["sysbench"])
+    assert mistakes(schema, text) == []
+    for script in scripts(text).values():
+        assert complaints(script) == ""
+
+
+def test_mistakes_are_seen(schema: dict[str, Any]) -> None:
+    assert mistakes(schema, "#cloud-config\nusers: 5\n")
+    assert mistakes(schema, "#cloud-config\nruncmd: {systemctl: restart}\n")
+    assert mistakes(schema, "#cloud-config\nwrite_files: [{content: lost}]\n")
+    assert "SC2086" in complaints("#!/bin/bash\nrm -r $folder\n")
