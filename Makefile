@@ -14,7 +14,7 @@ export NIGHTSHIFT_PYTHON := $(PYTHON)
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help nightly hub test test-slow check fmt dashboards lock setup clean
+.PHONY: help nightly hub test test-real test-slow check fmt dashboards lock setup clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -27,13 +27,17 @@ hub: ## set up, then run Prometheus, and Grafana where it is installed, with the
 	@bash tools/setup hub
 	@"$(VENV)/bin/nightshift" hub up $(ARGS)
 
-test: ## set up, then run every test; what was skipped is listed with its reason at the end
+test: ## set up, then run the lane of deterministic tests (ARGS: those of pytest)
 	@bash tools/setup run test
 	@bash tools/test $(ARGS)
 
+test-real: ## set up, then run the parts that measure and whose inputs changed (ARGS=--all: all; --list; names)
+	@bash tools/setup run test
+	@"$(VENV)/bin/python" -m tools.real_parts $(ARGS)
+
 test-slow: ## set up, then run the tests that compile whole DBMSs (half an hour and more)
 	@bash tools/setup run test slow
-	@"$(VENV)/bin/python" -m pytest -m slow -o faulthandler_timeout=7200 $(ARGS)
+	@"$(VENV)/bin/python" -m pytest tests/slow -o faulthandler_timeout=7200 $(ARGS)
 
 check: ## set up, then run every formatter, linter, type and rule check
 	@bash tools/setup check
