@@ -14,19 +14,6 @@ ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs/evidence.md"
 
 LANES = {
-    # Tests that are not yet under tests/real/ and tests/slow/: remove a line when its tests move.
-    "tests/fleet/test_histories.py::test_nothing_outlives_its_time_in_ten_thousand_histories": (
-        "test-slow"
-    ),
-    "tests/infra/": "test-real",
-    "tests/integration/test_compiled.py": "test-slow",
-    "tests/integration/": "test-real",
-    "tests/report/site/test_site_browser.py": "test-real",
-    "tests/report/test_page_browser.py": "test-real",
-    "tests/workflows/test_rules.py": "test",
-    "tests/workflows/test_whole_night.py": "test-slow",
-    "tests/workflows/": "test-real",
-    # The rule.
     "tests/real/": "test-real",
     "tests/slow/": "test-slow",
     "tests/": "test",
