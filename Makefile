@@ -36,7 +36,7 @@ test-real: ## set up, then run the parts that measure and whose inputs changed (
 	@"$(VENV)/bin/python" -m tools.real_parts $(ARGS)
 
 test-slow: ## set up, then run the tests that compile whole DBMSs (half an hour and more)
-	@bash tools/setup run test slow
+	@bash tools/setup run test slow act tofu versitygw terraform
 	@"$(VENV)/bin/python" -m pytest tests/slow -o faulthandler_timeout=7200 $(ARGS)
 
 check: ## set up, then run every formatter, linter, type and rule check
@@ -56,7 +56,7 @@ lock: ## pin the newest fitting dependencies that are not pinned yet (ARGS=--upg
 	@bash tools/lock $(ARGS)
 
 setup: ## set up for everything above, and nothing else
-	@bash tools/setup run test check
+	@bash tools/setup run test check browser act actionlint versitygw terraform
 
-clean: ## remove the virtual environment and every cache; results stay
+clean: ## remove the virtual environment and the caches in this folder; results stay
 	@bash tools/clean
