@@ -13,6 +13,7 @@ import sys
 import tarfile
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -419,7 +420,7 @@ def full_disk(tmp_path: Path) -> Path:
 
 
 def too_large() -> Files:
-    return {"noise": os.urandom(200_000)}
+    return {"noise": Random(1).randbytes(200_000)}
 
 
 def test_a_full_disk_is_one_line_and_leaves_nothing(full_disk: Path) -> None:

@@ -46,12 +46,16 @@ class Hub:
             for kept in self._services:
                 self._start(kept, stop)
             while not stop.wait(POLL):
-                for kept in self._services:
-                    kept.look()
-                self._publish()
-                self._note()
+                self.look()
         finally:
             self._end()
+
+    def look(self) -> None:
+        """Restart the services that ended, publish what is due, write down what runs."""
+        for kept in self._services:
+            kept.look()
+        self._publish()
+        self._note()
 
     def _start(self, kept: Kept, stop: Event) -> None:
         """Start a service and wait until it answers."""

@@ -7,13 +7,13 @@ import hmac
 import json
 import os
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from pipeline.config import WebhookSection
 from pipeline.errors import UserError
-from pipeline.journal import now
 from pipeline.model import Regression
 from pipeline.notify.base import Cause, Decision, Result, Words
 from pipeline.notify.base.deliver import Deliveries, Message
@@ -64,6 +64,8 @@ class WebhookSink:
         self._key = key.encode()
         self._place = place
         self._show = show
+        clock = clock or Clock()
+        self._now = clock.now
         self._deliveries = Deliveries(self.name, results)
         # A receiver that refuses what it is asked may say what that was.
         query = urlsplit(section.url).query
@@ -89,7 +91,7 @@ class WebhookSink:
         )
 
     def _send(self, message: Message) -> None:
-        payload = payload_of(message)
+        payload = payload_of(message, self._now())
         body = json.dumps(payload, separators=(",", ":"), allow_nan=False).encode()
         headers = {EVENT: message.change.kind.value, DELIVERY: message.id}
         if self._show is not None:
@@ -113,13 +115,13 @@ def signature(body: bytes, key: bytes) -> str:
     return f"sha256={hmac.new(key, body, hashlib.sha256).hexdigest()}"
 
 
-def payload_of(message: Message) -> dict[str, Any]:
-    """Return what is sent of a change."""
+def payload_of(message: Message, at: datetime) -> dict[str, Any]:
+    """Return what is sent of a change at a moment."""
     notice = message.notice
     return {
         "version": VERSION,
         "id": message.id,
-        "sent_at": now().isoformat(timespec="seconds"),
+        "sent_at": at.isoformat(timespec="seconds"),
         "event": message.change.kind.value,
         "fingerprint": message.change.regression.fingerprint,
         "title": notice.title,

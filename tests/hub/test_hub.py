@@ -27,10 +27,10 @@ from pipeline.hub.ask import Address, ask
 from pipeline.hub.layout import Layout, held, is_held, prepare
 from pipeline.hub.services import find_services
 from pipeline.machine.account import Account
-from pipeline.machine.ports import free_port
 from tests.cli.conftest import CONFIG, LONGER
 from tests.cli.measured import write_runs
 from tests.execute.samples import known
+from tests.ports import free_port
 from tests.prometheus import tool
 
 ROOT = Path(__file__).parents[2]

@@ -20,7 +20,7 @@ from pipeline.hub.publisher import Publisher
 from pipeline.hub.run import Hub
 from pipeline.hub.service import FIRST_DELAY, LONGEST_DELAY, SETTLED, Kept, Service
 from pipeline.machine.account import Account
-from pipeline.machine.ports import free_port
+from tests.ports import free_port
 
 PATIENCE = 120.0
 URL = "http://127.0.0.1:9090/api/v1/write"
@@ -259,33 +259,42 @@ def test_a_hub_goes_on_where_its_state_cannot_be_written(
 def test_several_receivers_are_served_in_turn(
     server_folder: Path, told: list[str], clock: Clock
 ) -> None:
-    taken = server_folder / "taken"
+    begun = [server_folder / f"begun-{number}" for number in range(2)]
+    may_end = server_folder / "may-end"
     script = (
-        "import os, sys, time\n"
-        f"os.mkdir({str(taken)!r})\n"
-        "time.sleep(0.2)\n"
-        f"os.rmdir({str(taken)!r})\n"
+        "import pathlib, sys, time\n"
+        "pathlib.Path(sys.argv[1]).touch()\n"
+        "while not pathlib.Path(sys.argv[2]).exists(): time.sleep(0.005)\n"
         "print('published')"
     )
     both = [
         Publisher(
             f"{URL}-{number}",
-            (sys.executable, "-c", script),
+            (sys.executable, "-c", script, str(mark), str(may_end)),
             server_folder / f"publish-{number}.log",
             1000.0,
             told.append,
             clock,
         )
-        for number in range(2)
+        for number, mark in enumerate(begun)
     ]
-    stop, hub = Event(), Hub(Layout(server_folder), [], both, told.append)
-    work = Thread(target=hub.run, args=(stop,))
-    work.start()
+    hub = Hub(Layout(server_folder), [], both, told.append)
     try:
-        until(lambda: all(each.last is not None for each in both))
+        hub.look()
+        until(begun[0].exists)
+        for _ in range(3):
+            hub.look()
+        assert both[0].running and not both[1].running
+        may_end.touch()
+
+        def published() -> bool:
+            hub.look()
+            return all(each.last is not None for each in both)
+
+        until(published)
     finally:
-        stop.set()
-        work.join()
-    # The second would not have found its place free.
+        for each in both:
+            each.stop()
+    assert begun[1].exists()
     assert [each.last and each.last.said for each in both] == ["published", "published"]
     assert told == ["published", "published"]

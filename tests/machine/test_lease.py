@@ -378,25 +378,39 @@ for word in sys.stdin:
         print("lost", flush=True)
 """
 
-_SPINNER = """
-import sys
-from pathlib import Path
+_KILLED = """
+import fcntl, os, pathlib, signal, sys, tempfile
 from pipeline.machine.claim import ClaimFile
 from pipeline.machine.lease import Lease
 
-print("ready", flush=True)
-while True:
-    with Lease(ClaimFile(Path(sys.argv[1])), "spinning").held():
-        pass
+path, left = pathlib.Path(sys.argv[1]), int(sys.argv[2])
+
+def counted(what):
+    def do(*args, **named):
+        global left
+        if not left:
+            os.kill(os.getpid(), signal.SIGKILL)
+        left -= 1
+        return what(*args, **named)
+    return do
+
+# What changes the files of a lease, or the lock on them.
+fcntl.flock = counted(fcntl.flock)
+tempfile.mkstemp = counted(tempfile.mkstemp)
+os.fsync = counted(os.fsync)
+pathlib.Path.replace = counted(pathlib.Path.replace)
+pathlib.Path.unlink = counted(pathlib.Path.unlink)
+with Lease(ClaimFile(path), "killed").held():
+    pass
 """
 
 
 class Racer:
     """Another process that takes the lease and gives it back when it is told to."""
 
-    def __init__(self, file: ClaimFile, code: str = _RACER) -> None:
+    def __init__(self, file: ClaimFile) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, "-c", code, str(file.path)],
+            [sys.executable, "-c", _RACER, str(file.path)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -418,8 +432,8 @@ class Racer:
 
 
 @contextmanager
-def racers(file: ClaimFile, number: int, code: str = _RACER) -> Iterator[list[Racer]]:
-    started = [Racer(file, code) for _ in range(number)]
+def racers(file: ClaimFile, number: int) -> Iterator[list[Racer]]:
+    started = [Racer(file) for _ in range(number)]
     try:
         assert [each.hear() for each in started] == ["ready"] * number
         yield started
@@ -456,13 +470,20 @@ def test_when_the_winner_is_killed_exactly_one_of_the_others_wins(file: ClaimFil
 
 
 def test_of_one_that_was_killed_anywhere_it_is_taken(file: ClaimFile) -> None:
-    for number in range(5):
-        with racers(file, 1, _SPINNER) as (spinner,):
-            time.sleep(0.005 * number)
-            spinner.kill()
+    number = 0
+    while True:
+        command = [sys.executable, "-c", _KILLED, str(file.path), str(number)]
+        ended = subprocess.run(command, check=False, cwd=ROOT)
         with lease(file).held():
             pass
         assert file.read() is None
+        if not ended.returncode:
+            break
+        assert ended.returncode == -signal.SIGKILL
+        number += 1
+    # To take it: the lock, a new file, its content, its name, the folder. To give it back: the
+    # lock, the name, the folder.
+    assert number == 8
 
 
 @given(

@@ -6,9 +6,9 @@ import json
 import math
 import textwrap
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pytest
 
@@ -27,6 +27,7 @@ from tests.notify.samples import OTHER, WORSE, confirmed, regression, stated
 
 KEY = "a key of sixteen"
 ENVIRON = {"HOOK_KEY": KEY}
+NOW = datetime(2026, 3, 1, 4, 30, tzinfo=UTC)
 
 
 def words(found: Regression, beside: Sequence[Regression]) -> Notice:
@@ -49,7 +50,7 @@ class Sender:
             self.results,
             ENVIRON,
             show=self.shown.append if show else None,
-            clock=Clock(sleep=self.sleeps, jitter=lambda: 1.0),
+            clock=Clock(sleep=self.sleeps, jitter=lambda: 1.0, now=lambda: NOW),
         )
         assert sink.decisions() == ()
         return sink.tell([Cause(regressions=(one,)) for one in found], words, suspected=suspected)
@@ -78,8 +79,7 @@ def test_what_changed_is_sent_as_json(hook: Hook, sender: Sender) -> None:
     assert sent["regression"]["series"] == 2
     assert sent["regression"]["shifts"][0]["series"]["step"] == "scan"
     assert (sent["beside"], sent["links"]) == ([], [])
-    age = datetime.now(UTC) - datetime.fromisoformat(sent["sent_at"])
-    assert timedelta(seconds=-1) < age < timedelta(minutes=5)
+    assert sent["sent_at"] == "2026-03-01T04:30:00+00:00"
 
 
 def test_it_is_signed_over_its_exact_bytes(hook: Hook, sender: Sender, tmp_path: Path) -> None:
@@ -241,6 +241,14 @@ def test_a_mistake_of_the_configuration_is_one_line(
     assert "\n" not in str(error.value)
 
 
+class Later(datetime):
+    """The clock of a receiver that reads what was sent nine minutes before."""
+
+    @classmethod
+    def now(cls, tz: tzinfo | None = None) -> Self:
+        return cls.fromisoformat(NOW.isoformat()) + timedelta(minutes=9)
+
+
 def test_the_documented_receiver_takes_what_is_sent_once_and_nothing_else(
     hook: Hook, sender: Sender
 ) -> None:
@@ -249,6 +257,7 @@ def test_the_documented_receiver_takes_what_is_sent_once_and_nothing_else(
     names: dict[str, Any] = {}
     exec(textwrap.dedent("    import hashlib, hmac" + snippet), names)  # noqa: S102
     verified = names["verified"]
+    names["datetime"] = Later
     sender.tell(confirmed(WORSE))
     (post,) = hook.taken
     header = post.headers["X-Nightshift-Signature-256"]
@@ -261,6 +270,6 @@ def test_the_documented_receiver_takes_what_is_sent_once_and_nothing_else(
     ):
         with pytest.raises(ValueError, match=said):
             verified(key, body, header, seen)
-    old = json.dumps({**post.json, "sent_at": "2026-03-01T00:00:00+00:00"}).encode()
+    old = json.dumps({**post.json, "sent_at": "2026-03-01T04:28:00+00:00"}).encode()
     with pytest.raises(ValueError, match="replayed"):
         verified(KEY.encode(), old, signature(old, KEY.encode()), set())

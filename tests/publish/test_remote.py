@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 
 from pipeline import __version__
 from pipeline.errors import UserError
-from pipeline.machine.ports import free_port
 from pipeline.publish import remote
 from pipeline.publish.credentials import Credentials, basic, bearer
 from pipeline.publish.remote import RemoteWriter, UnreachableError, Written, batches
 from pipeline.publish.samples import Labels, Sample, TimeSeries, labelled
 from tests.fakes.receiver import Fault, Receiver
 from tests.fakes.site import Sleeps
+from tests.ports import free_port
 
 TOKEN = "s3cret-t0ken"  # noqa: S105 - known to the tests alone
 

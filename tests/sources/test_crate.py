@@ -16,13 +16,14 @@ import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 
 from pipeline.errors import UserError
-from pipeline.machine.ports import free_port
 from pipeline.sources.crate import CrateSource
+from tests.ports import free_port
 
 INDEX = "/th/in/thing"
 DEADLINE = 300.0
@@ -37,7 +38,7 @@ def crate(version: str) -> bytes:
     files = {
         "Cargo.toml": f'[package]\nname = "thing"\nversion = "{version}"\n'.encode(),
         "src/lib.rs": b"",
-        "data": os.urandom(100_000),
+        "data": Random(1).randbytes(100_000),
     }
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w:gz") as tar:

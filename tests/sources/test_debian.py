@@ -12,14 +12,15 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from random import Random
 
 import pytest
 
 from pipeline.errors import UserError
-from pipeline.machine.ports import free_port
 from pipeline.sources.debian import DebianPackages, DebianTarballs
 from pipeline.sources.debian.apt import archives
 from pipeline.sources.debian.suites import SUMS
+from tests.ports import free_port
 
 pytestmark = pytest.mark.skipif(
     any(shutil.which(tool) is None for tool in ("apt-get", "dpkg-deb", "gpg")),
@@ -427,7 +428,7 @@ def test_two_at_once_download_once(make: Make, cache: Path) -> None:
 def test_a_full_disk_is_one_line_and_leaves_nothing(
     make: Make, archive: Archive, server_folder: Path
 ) -> None:
-    archive.add("old", "large", "1-1", content=os.urandom(1 << 20).hex())
+    archive.add("old", "large", "1-1", content=Random(1).randbytes(1 << 20).hex())
     disk = server_folder / "disk"
     disk.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", "size=300k", "tmpfs", str(disk)]

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from pipeline.errors import UserError
-from pipeline.machine.ports import free_port
 from pipeline.sources.base import Fetched
 from pipeline.sources.base.http import ATTEMPTS
 from pipeline.sources.cached import CachedVersions
 from pipeline.sources.maven import MavenSource, parse_versions
 from pipeline.targets.postgres import Postgres
 from tests.fakes.site import Site, Sleeps
+from tests.ports import free_port
 
 JAR = bytes(range(256)) * 1024
 FOLDER = "/org/example/thing"

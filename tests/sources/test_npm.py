@@ -14,13 +14,14 @@ import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from random import Random
 from urllib.parse import unquote
 
 import pytest
 
 from pipeline.errors import UserError
-from pipeline.machine.ports import free_port
 from pipeline.sources.npm import NpmSource
+from tests.ports import free_port
 
 pytestmark = pytest.mark.skipif(shutil.which("npm") is None, reason="npm is not installed")
 
@@ -292,7 +293,7 @@ def test_without_npm_it_says_how_it_is_had(
 def test_a_full_disk_names_the_folder_and_leaves_nothing(
     registry: Registry, tmp_path: Path
 ) -> None:
-    registry.versions["1.2.0"] += os.urandom(1 << 20)
+    registry.versions["1.2.0"] += Random(1).randbytes(1 << 20)
     disk = tmp_path / "disk"
     disk.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", "size=512k", "tmpfs", str(disk)]

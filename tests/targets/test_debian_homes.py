@@ -7,6 +7,7 @@ import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -106,7 +107,7 @@ def test_a_link_above_the_root_ends_at_the_root_as_on_a_system(tmp_path: Path, t
 def test_a_damaged_package_leaves_no_home(tmp_path: Path, left: int) -> None:
     def fill(tree: Path) -> None:
         (tree / "usr/bin").mkdir(parents=True)
-        (tree / "usr/bin/thing").write_bytes(os.urandom(100_000))
+        (tree / "usr/bin/thing").write_bytes(Random(1).randbytes(100_000))
 
     debs = package(tmp_path, "thing", fill)
     whole = (debs / "thing.deb").read_bytes()

@@ -16,7 +16,7 @@ import pytest
 
 from pipeline.errors import UserError
 from pipeline.machine.account import Account
-from pipeline.machine.ports import LOOPBACK, free_port
+from pipeline.machine.ports import LOOPBACK
 from pipeline.model import Build, Connection, FieldKind, Machine, Provenance, ServerConfig
 from pipeline.targets import find_target
 from pipeline.targets.base import Placement, ServerError, StartError, innodb, processes
@@ -24,6 +24,7 @@ from pipeline.targets.base.innodb import InnoDBServer
 from pipeline.targets.base.mysql_log import complaint
 from pipeline.targets.base.mysql_protocol import connect
 from tests.conftest import Release
+from tests.ports import free_port
 
 FAMILIES = {"mariadb": "z12b", "mysql": "z12a"}
 NAMES = {"mariadb": "MariaDB", "mysql": "MySQL"}
@@ -459,15 +460,15 @@ def test_its_activity_tells_of_its_work(stage: Stage) -> None:
                 reader.execute("SELECT filler FROM busy")
                 updates = [f"UPDATE busy SET filler = 'v{n}' WHERE id = 1" for n in range(100)]
                 after: Mapping[str, float] = {}
-                tries = 20
+                deadline = time.monotonic() + 120
                 # Dirty pages are written while nobody works.
-                while tries and not after.get("dbms.dirty_pages"):
+                while not after.get("dbms.dirty_pages"):
+                    assert time.monotonic() < deadline
                     ask(running, *updates)
-                    after, tries = activity(), tries - 1
+                    after = activity()
                 assert after["dbms.history_length"] >= 100
                 # The log has both versions' difference at least.
                 assert after["dbms.log_bytes"] > before["dbms.log_bytes"] + 100
-                assert after["dbms.dirty_pages"] > 0
                 for name in counters & after.keys():
                     assert after[name] >= before[name], name
                 if "dbms.checkpoint_age" in after:

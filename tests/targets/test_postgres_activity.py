@@ -12,12 +12,12 @@ import psycopg
 import pytest
 
 from pipeline.machine.account import Account
-from pipeline.machine.ports import free_port
 from pipeline.model import FieldKind, ServerConfig
 from pipeline.targets.base import Ask, Placement
 from pipeline.targets.postgres import Postgres
 from pipeline.targets.postgres.server import PostgresServer, connect
 from tests.conftest import Release
+from tests.ports import free_port
 
 PLAIN = ServerConfig(
     family="plain",

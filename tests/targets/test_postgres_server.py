@@ -17,7 +17,7 @@ import pytest
 
 from pipeline.errors import UserError
 from pipeline.machine.account import Account
-from pipeline.machine.ports import LOOPBACK, free_port
+from pipeline.machine.ports import LOOPBACK
 from pipeline.model import Build, Connection, Machine, Provenance, ServerConfig
 from pipeline.targets.base import Placement, ServerError, StartError, processes
 from pipeline.targets.base.processes import check_socket_path, start_error
@@ -25,6 +25,7 @@ from pipeline.targets.postgres import Postgres, server
 from pipeline.targets.postgres.cluster import initdb_command, last_complaint
 from pipeline.targets.postgres.server import PostgresServer, check_folder
 from tests.conftest import Release, RunningPostgres
+from tests.ports import free_port
 
 TARGET = Postgres()
 

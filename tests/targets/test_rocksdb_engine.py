@@ -13,7 +13,6 @@ import pytest
 
 from pipeline.errors import UserError
 from pipeline.machine.account import Account
-from pipeline.machine.ports import free_port
 from pipeline.model import Build, Machine, ServerConfig
 from pipeline.targets.base import Placement, ServerError, StartError
 from pipeline.targets.base.programs import ENVIRONMENT, program_hash
@@ -21,6 +20,7 @@ from pipeline.targets.rocksdb import RocksDB
 from pipeline.targets.rocksdb.configuration import FILES
 from pipeline.targets.rocksdb.engine import DEBTS, RocksDBEngine
 from tests.conftest import Release
+from tests.ports import free_port
 
 TARGET = RocksDB()
 OLD, NEW = "6.11", "9.10"

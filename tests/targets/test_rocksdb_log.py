@@ -15,12 +15,12 @@ from pathlib import Path
 import pytest
 
 from pipeline.machine.account import Account
-from pipeline.machine.ports import free_port
 from pipeline.model import Machine
 from pipeline.targets.base import Placement
 from pipeline.targets.rocksdb import RocksDB
 from pipeline.targets.rocksdb.log import FIELDS, Follower, LogReader
 from tests.conftest import Release
+from tests.ports import free_port
 
 DATA = Path(__file__).parent / "data"
 RELEASES = ("6.11", "9.11")

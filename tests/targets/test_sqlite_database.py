@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from pipeline.machine.account import Account
-from pipeline.machine.ports import free_port
 from pipeline.model import Build, Machine, Revision, ServerConfig
 from pipeline.targets.base import Placement, ServerError, StartError
 from pipeline.targets.sqlite import SQLite
 from pipeline.targets.sqlite.database import SETTINGS, SQLiteDatabase
 from pipeline.targets.sqlite.library import execute, library
+from tests.ports import free_port
 
 TARGET = SQLite()
 

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from pipeline.machine.account import Account
-from pipeline.machine.ports import free_port
 from pipeline.model import Build, Machine, Revision, ServerConfig
 from pipeline.targets import find_target
 from pipeline.targets.base import Placement
 from pipeline.targets.base.configurations import NotASettingError
 from tests.conftest import Release
+from tests.ports import free_port
 
 WANTED: Mapping[tuple[str, str, str], Mapping[str, str | None]] = {
     ("postgres", "17", "x10a"): {

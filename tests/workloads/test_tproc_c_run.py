@@ -58,22 +58,30 @@ def test_the_ramp_up_is_not_counted(shop: Shop) -> None:
     assert output.seconds < 5
 
 
-# Before some payments, the server refuses. %s is how.
+# The server refuses every second payment that it is asked for. CODE is how.
 REFUSING = {
     "pgsql": (
-        "CREATE FUNCTION refuse_payment() RETURNS trigger AS $$ BEGIN IF random() < 0.2 THEN"
-        " RAISE EXCEPTION 'not now' USING ERRCODE = '%s'; END IF; RETURN NEW;"
+        "CREATE SEQUENCE payments",
+        "CREATE FUNCTION refuse_payment() RETURNS trigger AS $$ BEGIN"
+        " IF nextval('payments') % 2 = 0 THEN"
+        " RAISE EXCEPTION 'not now' USING ERRCODE = 'CODE'; END IF; RETURN NEW;"
         " END $$ LANGUAGE plpgsql",
         "CREATE TRIGGER refusing BEFORE INSERT ON history FOR EACH ROW"
         " EXECUTE PROCEDURE refuse_payment()",
     ),
     "mysql": (
-        "CREATE TRIGGER refusing BEFORE INSERT ON history FOR EACH ROW IF rand() < 0.2 THEN"
-        " SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'not now', MYSQL_ERRNO = %s; END IF",
+        "CREATE TRIGGER refusing BEFORE INSERT ON history FOR EACH ROW BEGIN"
+        " SET @payments = COALESCE(@payments, 0) + 1; IF @payments % 2 = 0 THEN"
+        " SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'not now', MYSQL_ERRNO = CODE;"
+        " END IF; END",
     ),
 }
 ACCEPTING = {
-    "pgsql": ("DROP TRIGGER refusing ON history", "DROP FUNCTION refuse_payment"),
+    "pgsql": (
+        "DROP TRIGGER refusing ON history",
+        "DROP FUNCTION refuse_payment",
+        "DROP SEQUENCE payments",
+    ),
     "mysql": ("DROP TRIGGER refusing",),
 }
 
@@ -81,8 +89,7 @@ ACCEPTING = {
 @pytest.fixture
 def refusing(shop: Shop, request: pytest.FixtureRequest) -> Iterator[Shop]:
     driver = shop.connection.driver
-    first, *others = REFUSING[driver]
-    shop.do(first % request.param[driver], *others)
+    shop.do(*(each.replace("CODE", request.param[driver]) for each in REFUSING[driver]))
     yield shop
     shop.do(*ACCEPTING[driver])
 

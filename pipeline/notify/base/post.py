@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from http import HTTPStatus
 from ipaddress import ip_address
 from typing import NamedTuple
@@ -14,6 +15,7 @@ import requests
 
 from pipeline import __version__
 from pipeline.errors import UserError
+from pipeline.journal import now
 
 ATTEMPTS = 4
 """How often one message is sent before the receiver counts as out of reach."""
@@ -39,11 +41,12 @@ class UnreachableError(Exception):
 
 
 class Clock(NamedTuple):
-    """Time and chance: seconds that pass, a wait of seconds, and a number in [0, 1)."""
+    """Time and chance: seconds that pass, a wait of seconds, a number in [0, 1), the date."""
 
     monotonic: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
     jitter: Callable[[], float] = random.random
+    now: Callable[[], datetime] = now
 
 
 class _Answer(NamedTuple):

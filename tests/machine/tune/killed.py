@@ -1,10 +1,10 @@
-"""A process that tunes and restores a made-up machine until somebody kills it."""
+"""A process that tunes and restores a made-up machine and is killed at one of its changes."""
 
 from __future__ import annotations
 
-import random
+import os
+import signal
 import sys
-import time
 from pathlib import Path
 
 from pipeline.machine.tune.record import Record
@@ -28,16 +28,21 @@ OTHER = ALL.model_copy(update={"thp": "never", "swappiness": 10, "governor": "po
 """Everything, some of it otherwise."""
 
 
-def main(root: Path, record: Path, seed: int) -> None:
-    """Set and restore in turn, or set otherwise, so slowly that a kill meets something."""
-    chance = random.Random(seed)
-    pause = lambda _: time.sleep(chance.random() * 4e-4)  # noqa: E731
-    tuner = Tuner(Machine(root, pause, pause).host, Record(record))
-    print("began", flush=True)  # noqa: T201 - the test waits for it
+def main(root: Path, record: Path, number: int) -> None:
+    """Set, set otherwise and restore in turn; the process is killed before a change of a number."""
+    left = number
+
+    def count(_: str) -> None:
+        nonlocal left
+        if not left:
+            os.kill(os.getpid(), signal.SIGKILL)
+        left -= 1
+
+    tuner = Tuner(Machine(root, before=count).host, Record(record))
     while True:
-        tuner.set(chance.choice((ALL, OTHER)), by_hand=True)
-        if chance.random() < 0.6:
-            tuner.restore()
+        tuner.set(ALL, by_hand=True)
+        tuner.set(OTHER, by_hand=True)
+        tuner.restore()
 
 
 if __name__ == "__main__":

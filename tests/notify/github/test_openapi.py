@@ -22,7 +22,7 @@ from pipeline.cli import pull_request
 from pipeline.config import Config, GithubSection
 from pipeline.fleet.pace import Pace
 from pipeline.fleet.runners import find_runners
-from pipeline.machine.ports import LOOPBACK, free_port
+from pipeline.machine.ports import LOOPBACK
 from pipeline.notify.github.client import Client, Clock
 from pipeline.notify.github.transport import pygithub
 from tests.fakes.github import Asked, FakeGithub
@@ -32,6 +32,7 @@ from tests.notify.github.test_pulls import Hub, Publish
 from tests.notify.github.world import TOKEN, Times, World
 from tests.openapi.description import JSON, narrowed, queries, same_shape
 from tests.openapi.prism import Prism, github
+from tests.ports import free_port
 
 SHA = "a" * 40
 

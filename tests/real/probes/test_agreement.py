@@ -16,7 +16,6 @@ import pytest
 
 from pipeline.execute.step import execute
 from pipeline.machine.account import Account
-from pipeline.machine.ports import free_port
 from pipeline.model import Connection, Machine, Scale
 from pipeline.probes import all_probes
 from pipeline.probes.base import Probe
@@ -27,6 +26,7 @@ from pipeline.targets.base import Placement
 from pipeline.workloads import find_family
 from pipeline.workloads.base import Load, Measure
 from tests.conftest import Release, RunningPostgres
+from tests.ports import free_port
 
 pytestmark = [
     pytest.mark.skipif(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -21,7 +22,7 @@ NAME = "bundles/pg-17.11#2 'r1'.tar.zst"
 @pytest.fixture
 def source(home: Path) -> Path:
     path = home / "source"
-    path.write_bytes(os.urandom(LARGE + 12_345))
+    path.write_bytes(Random(1).randbytes(LARGE + 12_345))
     return path
 
 
