@@ -5,16 +5,11 @@ from __future__ import annotations
 from pipeline.analyse.detection import Detected
 from pipeline.analyse.regressions import worst
 from pipeline.cli.app import app
-from pipeline.cli.context import (
-    ConfigOption,
-    Format,
-    FormatOption,
-    QuickOption,
-    out,
-    print_json,
-)
+from pipeline.cli.console import out
 from pipeline.cli.environment import show_recent
 from pipeline.cli.measuring import MeasuringContext
+from pipeline.cli.options import ConfigOption, Format, FormatOption, QuickOption
+from pipeline.cli.output import print_json
 from pipeline.cli.stages import detect_stage
 from pipeline.config import DEFAULT_FILE
 from pipeline.metrics import change
@@ -28,7 +23,7 @@ def detect_verb(
     quick: QuickOption = False,
     form: FormatOption = Format.TEXT,
 ) -> None:
-    """Search the series for changes, one regression a cause.
+    """Search the series for changes and group them by cause.
 
     Example: nightshift detect --format json
     """

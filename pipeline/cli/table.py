@@ -8,8 +8,9 @@ from typing import Annotated
 import typer
 
 from pipeline.cli.app import app
-from pipeline.cli.context import ConfigOption, QuickOption, out
+from pipeline.cli.console import out
 from pipeline.cli.measuring import MeasuringContext
+from pipeline.cli.options import ConfigOption, QuickOption
 from pipeline.config import DEFAULT_FILE
 from pipeline.errors import UserError, meant
 from pipeline.metrics import METRICS
