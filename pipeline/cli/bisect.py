@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from pipeline.analyse.bisect import Bisected, Found, Row
-from pipeline.analyse.detection import load_detected
+from pipeline.analyse.detected import load_detected
 from pipeline.analyse.experiment import Figure
 from pipeline.analyse.identity import meant_by
 from pipeline.analyse.locate import answer

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from pipeline.analyse.settle import refresh
+from pipeline.analyse.refresh import refresh
 from pipeline.cli.app import app
 from pipeline.cli.console import out, screen, warn
 from pipeline.cli.measuring import MeasuringContext

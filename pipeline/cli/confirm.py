@@ -15,11 +15,11 @@ from pipeline.analyse.confirm import (
     share_night,
     suspected,
 )
-from pipeline.analyse.detection import load_detected
+from pipeline.analyse.detected import load_detected
 from pipeline.analyse.identity import meant_by
 from pipeline.analyse.kinds import KINDS
 from pipeline.analyse.record import Experiment, aside
-from pipeline.analyse.settle import refresh
+from pipeline.analyse.refresh import refresh
 from pipeline.cli.app import app
 from pipeline.cli.console import out, screen, warn
 from pipeline.cli.measuring import MeasuringContext

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pipeline.analyse.bills import Bills, NightBill, RegressionBill, make_bills, measured_runs
-from pipeline.analyse.settle import refresh
+from pipeline.analyse.refresh import refresh
 from pipeline.cli.console import out
 from pipeline.cli.context import Context
 from pipeline.cli.options import ConfigOption, Format, FormatOption

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from pipeline.analyse.identity import meant_by
-from pipeline.analyse.settle import refresh
+from pipeline.analyse.refresh import refresh
 from pipeline.analyse.states import histories
 from pipeline.cli.console import out
 from pipeline.cli.context import Context

@@ -10,13 +10,12 @@ from typing import Annotated
 import typer
 
 from pipeline.analyse.bench import narrowed
-from pipeline.analyse.detection import load_detected
+from pipeline.analyse.detected import load_detected
 from pipeline.analyse.experiment import Figure
+from pipeline.analyse.explain.explain import cells_of, explain
 from pipeline.analyse.explain.explanation import (
     Explained,
     Explanation,
-    cells_of,
-    explain,
     explained_folder,
     last_explanation,
     load_trials,

@@ -7,7 +7,7 @@ from typing import Any
 
 from pipeline.analyse.detection import searched_series
 from pipeline.analyse.ledger import VERDICTS, Alarm, Ledger, Sensitivity, make_ledger
-from pipeline.analyse.settle import refresh
+from pipeline.analyse.refresh import refresh
 from pipeline.analyse.spent import Spent, cost_of
 from pipeline.cli.app import app
 from pipeline.cli.console import out

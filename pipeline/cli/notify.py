@@ -11,9 +11,9 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from pipeline.analyse.causes import by_cause
-from pipeline.analyse.detection import load_detected
+from pipeline.analyse.detected import load_detected
+from pipeline.analyse.refresh import refresh
 from pipeline.analyse.regressions import clearest, size, worst
-from pipeline.analyse.settle import refresh
 from pipeline.analyse.states import Histories, histories
 from pipeline.analyse.subjects import subject_text
 from pipeline.cli.app import app

@@ -10,9 +10,9 @@ import typer
 
 from pipeline.cli.app import app
 from pipeline.cli.console import out
-from pipeline.cli.measuring import MeasuringContext
 from pipeline.cli.options import ConfigOption, QuickOption
 from pipeline.cli.output import print_json, print_matrix
+from pipeline.cli.planning import PlanningContext
 from pipeline.config import DEFAULT_FILE
 from pipeline.execute.expect import Expectation
 from pipeline.execute.matrix import jobs_of
@@ -45,7 +45,7 @@ def plan_verb(
 
     Example: nightshift plan --format github-matrix
     """
-    context = MeasuringContext(config, quick)
+    context = PlanningContext(config, quick)
     plan = context.plan()
     remaining = plan.remaining(measured(context.store))
     seconds = Expectation(cell for cell, _ in remaining).left

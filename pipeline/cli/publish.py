@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from pipeline.analyse.detection import kept_detection
+from pipeline.analyse.detected import kept_detection
 from pipeline.cli.app import app
 from pipeline.cli.console import out, screen, warn
 from pipeline.cli.measuring import MeasuringContext

@@ -10,11 +10,11 @@ from typing import Annotated
 import typer
 
 from pipeline.analyse.confirm import suspected
-from pipeline.analyse.detection import Detected, load_detected
+from pipeline.analyse.detected import Detected, load_detected
 from pipeline.analyse.locate import to_locate
 from pipeline.analyse.recovery import fix_of
+from pipeline.analyse.refresh import refresh
 from pipeline.analyse.regressions import machine_of
-from pipeline.analyse.settle import refresh
 from pipeline.cli.app import app
 from pipeline.cli.confirm import confirm_all
 from pipeline.cli.console import screen, warn

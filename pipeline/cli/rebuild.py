@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipeline.analyse.settle import refresh
+from pipeline.analyse.refresh import refresh
 from pipeline.cli.app import app
 from pipeline.cli.ingest import ingest_all, show
 from pipeline.cli.measuring import MeasuringContext

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from pipeline.analyse.detection import watched_series
-from pipeline.analyse.regressions import SLA
 from pipeline.analyse.replay import Raised, nights, replay
+from pipeline.analyse.shifts import SLA
 from pipeline.cli.app import app
 from pipeline.cli.console import out, screen
 from pipeline.cli.measuring import MeasuringContext

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from pipeline.analyse.detection import load_detected
+from pipeline.analyse.detected import load_detected
 from pipeline.analyse.environment.kept import kept_environment
-from pipeline.analyse.settle import refresh
+from pipeline.analyse.refresh import refresh
 from pipeline.cli.app import app
 from pipeline.cli.console import out
 from pipeline.cli.measuring import MeasuringContext
