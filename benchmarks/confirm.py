@@ -31,7 +31,7 @@ from changepoint.series import Floats
 from pipeline.analyse.confirm import Verdict, verdict_of
 from pipeline.analyse.experiment import Figure, Figures
 from pipeline.analyse.interleaved import MISSED, WRONG, Pair, Question, interleave
-from pipeline.analyse.regressions import SLA
+from pipeline.analyse.shifts import SLA
 from pipeline.execute.build import NotBuiltError
 from pipeline.metrics import is_worse
 from pipeline.model import Cell, RegressionKind, Revision, Scale, ServerConfig, Step, Workload

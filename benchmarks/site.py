@@ -27,7 +27,7 @@ from pathlib import Path
 
 from sqlalchemy import Engine, insert
 
-from pipeline.analyse.detection import Detected
+from pipeline.analyse.detected import Detected
 from pipeline.analyse.regressions import group_shifts
 from pipeline.config import ReportSection
 from pipeline.execute.plan import Line, Plan

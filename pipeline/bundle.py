@@ -30,6 +30,12 @@ from pipeline.errors import UserError, first_line
 from pipeline.model import BUNDLE_SCHEMA, Manifest, attempt_name
 
 SUFFIX = ".tar.zst"
+SETTINGS_MEMBER = "settings.json"
+"""The member of a bundle that holds what the server reported: name -> value."""
+
+VALUES_MEMBER = "values.json"
+"""The member of an imported bundle that holds its values: step -> metric -> value."""
+
 BUNDLES = "bundles"
 """The folder of the results where bundles are, and that of an experiment where its own are."""
 EXPERIMENTS = "experiments"

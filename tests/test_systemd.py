@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 import typer.main
+from typer.core import TyperGroup
 
-from pipeline.cli import load
+from pipeline.cli.app import app
 
 ROOT = Path(__file__).parents[1]
 UNITS = ROOT / "tools/systemd"
@@ -65,7 +66,7 @@ def test_systemd_tells_of_a_mistake(tmp_path: Path, right: str, wrong: str) -> N
 def test_the_commands_can_be_typed() -> None:
     commands = re.findall(r"(?m)^Exec\w+=(.+)$", SERVICE)
     assert len(commands) == 2
-    root = typer.main.get_command(load())
+    root = typer.main.get_command(app)
     for command in commands:
         outer, _, inner = command.partition(" -- ")
         for line in filter(None, (outer, inner)):
@@ -77,9 +78,10 @@ def test_the_commands_can_be_typed() -> None:
 
 def _parse(command: object, words: list[str]) -> None:
     """Parse options and arguments, and run nothing."""
-    commands = getattr(command, "commands", None)
-    if commands is not None:
-        _parse(commands[words[0]], words[1:])
+    if isinstance(command, TyperGroup):
+        with command.make_context("nightshift", [], resilient_parsing=True) as context:
+            inner = command.get_command(context, words[0])
+        _parse(inner, words[1:])
     else:
         command.make_context("nightshift", words).close()  # type: ignore[attr-defined]
 

@@ -3,47 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
-from pydantic import ValidationError
 from sqlalchemy import Engine
 
+from pipeline.analyse.detected import Detected
 from pipeline.analyse.environment.environment import (
     NOTHING_KNOWN,
     Environment,
-    Excused,
     environment_of,
     measured_where,
 )
 from pipeline.analyse.outages import without_outages
-from pipeline.analyse.regressions import SLA, find_shifts, group_shifts
+from pipeline.analyse.regressions import group_shifts
 from pipeline.analyse.rules import Rules
 from pipeline.analyse.series import series_along
+from pipeline.analyse.shifts import SLA, find_shifts
 from pipeline.analyse.together import shared_shifts
 from pipeline.config import DetectSection
-from pipeline.durable import write_whole
-from pipeline.errors import UserError
 from pipeline.execute.plan import Plan
-from pipeline.model import Frozen, Regression, Series
+from pipeline.model import Series
 from pipeline.store.controls import control_rows
 from pipeline.store.queries import rows, runs
-
-FILE = "detected.json"
-"""Its name in the results folder."""
-
-
-class Detected(Frozen):
-    """What the last detection found, worst first, and in how many series it looked.
-
-    ``plan`` is the identity of the plan it looked at. ``excused`` are shifts that are part of no
-    regression, as a machine changed then and may be all there is to them.
-    """
-
-    plan: str
-    series: int
-    regressions: tuple[Regression, ...]
-    excused: tuple[Excused, ...] = ()
 
 
 class Searched(NamedTuple):
@@ -121,39 +102,3 @@ def search(
         regressions=tuple(group_shifts(shifts)),
         excused=tuple(excused),
     )
-
-
-def save_detected(detected: Detected, results: Path) -> Path:
-    """Keep what was found for the stages after."""
-    results.mkdir(parents=True, exist_ok=True)
-    return write_whole(results / FILE, detected.model_dump_json(indent=1))
-
-
-def kept_detection(results: Path) -> Detected | None:
-    """Return what the last detection found, of whatever plan; None if there was none.
-
-    Raises UserError when the file is damaged.
-    """
-    path = results / FILE
-    try:
-        return Detected.model_validate_json(path.read_text())
-    except FileNotFoundError:
-        return None
-    except ValidationError as error:
-        raise UserError(f"{path} is damaged; run `nightshift detect` again") from error
-
-
-def load_detected(results: Path, plan: Plan) -> Detected:
-    """Return what the last detection found. Raises UserError when it was not of this plan."""
-    path = results / FILE
-    detected = kept_detection(results)
-    if detected is None:
-        raise UserError(
-            f"nothing was searched for changes in {results} yet; run `nightshift detect`"
-        )
-    if detected.plan != plan.hash:
-        raise UserError(
-            f"what {path} holds is of another plan; run `nightshift detect` (with --quick, if "
-            "that was meant) first"
-        )
-    return detected

@@ -10,7 +10,8 @@ from typing import NamedTuple
 from sqlalchemy import Engine
 
 from pipeline.analyse.backfill import Gaps, doubts_of
-from pipeline.analyse.detection import kept_detection, searched_series
+from pipeline.analyse.detected import kept_detection
+from pipeline.analyse.detection import searched_series
 from pipeline.config import ConfigFile
 from pipeline.errors import UserError, meant
 from pipeline.execute.build import Builder

@@ -10,8 +10,8 @@ from pathlib import Path
 from sqlalchemy import Engine
 
 from changepoint import Detection
-from pipeline.analyse.regressions import SLA, detect_in
 from pipeline.analyse.rules import NIGHTS, Rules
+from pipeline.analyse.shifts import SLA, detect_in
 from pipeline.analyse.spent import OUTCOMES, Spent, spent_explaining, spent_in_all, spent_on
 from pipeline.journal import Event
 from pipeline.metrics import LEAST_CHANGE

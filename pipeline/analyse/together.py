@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from changepoint import Member, SharedChange, pooled
-from pipeline.analyse.regressions import MOST_LOST, first_possible
 from pipeline.analyse.rules import Rules
+from pipeline.analyse.shifts import MOST_LOST, first_possible
 from pipeline.metrics import LEAST_CHANGE, is_worse
 from pipeline.model import RegressionKind, Series, SeriesKey, Shift
 

@@ -6,64 +6,13 @@ import errno
 import os
 import signal
 import sys
-from collections.abc import Sequence
-from importlib import import_module
 from types import FrameType
 
 import typer
 
 from pipeline.cli.app import app
-from pipeline.cli.context import warn
+from pipeline.cli.console import warn
 from pipeline.errors import UserError
-
-VERBS = (
-    "nightly",
-    "discover",
-    "plan",
-    "build",
-    "run",
-    "ingest",
-    "detect",
-    "confirm",
-    "bisect",
-    "pursue",
-    "explain",
-    "report",
-    "site",
-    "notify",
-    "publish",
-    "backfill",
-    "pack",
-    "collect",
-    "backup",
-    "restore",
-    "nights",
-    "environment",
-    "regressions",
-    "ack",
-    "wontfix",
-    "reopen",
-    "mute",
-    "unmute",
-    "ledger",
-    "replay",
-    "table",
-    "compare",
-    "pull-request",
-    "rebuild",
-    "hub",
-    "fleet",
-    "tune",
-    "lease",
-    "import",
-    "doctor",
-    "targets",
-    "schema",
-)
-"""The verbs in the order of the help. Importing the module of one adds it to the application."""
-
-_MODULES = {"import": "import_", "pull-request": "pull_request"}
-"""Those of verbs whose names are no names in Python."""
 
 INTERRUPTED = 130
 """Exit code after ctrl-C or a termination signal, as shells give it."""
@@ -75,7 +24,6 @@ def main() -> None:
     # The account of the servers must be able to enter and read what we install.
     os.umask(0o022)
     try:
-        load(sys.argv[1:2])
         code = app(prog_name="nightshift", standalone_mode=False)
     except UserError as error:
         warn(str(error))
@@ -99,20 +47,6 @@ def main() -> None:
     if code == INTERRUPTED:  # As typer itself makes it of ctrl-C.
         warn("stopped; what was measured is kept, run the same command again to go on")
     sys.exit(code if isinstance(code, int) else 0)
-
-
-def load(asked: Sequence[str] = ()) -> typer.Typer:
-    """Return the application with the verbs that are asked for; with all, if one is none of them.
-
-    Only those are imported: all take some seconds.
-    """
-    for verb in asked if asked and set(asked) <= set(VERBS) else VERBS:
-        import_module(f"pipeline.cli.{_MODULES.get(verb, verb)}")
-    places = {f"pipeline.cli.{_MODULES.get(verb, verb)}": at for at, verb in enumerate(VERBS)}
-    app.registered_commands.sort(
-        key=lambda verb: places[verb.callback.__module__] if verb.callback is not None else -1
-    )
-    return app
 
 
 def _usage(error: typer.TyperException) -> str:

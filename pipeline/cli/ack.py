@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from pipeline.cli.app import app
-from pipeline.cli.context import ConfigOption, Context, Format, FormatOption
+from pipeline.cli.context import Context
 from pipeline.cli.decisions import FingerprintArgument, NoteOption, UntilOption, decide
+from pipeline.cli.options import ConfigOption, Format, FormatOption
 from pipeline.config import DEFAULT_FILE
 from pipeline.journal import EventKind
 
@@ -17,7 +18,7 @@ def ack_verb(
     until: UntilOption = None,
     form: FormatOption = Format.TEXT,
 ) -> None:
-    """Acknowledge a regression: it is known, until a day.
+    """Acknowledge a regression until a day.
 
     After that day it stands where its last measurement put it. What recovers meanwhile is resolved
     all the same.

@@ -1,17 +1,71 @@
-"""The command line's root: the application that the verbs add themselves to."""
+"""The command line's root: it imports the module of a verb when that verb is called."""
 
 from __future__ import annotations
 
+from difflib import get_close_matches
+from importlib import import_module
+from typing import Any
+
 import typer
+from typer.core import TyperGroup
+from typer.main import get_command_from_info, get_group_from_info
+
+from pipeline.cli.verbs import GROUPS, VERBS
+
+
+class VerbGroup(TyperGroup):
+    """The root command. Its help comes from the table of verbs, without importing any of them."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names of all verbs, in the order of the help."""
+        return list(VERBS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Import a verb's module and return the verb's command."""
+        verb = VERBS.get(cmd_name)
+        if verb is None:
+            return None
+        import_module(verb.module)
+        for group in app.registered_groups:
+            if group.name == verb.name:
+                return get_group_from_info(
+                    group,
+                    pretty_exceptions_short=app.pretty_exceptions_short,
+                    rich_markup_mode=app.rich_markup_mode,
+                    suggest_commands=app.suggest_commands,
+                )
+        (command,) = (each for each in app.registered_commands if each.name == verb.name)
+        return get_command_from_info(
+            command,
+            pretty_exceptions_short=app.pretty_exceptions_short,
+            rich_markup_mode=app.rich_markup_mode,
+        )
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the verb of a command line; suggest the nearest one for an unknown verb."""
+        if args[0] not in VERBS:
+            near = get_close_matches(args[0], VERBS, n=1, cutoff=0.5)
+            hint = f"; did you mean {near[0]}?" if near else "."
+            ctx.fail(f"There is no verb {args[0]!r}{hint}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the verbs below the headings of their groups."""
+        width = max(map(len, VERBS))
+        for heading, verbs in GROUPS.items():
+            with formatter.section(heading):
+                formatter.write_dl([(verb.name.ljust(width), verb.help) for verb in verbs])
+
 
 app = typer.Typer(
     name="nightshift",
+    cls=VerbGroup,
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-"""Each file beside this one adds a verb. A verb's docstring is its help, with an example."""
+"""Each verb adds itself here. A verb's docstring is its help, with an example."""
 
 
 @app.callback(invoke_without_command=True)

@@ -13,19 +13,11 @@ import typer
 from pipeline.analyse.backfill import Choice, Gaps, outlook
 from pipeline.analyse.gaps import Asked, find_gaps
 from pipeline.cli.app import app
-from pipeline.cli.context import (
-    ConfigOption,
-    Format,
-    FormatOption,
-    QuickOption,
-    out,
-    print_json,
-    read_option,
-    screen,
-    warn,
-)
+from pipeline.cli.console import out, screen, warn
 from pipeline.cli.detect import show as show_detected
 from pipeline.cli.measuring import MeasuringContext
+from pipeline.cli.options import ConfigOption, Format, FormatOption, QuickOption, read_option
+from pipeline.cli.output import print_json
 from pipeline.cli.progress import make_watcher, show_left
 from pipeline.cli.stages import check_tools, detect_stage, measure, take_bundles
 from pipeline.config import DEFAULT_FILE
@@ -59,7 +51,7 @@ def backfill_verb(
     quick: QuickOption = False,
     form: FormatOption = Format.TEXT,
 ) -> None:
-    """Measure revisions that were skipped, where most is learnt.
+    """Measure skipped revisions, the most informative first.
 
     First those that tell where a known change is, then the middle of the widest gap. Killed at any
     point, the same command goes on where it was.

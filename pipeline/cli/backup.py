@@ -7,15 +7,10 @@ from typing import Annotated
 import typer
 
 from pipeline.cli.app import app
-from pipeline.cli.context import (
-    ConfigOption,
-    Context,
-    Format,
-    FormatOption,
-    out,
-    print_json,
-    screen,
-)
+from pipeline.cli.console import out, screen
+from pipeline.cli.context import Context
+from pipeline.cli.options import ConfigOption, Format, FormatOption
+from pipeline.cli.output import print_json
 from pipeline.cli.places import hub_sources, place_of, transfers
 from pipeline.config import DEFAULT_FILE
 from pipeline.errors import UserError
@@ -35,7 +30,7 @@ def backup_verb(
     config: ConfigOption = DEFAULT_FILE,
     form: FormatOption = Format.TEXT,
 ) -> None:
-    """Back up everything that is not derived.
+    """Back up everything that cannot be derived again.
 
     Only what is new is sent, and the newest generations are kept. A night may run meanwhile.
 

@@ -8,24 +8,17 @@ from typing import Annotated, Any
 import typer
 
 from pipeline.analyse.bisect import Bisected, Found, Row
-from pipeline.analyse.detection import load_detected
+from pipeline.analyse.detected import load_detected
 from pipeline.analyse.experiment import Figure
 from pipeline.analyse.identity import meant_by
 from pipeline.analyse.locate import answer
 from pipeline.analyse.stretch import Ladder, ladder_of, revisions_between, workload_for
 from pipeline.cli.app import app
-from pipeline.cli.context import (
-    ConfigOption,
-    Format,
-    FormatOption,
-    QuickOption,
-    out,
-    print_json,
-    read_option,
-    screen,
-)
+from pipeline.cli.console import out, screen
 from pipeline.cli.locate import NOT_SEEN, bisected, locate
 from pipeline.cli.measuring import MeasuringContext
+from pipeline.cli.options import ConfigOption, Format, FormatOption, QuickOption, read_option
+from pipeline.cli.output import print_json
 from pipeline.cli.progress import make_watcher
 from pipeline.config import DEFAULT_FILE
 from pipeline.errors import UserError, meant
@@ -64,7 +57,7 @@ def bisect_verb(
     quick: QuickOption = False,
     form: FormatOption = Format.TEXT,
 ) -> None:
-    """Search the revision that changed the figures.
+    """Search for the revision that caused a regression.
 
     It is searched for a regression, or between two revisions of a line. Killed at any point, the
     same command goes on where it was.

@@ -7,17 +7,10 @@ from typing import Annotated
 import typer
 
 from pipeline.cli.app import app
-from pipeline.cli.context import (
-    ConfigOption,
-    Format,
-    FormatOption,
-    QuickOption,
-    out,
-    print_json,
-    screen,
-    warn,
-)
+from pipeline.cli.console import out, screen, warn
 from pipeline.cli.measuring import MeasuringContext
+from pipeline.cli.options import ConfigOption, Format, FormatOption, QuickOption
+from pipeline.cli.output import print_json
 from pipeline.cli.progress import make_watcher
 from pipeline.config import DEFAULT_FILE
 from pipeline.errors import UserError, meant
@@ -53,7 +46,9 @@ def build_verb(
     quick: QuickOption = False,
     form: FormatOption = Format.TEXT,
 ) -> None:
-    """Obtain one build, or every build of the plan. Those that are here already take no time.
+    """Make one build, or every build of the plan.
+
+    Those that are here already take no time.
 
     Example: nightshift build sqlite 3.46.0 --source crate --options rel_o2nofp
     """

@@ -8,18 +8,12 @@ from typing import Annotated
 
 import typer
 
-from pipeline.analyse.settle import refresh
+from pipeline.analyse.refresh import refresh
 from pipeline.cli.app import app
-from pipeline.cli.context import (
-    ConfigOption,
-    Format,
-    FormatOption,
-    out,
-    print_json,
-    screen,
-    warn,
-)
+from pipeline.cli.console import out, screen, warn
 from pipeline.cli.measuring import MeasuringContext
+from pipeline.cli.options import ConfigOption, Format, FormatOption
+from pipeline.cli.output import print_json
 from pipeline.cli.places import place_of, transfers
 from pipeline.cli.stages import take_bundles
 from pipeline.config import DEFAULT_FILE
@@ -59,7 +53,7 @@ def collect_verb(
     config: ConfigOption = DEFAULT_FILE,
     form: FormatOption = Format.TEXT,
 ) -> None:
-    """Take what was measured elsewhere, each run once.
+    """Collect results from other machines, each run once.
 
     Every file is checked first. What is not whole is named and left; the rest is taken. What was
     taken before is not transferred again, and what broke off goes on.

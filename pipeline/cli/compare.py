@@ -22,8 +22,10 @@ from pipeline.analyse.interleaved import ANEW, Answer, Question, interleave
 from pipeline.analyse.record import Experiment, aside
 from pipeline.analyse.subjects import cell_of, parse_subject
 from pipeline.cli.app import app
-from pipeline.cli.context import ConfigOption, out, print_json, read_option, screen
+from pipeline.cli.console import out, screen
 from pipeline.cli.measuring import MeasuringContext
+from pipeline.cli.options import ConfigOption, read_option
+from pipeline.cli.output import print_json
 from pipeline.cli.progress import make_watcher
 from pipeline.config import DEFAULT_FILE
 from pipeline.durable import write_whole
@@ -79,7 +81,7 @@ def compare_verb(
         CompareFormat, typer.Option("--format", help="How results are printed.")
     ] = CompareFormat.TEXT,
 ) -> None:
-    """Measure two builds against each other until it is clear.
+    """Measure two builds in turn until their difference is clear.
 
     They need not be in the configuration, nor need there be one. What was measured before is
     used again. A folder is a source tree as it stands, or of it #COMMIT.

@@ -15,23 +15,16 @@ from pipeline.analyse.confirm import (
     share_night,
     suspected,
 )
-from pipeline.analyse.detection import load_detected
+from pipeline.analyse.detected import load_detected
 from pipeline.analyse.identity import meant_by
 from pipeline.analyse.kinds import KINDS
 from pipeline.analyse.record import Experiment, aside
-from pipeline.analyse.settle import refresh
+from pipeline.analyse.refresh import refresh
 from pipeline.cli.app import app
-from pipeline.cli.context import (
-    ConfigOption,
-    Format,
-    FormatOption,
-    QuickOption,
-    out,
-    print_json,
-    screen,
-    warn,
-)
+from pipeline.cli.console import out, screen, warn
 from pipeline.cli.measuring import MeasuringContext
+from pipeline.cli.options import ConfigOption, Format, FormatOption, QuickOption
+from pipeline.cli.output import print_json
 from pipeline.cli.progress import make_watcher
 from pipeline.config import DEFAULT_FILE
 from pipeline.errors import UserError
@@ -55,7 +48,7 @@ def confirm_verb(
     quick: QuickOption = False,
     form: FormatOption = Format.TEXT,
 ) -> None:
-    """Measure again what is suspected, worst first.
+    """Measure suspected regressions again, worst first.
 
     Regressions come first, then improvements. What was confirmed or rejected is measured anew if it
     was reopened, and what is undecided goes on where it was.

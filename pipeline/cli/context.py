@@ -1,17 +1,10 @@
-"""What the verbs share: options, the opened configuration and store, and how text goes out."""
+"""A configuration at work, as the verbs share it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
-from pydantic_core import to_json
-from rich.console import Console
-from sqlalchemy import Engine
+from typing import TYPE_CHECKING
 
 from pipeline.bundle import BUNDLES
 from pipeline.config import (
@@ -24,41 +17,10 @@ from pipeline.config import (
 )
 from pipeline.errors import UserError
 from pipeline.machine.fingerprint import described, fingerprint, scale_name
-from pipeline.model import Frozen, Machine
-from pipeline.store.database import open_store
+from pipeline.model import Machine
 
-ConfigOption = Annotated[
-    Path, typer.Option("--config", "-c", help="The configuration file.", show_default=True)
-]
-QuickOption = Annotated[
-    bool, typer.Option("--quick", help="Use the [quick] settings: a real night in two minutes.")
-]
-
-
-class Format(StrEnum):
-    """How results are printed."""
-
-    TEXT = "text"
-    JSON = "json"
-
-
-FormatOption = Annotated[Format, typer.Option("--format", help="How results are printed.")]
-
-# Without emoji: they are written :100:, as is the line of a file.
-out = Console(highlight=False, soft_wrap=True, emoji=False)
-"""Results, on standard output."""
-
-err = Console(stderr=True, highlight=False, soft_wrap=True, emoji=False)
-"""Progress and warnings, on standard error."""
-
-
-def screen() -> Console:
-    """Return where progress is shown.
-
-    On a terminal that shows the results too, one console must draw both, or a table would be
-    written across the bar.
-    """
-    return out if out.is_terminal else err
+if TYPE_CHECKING:
+    from sqlalchemy import Engine
 
 
 class Context:
@@ -116,6 +78,9 @@ class Context:
     @cached_property
     def store(self) -> Engine:
         """The store, opened and migrated."""
+        # Verbs that do not open the store are not to wait for SQLAlchemy.
+        from pipeline.store.database import open_store  # noqa: PLC0415
+
         return open_store(self.config.store_url)
 
     @cached_property
@@ -161,31 +126,3 @@ class Context:
                 f"this machine is of class {self.machine_class}, and {self.file.path} has "
                 f"{', '.join(names)}; tell which it is by NIGHTSHIFT_MACHINE_CLASS"
             )
-
-
-def read_option(name: str, text: str, parse: Callable[[str], float]) -> float:
-    """Read an option that has a unit, above zero. Raises UserError for any other."""
-    try:
-        value = parse(text)
-    except ValueError as error:
-        raise UserError(f"--{name}: {error}") from error
-    if value <= 0:
-        raise UserError(f"--{name}: {text} is not above zero")
-    return value
-
-
-def warn(text: str) -> None:
-    """Say one line on standard error."""
-    err.print(f"nightshift: {text}", style="yellow", markup=False)
-
-
-def print_json(value: Any) -> None:
-    """Print a value as JSON on standard output; infinities, which JSON lacks, as texts."""
-    text = to_json(value, indent=1, inf_nan_mode="strings", fallback=str)
-    out.print(text.decode(), markup=False)
-
-
-def print_matrix(jobs: Sequence[Frozen]) -> None:
-    """Print jobs as a matrix of GitHub Actions: one line, fit for a job's output."""
-    text = to_json({"include": [job.model_dump(mode="json") for job in jobs]})
-    out.print(text.decode(), markup=False)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from pipeline.analyse.bills import Bills, NightBill, RegressionBill, make_bills, measured_runs
-from pipeline.analyse.settle import refresh
-from pipeline.cli.context import ConfigOption, Context, Format, FormatOption, out, print_json
+from pipeline.analyse.refresh import refresh
+from pipeline.cli.console import out
+from pipeline.cli.context import Context
+from pipeline.cli.options import ConfigOption, Format, FormatOption
+from pipeline.cli.output import print_json
 from pipeline.config import DEFAULT_FILE
 from pipeline.journal import now
 from pipeline.servers import Servers, lives

@@ -9,9 +9,12 @@ from typing import Annotated
 import typer
 
 from pipeline.analyse.identity import meant_by
-from pipeline.analyse.settle import refresh
+from pipeline.analyse.refresh import refresh
 from pipeline.analyse.states import histories
-from pipeline.cli.context import Context, Format, out, print_json
+from pipeline.cli.console import out
+from pipeline.cli.context import Context
+from pipeline.cli.options import Format
+from pipeline.cli.output import print_json
 from pipeline.errors import UserError
 from pipeline.journal import Event, EventKind, Journal, now
 

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from pipeline.analyse.detection import Detected
-from pipeline.analyse.regressions import worst
+from pipeline.analyse.detected import Detected
 from pipeline.cli.app import app
-from pipeline.cli.context import (
-    ConfigOption,
-    Format,
-    FormatOption,
-    QuickOption,
-    out,
-    print_json,
-)
+from pipeline.cli.console import out
 from pipeline.cli.environment import show_recent
 from pipeline.cli.measuring import MeasuringContext
+from pipeline.cli.options import ConfigOption, Format, FormatOption, QuickOption
+from pipeline.cli.output import print_json
 from pipeline.cli.stages import detect_stage
+from pipeline.cli.summary import summary
 from pipeline.config import DEFAULT_FILE
-from pipeline.metrics import change
 from pipeline.model import Regression, RegressionState
 from pipeline.units import counted
 
@@ -28,7 +22,7 @@ def detect_verb(
     quick: QuickOption = False,
     form: FormatOption = Format.TEXT,
 ) -> None:
-    """Search the series for changes, one regression a cause.
+    """Search the series for changes and group them by cause.
 
     Example: nightshift detect --format json
     """
@@ -76,14 +70,3 @@ def _told(regression: Regression) -> str:
     recovery = f"  (recovery of {regression.recovers})" if regression.recovers else ""
     culprit = f"\n            culprit {regression.culprit}" if regression.culprit else ""
     return f"{summary(regression)}{known}{recovery}{culprit}"
-
-
-def summary(regression: Regression) -> str:
-    """Say a regression in one line: where, how much, in what."""
-    shifts = regression.shifts
-    largest = worst(regression)
-    more = f" and {len(shifts) - 1} more series" if len(shifts) > 1 else ""
-    return (
-        f"{regression.line}: {regression.last_good} -> {regression.first_bad}  "
-        f"{change(largest)}  {largest.series.step} {largest.series.metric}{more}"
-    )

@@ -7,15 +7,10 @@ from typing import Annotated
 import typer
 
 from pipeline.cli.app import app
-from pipeline.cli.context import (
-    ConfigOption,
-    Format,
-    FormatOption,
-    out,
-    print_json,
-    warn,
-)
+from pipeline.cli.console import out, warn
 from pipeline.cli.measuring import MeasuringContext
+from pipeline.cli.options import ConfigOption, Format, FormatOption
+from pipeline.cli.output import print_json
 from pipeline.config import DEFAULT_FILE
 from pipeline.errors import UserError
 from pipeline.execute.discover import Discovered, Offer, discover
@@ -39,7 +34,7 @@ def discover_verb(
     ] = False,
     form: FormatOption = Format.TEXT,
 ) -> None:
-    """Ask which revisions of each target there are.
+    """List the revisions that the sources of the targets offer.
 
     Example: nightshift discover mariadb
     """

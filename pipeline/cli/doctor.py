@@ -9,7 +9,10 @@ import typer
 from rich.text import Text
 
 from pipeline.cli.app import app
-from pipeline.cli.context import ConfigOption, Context, Format, FormatOption, out, print_json
+from pipeline.cli.console import out
+from pipeline.cli.context import Context
+from pipeline.cli.options import ConfigOption, Format, FormatOption
+from pipeline.cli.output import print_json
 from pipeline.config import DEFAULT_FILE
 from pipeline.execute.ready import ready, tried
 from pipeline.machine.checks.base import Found, Level, Look, Verdict
@@ -39,7 +42,7 @@ _INDENT = "  "
 
 @app.command("doctor")
 def doctor_verb(config: ConfigOption = DEFAULT_FILE, form: FormatOption = Format.TEXT) -> None:
-    """Say what on this machine spoils measurements, and why.
+    """Report what disturbs measurements on this machine.
 
     Nothing is changed. Each check is good, or unknown where the machine does not tell; a bad one
     is a reason to refuse a night, to warn, or only a note, as [preflight] in nightshift.toml says.

@@ -12,7 +12,10 @@ import typer
 from pipeline.analyse.environment.events import Effect, EnvironmentEvent, EventKind
 from pipeline.analyse.environment.kept import EnvironmentState, MachineState, kept_environment
 from pipeline.cli.app import app
-from pipeline.cli.context import ConfigOption, Context, Format, FormatOption, out, print_json
+from pipeline.cli.console import out
+from pipeline.cli.context import Context
+from pipeline.cli.options import ConfigOption, Format, FormatOption
+from pipeline.cli.output import print_json
 from pipeline.config import DEFAULT_FILE
 from pipeline.units import counted
 
@@ -32,7 +35,7 @@ def environment_verb(
     last: Annotated[int, typer.Option(min=1, help="How many events are listed.")] = _SHOWN,
     form: FormatOption = Format.TEXT,
 ) -> None:
-    """List what happened to the machines: events, offsets, noise.
+    """List the machines' events, offsets and noise.
 
     As their controls said at the last detection: machines that were replaced or updated, that drift
     or changed for no known reason, and how far each is from the machines that its class began with.

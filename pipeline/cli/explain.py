@@ -10,13 +10,12 @@ from typing import Annotated
 import typer
 
 from pipeline.analyse.bench import narrowed
-from pipeline.analyse.detection import load_detected
+from pipeline.analyse.detected import load_detected
 from pipeline.analyse.experiment import Figure
+from pipeline.analyse.explain.explain import cells_of, explain
 from pipeline.analyse.explain.explanation import (
     Explained,
     Explanation,
-    cells_of,
-    explain,
     explained_folder,
     last_explanation,
     load_trials,
@@ -28,16 +27,10 @@ from pipeline.analyse.identity import meant_by
 from pipeline.analyse.regressions import size
 from pipeline.bundle import EXPERIMENTS
 from pipeline.cli.app import app
-from pipeline.cli.context import (
-    ConfigOption,
-    QuickOption,
-    out,
-    print_json,
-    read_option,
-    screen,
-    warn,
-)
+from pipeline.cli.console import out, screen, warn
 from pipeline.cli.measuring import MeasuringContext
+from pipeline.cli.options import ConfigOption, QuickOption, read_option
+from pipeline.cli.output import print_json
 from pipeline.cli.progress import make_watcher
 from pipeline.config import DEFAULT_FILE
 from pipeline.errors import UserError
@@ -82,7 +75,7 @@ def explain_verb(
         ExplanationFormat, typer.Option("--format", help="How explanations are printed.")
     ] = ExplanationFormat.TEXT,
 ) -> None:
-    """Say why regressions are slower, with the evidence.
+    """Explain why regressions are slower, with the evidence.
 
     Example: nightshift explain 3f2a91c04b7e --test
     """

@@ -9,17 +9,11 @@ from typing import Annotated
 import typer
 
 from pipeline.cli.app import app
-from pipeline.cli.context import (
-    ConfigOption,
-    Context,
-    Format,
-    FormatOption,
-    err,
-    out,
-    print_json,
-    read_option,
-)
+from pipeline.cli.console import err, out
+from pipeline.cli.context import Context
 from pipeline.cli.costs import costs_verb
+from pipeline.cli.options import ConfigOption, Format, FormatOption, read_option
+from pipeline.cli.output import print_json
 from pipeline.config import DEFAULT_FILE
 from pipeline.errors import UserError
 from pipeline.fleet.cloud import connect
@@ -46,7 +40,7 @@ TtlOption = Annotated[
 
 @group.callback(invoke_without_command=True)
 def fleet_group(context: typer.Context) -> None:
-    """Make bench servers for a night, and delete them."""
+    """Create bench servers for a night, and delete them."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 

@@ -9,16 +9,10 @@ from threading import Event
 import typer
 
 from pipeline.cli.app import app
-from pipeline.cli.context import (
-    ConfigOption,
-    Context,
-    Format,
-    FormatOption,
-    QuickOption,
-    out,
-    print_json,
-    warn,
-)
+from pipeline.cli.console import out, warn
+from pipeline.cli.context import Context
+from pipeline.cli.options import ConfigOption, Format, FormatOption, QuickOption
+from pipeline.cli.output import print_json
 from pipeline.config import DEFAULT_FILE
 from pipeline.hub import prometheus
 from pipeline.hub.boards import give_addresses
@@ -41,7 +35,7 @@ MEGABYTE = 1e6
 
 @group.callback(invoke_without_command=True)
 def hub_group(context: typer.Context) -> None:
-    """Run Prometheus and Grafana, or see how they do."""
+    """Run Prometheus and Grafana, or show their state."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 

@@ -8,15 +8,10 @@ from typing import Annotated
 import typer
 
 from pipeline.cli.app import app
-from pipeline.cli.context import (
-    ConfigOption,
-    Format,
-    FormatOption,
-    out,
-    print_json,
-    warn,
-)
+from pipeline.cli.console import out, warn
 from pipeline.cli.measuring import MeasuringContext
+from pipeline.cli.options import ConfigOption, Format, FormatOption
+from pipeline.cli.output import print_json
 from pipeline.config import DEFAULT_FILE
 from pipeline.store.published import import_published, read_published
 
@@ -26,7 +21,7 @@ app.add_typer(group, name="import")
 
 @group.callback(invoke_without_command=True)
 def import_group(context: typer.Context) -> None:
-    """Take in results that were measured elsewhere."""
+    """Import results that were measured elsewhere."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 

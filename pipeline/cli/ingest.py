@@ -6,16 +6,10 @@ import typer
 
 from pipeline.bundle import list_bundles
 from pipeline.cli.app import app
-from pipeline.cli.context import (
-    ConfigOption,
-    Format,
-    FormatOption,
-    out,
-    print_json,
-    screen,
-    warn,
-)
+from pipeline.cli.console import out, screen, warn
 from pipeline.cli.measuring import MeasuringContext
+from pipeline.cli.options import ConfigOption, Format, FormatOption
+from pipeline.cli.output import print_json
 from pipeline.cli.progress import counting
 from pipeline.config import DEFAULT_FILE
 from pipeline.store.ingest import IngestReport
@@ -23,7 +17,9 @@ from pipeline.store.ingest import IngestReport
 
 @app.command("ingest")
 def ingest_verb(config: ConfigOption = DEFAULT_FILE, form: FormatOption = Format.TEXT) -> None:
-    """Take new bundles into the store. A bundle that cannot be used is named and left alone.
+    """Add new bundles to the store.
+
+    A bundle that cannot be used is named and left alone.
 
     Example: nightshift ingest
     """

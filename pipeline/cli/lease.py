@@ -10,7 +10,9 @@ from typing import Annotated
 import typer
 
 from pipeline.cli.app import app
-from pipeline.cli.context import Format, FormatOption, err, out, print_json, read_option, warn
+from pipeline.cli.console import err, out, warn
+from pipeline.cli.options import Format, FormatOption, read_option
+from pipeline.cli.output import print_json
 from pipeline.errors import UserError
 from pipeline.machine.account import contained
 from pipeline.machine.claim import Claim
@@ -23,7 +25,7 @@ app.add_typer(group, name="lease")
 
 @group.callback(invoke_without_command=True)
 def lease_group(context: typer.Context) -> None:
-    """See who measures on this machine, or keep others from it."""
+    """Show who measures on this machine, or reserve it."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 

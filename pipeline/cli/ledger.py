@@ -7,18 +7,13 @@ from typing import Any
 
 from pipeline.analyse.detection import searched_series
 from pipeline.analyse.ledger import VERDICTS, Alarm, Ledger, Sensitivity, make_ledger
-from pipeline.analyse.settle import refresh
+from pipeline.analyse.refresh import refresh
 from pipeline.analyse.spent import Spent, cost_of
 from pipeline.cli.app import app
-from pipeline.cli.context import (
-    ConfigOption,
-    Format,
-    FormatOption,
-    QuickOption,
-    out,
-    print_json,
-)
+from pipeline.cli.console import out
 from pipeline.cli.measuring import MeasuringContext
+from pipeline.cli.options import ConfigOption, Format, FormatOption, QuickOption
+from pipeline.cli.output import print_json
 from pipeline.cli.stages import rules_of
 from pipeline.config import DEFAULT_FILE
 from pipeline.journal import now
@@ -36,7 +31,7 @@ def ledger_verb(
     quick: QuickOption = False,
     form: FormatOption = Format.TEXT,
 ) -> None:
-    """Show what alarms cost, and what can be found.
+    """Show the cost of alarms and the smallest detectable changes.
 
     What became of every alarm, the time spent on it, and of every series the smallest change that
     is found in about 8 of 10 cases.

@@ -12,7 +12,7 @@ from pipeline.analyse.interleaved import WRONG
 from pipeline.analyse.locate import Search, answer, culprit_of, search_for
 from pipeline.analyse.record import load_experiment
 from pipeline.bundle import EXPERIMENTS
-from pipeline.cli.context import warn
+from pipeline.cli.console import warn
 from pipeline.cli.measuring import MeasuringContext
 from pipeline.durable import write_whole
 from pipeline.errors import UserError

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from datetime import date
 from functools import cached_property
 from pathlib import Path
-from types import MappingProxyType
 
 from pipeline.analyse.bench import BenchRunner
 from pipeline.bundle import list_bundles
-from pipeline.cli.context import Context
-from pipeline.errors import UserError
+from pipeline.cli.planning import PlanningContext
 from pipeline.execute.build import Builder
 from pipeline.execute.controls import controls_of
-from pipeline.execute.discover import Discovered, Offer, discovered
-from pipeline.execute.lines import offers_of
+from pipeline.execute.discover import discovered
 from pipeline.execute.options import known_options, read_patches
-from pipeline.execute.plan import Plan, check_workloads, make_plan
 from pipeline.execute.watch import Watcher
 from pipeline.execute.workspace import Workspace
 from pipeline.machine.account import find_account
@@ -26,15 +22,10 @@ from pipeline.machine.preflight import preflight
 from pipeline.machine.system import System
 from pipeline.model import Cell, Machine
 from pipeline.store.ingest import IngestReport, ingest
-from pipeline.store.queries import measured_cells
 
 
-class MeasuringContext(Context):
-    """What a verb needs that plans or measures.
-
-    A module of its own, as all sources, targets and workloads come with it: verbs that only look
-    begin in a third of the time.
-    """
+class MeasuringContext(PlanningContext):
+    """What a verb needs that measures or ingests: servers, load generators and statistics."""
 
     @cached_property
     def workspace(self) -> Workspace:
@@ -85,30 +76,6 @@ class MeasuringContext(Context):
             port=settings.port,
             preflight=lambda: self.preflight(watcher.note),
         )
-
-    def offers(self) -> list[Offer]:
-        """What the lines ask for. Raises UserError for mistakes in the file, all checked."""
-        if not self.config.line or not self.config.workload:
-            raise UserError(
-                f"{self.file.path} names no line or no workload, so there is nothing to measure; "
-                "add a [[line]] and a [[workload]]"
-            )
-        check_workloads(self.file)
-        return offers_of(self.file)
-
-    def plan(
-        self,
-        found: Discovered | None = None,
-        also: Mapping[str, Collection[str]] = MappingProxyType({}),
-    ) -> Plan:
-        """What is to be measured, from what was discovered.
-
-        ``also`` are labels of revisions that are measured besides the newest, by line.
-        """
-        self.offers()
-        known = found if found is not None else discovered(self.results)
-        measured = measured_cells(self.store)
-        return make_plan(self.file, known, self.machines, self.quick, self.profile, measured, also)
 
     def controls(self, night: date) -> list[Cell]:
         """What this machine measures in a night of its own sake, from what was discovered.

@@ -7,8 +7,11 @@ from typing import Annotated
 import typer
 
 from pipeline.cli.app import app
-from pipeline.cli.context import ConfigOption, Context, Format, FormatOption, out, print_json
+from pipeline.cli.console import out
+from pipeline.cli.context import Context
 from pipeline.cli.decisions import NoteOption, UntilOption, last_day, person
+from pipeline.cli.options import ConfigOption, Format, FormatOption
+from pipeline.cli.output import print_json
 from pipeline.config import DEFAULT_FILE
 from pipeline.journal import Event, EventKind, Journal, mutes, now
 from pipeline.model import Pattern, digest
@@ -28,7 +31,7 @@ def mute_verb(
     until: UntilOption = None,
     form: FormatOption = Format.TEXT,
 ) -> None:
-    """Mute some series, or list what is muted.
+    """Exclude series from detection, or list the mutes.
 
     Nothing is searched for in them until a day. Without a pattern, what is muted is listed.
 

@@ -9,20 +9,13 @@ from typing import Annotated
 import typer
 
 from pipeline.cli.app import app
-from pipeline.cli.context import (
-    ConfigOption,
-    Format,
-    FormatOption,
-    QuickOption,
-    out,
-    print_json,
-    screen,
-    warn,
-)
+from pipeline.cli.console import out, screen, warn
 from pipeline.cli.detect import show as show_detected
 from pipeline.cli.environment import show_recent
 from pipeline.cli.measuring import MeasuringContext
 from pipeline.cli.notify import notify
+from pipeline.cli.options import ConfigOption, Format, FormatOption, QuickOption
+from pipeline.cli.output import print_json
 from pipeline.cli.progress import make_watcher
 from pipeline.cli.publish import publish_stage
 from pipeline.cli.pursue import pursue
@@ -57,7 +50,7 @@ def nightly_verb(
     ] = None,
     form: FormatOption = Format.TEXT,
 ) -> None:
-    """Do a whole night: every stage from discover to notify.
+    """Run a whole night: every stage from discover to notify.
 
     What was measured before is not measured again, so a night that was stopped goes on where
     it was.

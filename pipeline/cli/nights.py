@@ -9,7 +9,10 @@ from typing import Annotated, Any
 import typer
 
 from pipeline.cli.app import app
-from pipeline.cli.context import ConfigOption, Context, Format, FormatOption, out, print_json
+from pipeline.cli.console import out
+from pipeline.cli.context import Context
+from pipeline.cli.options import ConfigOption, Format, FormatOption
+from pipeline.cli.output import print_json
 from pipeline.config import DEFAULT_FILE
 from pipeline.journal import Event, EventKind, Journal, now
 from pipeline.nights import Night, Nights, told_in
@@ -28,7 +31,7 @@ def nights_verb(
     last: Annotated[int, typer.Option(min=1, help="How many are listed.")] = _SHOWN,
     form: FormatOption = Format.TEXT,
 ) -> None:
-    """List the last nights and how they went.
+    """List the last nights and their results.
 
     Runs that were measured, steps that failed in them, builds that could not be had and runs that
     are left; regressions that are new and those that were confirmed; machine time.

@@ -11,23 +11,17 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from pipeline.analyse.causes import by_cause
-from pipeline.analyse.detection import load_detected
+from pipeline.analyse.detected import load_detected
+from pipeline.analyse.refresh import refresh
 from pipeline.analyse.regressions import clearest, size, worst
-from pipeline.analyse.settle import refresh
 from pipeline.analyse.states import Histories, histories
 from pipeline.analyse.subjects import subject_text
 from pipeline.cli.app import app
-from pipeline.cli.context import (
-    ConfigOption,
-    Format,
-    FormatOption,
-    QuickOption,
-    out,
-    print_json,
-    warn,
-)
+from pipeline.cli.console import out, warn
 from pipeline.cli.explain import why
 from pipeline.cli.measuring import MeasuringContext
+from pipeline.cli.options import ConfigOption, Format, FormatOption, QuickOption
+from pipeline.cli.output import print_json
 from pipeline.config import DEFAULT_FILE
 from pipeline.errors import UserError
 from pipeline.execute.discover import Discovered, discovered
@@ -90,7 +84,7 @@ def notify_verb(
     ] = False,
     form: FormatOption = Format.TEXT,
 ) -> None:
-    """Tell regressions in files, issues and messages.
+    """Report regressions: files, GitHub issues, webhooks.
 
     Where that is says [notify]. What people decided there is taken into the journal first.
 

@@ -8,15 +8,10 @@ from typing import Annotated
 import typer
 
 from pipeline.cli.app import app
-from pipeline.cli.context import (
-    ConfigOption,
-    Context,
-    Format,
-    FormatOption,
-    out,
-    print_json,
-    screen,
-)
+from pipeline.cli.console import out, screen
+from pipeline.cli.context import Context
+from pipeline.cli.options import ConfigOption, Format, FormatOption
+from pipeline.cli.output import print_json
 from pipeline.cli.places import place_of, transfers
 from pipeline.config import DEFAULT_FILE
 from pipeline.errors import UserError
@@ -45,7 +40,7 @@ def pack_verb(
     config: ConfigOption = DEFAULT_FILE,
     form: FormatOption = Format.TEXT,
 ) -> None:
-    """Put what was measured here into a folder that travels.
+    """Pack the results of this machine into a folder for transfer.
 
     It has checksums, and `collect` takes it elsewhere. To another machine or a bucket only what is
     new is sent; each machine needs a folder of its own there.

@@ -9,14 +9,10 @@ from typing import Annotated
 import typer
 
 from pipeline.cli.app import app
-from pipeline.cli.context import (
-    ConfigOption,
-    QuickOption,
-    out,
-    print_json,
-    print_matrix,
-)
-from pipeline.cli.measuring import MeasuringContext
+from pipeline.cli.console import out
+from pipeline.cli.options import ConfigOption, QuickOption
+from pipeline.cli.output import print_json, print_matrix
+from pipeline.cli.planning import PlanningContext
 from pipeline.config import DEFAULT_FILE
 from pipeline.execute.expect import Expectation
 from pipeline.execute.matrix import jobs_of
@@ -43,13 +39,13 @@ def plan_verb(
         PlanFormat, typer.Option("--format", help="How it is printed.")
     ] = PlanFormat.TEXT,
 ) -> None:
-    """Show what is to be measured, and what of it is left.
+    """Show the plan: what is measured, and the runs that are left.
 
     As a matrix of GitHub Actions it is a job for each cell, of which runs are left.
 
     Example: nightshift plan --format github-matrix
     """
-    context = MeasuringContext(config, quick)
+    context = PlanningContext(config, quick)
     plan = context.plan()
     remaining = plan.remaining(measured(context.store))
     seconds = Expectation(cell for cell, _ in remaining).left

@@ -11,19 +11,12 @@ from typing import Annotated
 
 import typer
 
-from pipeline.analyse.detection import kept_detection
+from pipeline.analyse.detected import kept_detection
 from pipeline.cli.app import app
-from pipeline.cli.context import (
-    ConfigOption,
-    Format,
-    FormatOption,
-    QuickOption,
-    out,
-    print_json,
-    screen,
-    warn,
-)
+from pipeline.cli.console import out, screen, warn
 from pipeline.cli.measuring import MeasuringContext
+from pipeline.cli.options import ConfigOption, Format, FormatOption, QuickOption
+from pipeline.cli.output import print_json
 from pipeline.cli.progress import counting
 from pipeline.config import DEFAULT_FILE, PublishSection
 from pipeline.errors import UserError, first_line
@@ -61,7 +54,7 @@ def publish_verb(
     ] = None,
     form: FormatOption = Format.TEXT,
 ) -> None:
-    """Send to Prometheus what it does not have yet.
+    """Send new measurements to Prometheus.
 
     That is the receiver of the configuration or, without one, the hub that runs here. Every value
     has the time at which it was measured, and what was corrected is told again.

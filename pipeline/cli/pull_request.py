@@ -40,16 +40,10 @@ from pipeline.cli.compare import (
     experiment_of,
     measured,
 )
-from pipeline.cli.context import (
-    ConfigOption,
-    Format,
-    FormatOption,
-    err,
-    out,
-    print_json,
-    read_option,
-)
+from pipeline.cli.console import err, out
 from pipeline.cli.measuring import MeasuringContext
+from pipeline.cli.options import ConfigOption, Format, FormatOption, read_option
+from pipeline.cli.output import print_json
 from pipeline.cli.progress import Lines
 from pipeline.config import DEFAULT_FILE
 from pipeline.errors import UserError, first_line
@@ -83,7 +77,7 @@ UNKNOWN = 2
 
 @group.callback(invoke_without_command=True)
 def pull_request_group(context: typer.Context) -> None:
-    """Measure a pull request, and tell it what came of that."""
+    """Measure a pull request and report the result to it."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 

@@ -10,25 +10,20 @@ from typing import Annotated
 import typer
 
 from pipeline.analyse.confirm import suspected
-from pipeline.analyse.detection import Detected, load_detected
+from pipeline.analyse.detected import Detected, load_detected
 from pipeline.analyse.locate import to_locate
 from pipeline.analyse.recovery import fix_of
+from pipeline.analyse.refresh import refresh
 from pipeline.analyse.regressions import machine_of
-from pipeline.analyse.settle import refresh
 from pipeline.cli.app import app
 from pipeline.cli.confirm import confirm_all
-from pipeline.cli.context import (
-    ConfigOption,
-    QuickOption,
-    print_json,
-    print_matrix,
-    screen,
-    warn,
-)
+from pipeline.cli.console import screen, warn
 from pipeline.cli.detect import show
 from pipeline.cli.explain import try_suspects
 from pipeline.cli.locate import locate_all
 from pipeline.cli.measuring import MeasuringContext
+from pipeline.cli.options import ConfigOption, QuickOption
+from pipeline.cli.output import print_json, print_matrix
 from pipeline.cli.progress import make_watcher
 from pipeline.cli.recover import recover_all, standing
 from pipeline.config import DEFAULT_FILE
@@ -65,7 +60,7 @@ def pursue_verb(
         typer.Option("--format", help="github-matrix: only say which machine classes have to."),
     ] = PursuitFormat.TEXT,
 ) -> None:
-    """Measure again what is suspected, and search the culprits.
+    """Confirm suspected regressions and bisect to their culprits.
 
     What a night does after it has searched for changes, and in its time: what seems to be mended,
     what is suspected, whether changed settings are why, and the commits. Where the configuration

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pipeline.analyse.settle import refresh
+from pipeline.analyse.refresh import refresh
 from pipeline.cli.app import app
-from pipeline.cli.context import ConfigOption, Format, FormatOption
 from pipeline.cli.ingest import ingest_all, show
 from pipeline.cli.measuring import MeasuringContext
+from pipeline.cli.options import ConfigOption, Format, FormatOption
 from pipeline.config import DEFAULT_FILE
 from pipeline.journal import now
 from pipeline.store.database import empty_store
@@ -14,7 +14,7 @@ from pipeline.store.database import empty_store
 
 @app.command("rebuild")
 def rebuild_verb(config: ConfigOption = DEFAULT_FILE, form: FormatOption = Format.TEXT) -> None:
-    """Empty the store and derive everything in it again.
+    """Empty the store and derive its content again.
 
     It comes from the bundles, and what is known of regressions from the journal.
 

@@ -9,7 +9,7 @@ from pipeline.analyse.interleaved import interleave
 from pipeline.analyse.record import Experiment
 from pipeline.analyse.recovery import experiment_for, fix_of, is_back
 from pipeline.analyse.states import histories
-from pipeline.cli.context import warn
+from pipeline.cli.console import warn
 from pipeline.cli.measuring import MeasuringContext
 from pipeline.errors import UserError
 from pipeline.execute.build import NotBuiltError

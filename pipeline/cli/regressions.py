@@ -7,11 +7,14 @@ from typing import Annotated, Any
 import typer
 
 from pipeline.analyse.explain.explanation import class_of
+from pipeline.analyse.refresh import refresh
 from pipeline.analyse.regressions import size, worst
-from pipeline.analyse.settle import refresh
 from pipeline.cli.app import app
-from pipeline.cli.context import ConfigOption, Context, Format, FormatOption, out, print_json
-from pipeline.cli.detect import summary
+from pipeline.cli.console import out
+from pipeline.cli.context import Context
+from pipeline.cli.options import ConfigOption, Format, FormatOption
+from pipeline.cli.output import print_json
+from pipeline.cli.summary import summary
 from pipeline.config import DEFAULT_FILE
 from pipeline.errors import UserError, meant
 from pipeline.journal import now

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from pipeline.cli.app import app
-from pipeline.cli.context import ConfigOption, Context, Format, FormatOption
+from pipeline.cli.context import Context
 from pipeline.cli.decisions import FingerprintArgument, NoteOption, decide
+from pipeline.cli.options import ConfigOption, Format, FormatOption
 from pipeline.config import DEFAULT_FILE
 from pipeline.journal import EventKind
 
@@ -16,7 +17,7 @@ def reopen_verb(
     note: NoteOption = "",
     form: FormatOption = Format.TEXT,
 ) -> None:
-    """Undo what was decided of a regression.
+    """Undo the decision about a regression.
 
     It stands where its last measurement put it; one that was rejected is suspected again.
 

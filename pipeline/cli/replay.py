@@ -5,19 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from pipeline.analyse.detection import watched_series
-from pipeline.analyse.regressions import SLA
 from pipeline.analyse.replay import Raised, nights, replay
+from pipeline.analyse.shifts import SLA
 from pipeline.cli.app import app
-from pipeline.cli.context import (
-    ConfigOption,
-    Format,
-    FormatOption,
-    QuickOption,
-    out,
-    print_json,
-    screen,
-)
+from pipeline.cli.console import out, screen
 from pipeline.cli.measuring import MeasuringContext
+from pipeline.cli.options import ConfigOption, Format, FormatOption, QuickOption
+from pipeline.cli.output import print_json
 from pipeline.cli.progress import counting
 from pipeline.cli.stages import rules_of
 from pipeline.config import DEFAULT_FILE
@@ -34,7 +28,7 @@ def replay_verb(
     quick: QuickOption = False,
     form: FormatOption = Format.TEXT,
 ) -> None:
-    """Tell what would have been filed, night by night.
+    """Replay past nights and list what they would have filed.
 
     As if this configuration had run over what is stored, with a revision more in every night.
     Nothing is measured and nothing is written: what was confirmed is what experiments of then said.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from pipeline.cli.context import warn
+from pipeline.cli.console import warn
 from pipeline.cli.measuring import MeasuringContext
 from pipeline.cli.tune import this_machine
 from pipeline.machine.tune.night import tuned

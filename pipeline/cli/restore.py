@@ -7,7 +7,9 @@ from typing import Annotated
 import typer
 
 from pipeline.cli.app import app
-from pipeline.cli.context import ConfigOption, Format, FormatOption, out, print_json, screen
+from pipeline.cli.console import out, screen
+from pipeline.cli.options import ConfigOption, Format, FormatOption
+from pipeline.cli.output import print_json
 from pipeline.cli.places import hub_sources, place_of, transfers
 from pipeline.config import DEFAULT_FILE, Config, load_config
 from pipeline.errors import UserError
@@ -25,7 +27,7 @@ def restore_verb(
     config: ConfigOption = DEFAULT_FILE,
     form: FormatOption = Format.TEXT,
 ) -> None:
-    """Bring back a backup, into folders where nothing is.
+    """Restore a backup into empty folders.
 
     The newest generation, or the newest whose name begins so. A configuration that is there stays.
     Then `nightshift rebuild` derives the store again.

@@ -8,16 +8,10 @@ from typing import Annotated
 import typer
 
 from pipeline.cli.app import app
-from pipeline.cli.context import (
-    ConfigOption,
-    Format,
-    FormatOption,
-    QuickOption,
-    out,
-    print_json,
-    screen,
-)
+from pipeline.cli.console import out, screen
 from pipeline.cli.measuring import MeasuringContext
+from pipeline.cli.options import ConfigOption, Format, FormatOption, QuickOption
+from pipeline.cli.output import print_json
 from pipeline.cli.progress import make_watcher
 from pipeline.cli.stages import run_stage
 from pipeline.config import DEFAULT_FILE
@@ -40,7 +34,7 @@ def run_verb(
     ] = None,
     form: FormatOption = Format.TEXT,
 ) -> None:
-    """Measure what is left of the plan; each run becomes a bundle.
+    """Measure the runs left in the plan; each becomes a bundle.
 
     Where the configuration has machine classes, that is what this machine's class measures.
 

@@ -7,19 +7,14 @@ from typing import Annotated
 
 import typer
 
-from pipeline.analyse.detection import load_detected
+from pipeline.analyse.detected import load_detected
 from pipeline.analyse.environment.kept import kept_environment
-from pipeline.analyse.settle import refresh
+from pipeline.analyse.refresh import refresh
 from pipeline.cli.app import app
-from pipeline.cli.context import (
-    ConfigOption,
-    Format,
-    FormatOption,
-    QuickOption,
-    out,
-    print_json,
-)
+from pipeline.cli.console import out
 from pipeline.cli.measuring import MeasuringContext
+from pipeline.cli.options import ConfigOption, Format, FormatOption, QuickOption
+from pipeline.cli.output import print_json
 from pipeline.config import DEFAULT_FILE
 from pipeline.execute.plan import Plan
 from pipeline.journal import now
@@ -37,7 +32,7 @@ def site_verb(
     quick: QuickOption = False,
     form: FormatOption = Format.TEXT,
 ) -> None:
-    """Write the trends as pages that need no server.
+    """Write the trends as static pages.
 
     Example: nightshift site --output results/site
     """

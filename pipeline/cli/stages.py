@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from pipeline.analyse.detection import Detected, search, searched
+from pipeline.analyse.detected import Detected
+from pipeline.analyse.detection import search, searched
 from pipeline.analyse.environment.kept import save_environment
 from pipeline.analyse.rules import Rules
 from pipeline.analyse.settle import settle
 from pipeline.bundle import DamagedBundleError, NewerBundleError, set_aside
-from pipeline.cli.context import warn
+from pipeline.cli.console import warn
 from pipeline.cli.measuring import MeasuringContext
 from pipeline.errors import UserError
 from pipeline.execute.build import identical

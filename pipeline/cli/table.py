@@ -8,8 +8,9 @@ from typing import Annotated
 import typer
 
 from pipeline.cli.app import app
-from pipeline.cli.context import ConfigOption, QuickOption, out
-from pipeline.cli.measuring import MeasuringContext
+from pipeline.cli.console import out
+from pipeline.cli.options import ConfigOption, QuickOption
+from pipeline.cli.planning import PlanningContext
 from pipeline.config import DEFAULT_FILE
 from pipeline.errors import UserError, meant
 from pipeline.metrics import METRICS
@@ -86,7 +87,7 @@ def table_verb(
     if absolute and layout in ("", "relative"):
         layout = "absolute"
     _check(layout, metric)
-    context = MeasuringContext(config, quick)
+    context = PlanningContext(config, quick)
     lines = _lines(context, line)
     if base and not line:
         # A base belongs to some of the lines; the others have nothing to say about it.
@@ -109,7 +110,7 @@ def _check(layout: str, metric: str) -> None:
         raise UserError(f"the layout {layout} has metrics of its own; leave --metric out")
 
 
-def _lines(context: MeasuringContext, line: str) -> list[list[Subject]]:
+def _lines(context: PlanningContext, line: str) -> list[list[Subject]]:
     """Return what can be shown of the lines, or of one of them."""
     imported = imported_lines(context.store)
     if line in imported:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from pipeline.cli.app import app
-from pipeline.cli.context import Format, FormatOption, out, print_json
+from pipeline.cli.console import out
+from pipeline.cli.options import Format, FormatOption
+from pipeline.cli.output import print_json
 from pipeline.execute.needs import Need, needs_of
 from pipeline.targets import TARGETS
 
 
 @app.command("targets")
 def targets_verb(form: FormatOption = Format.TEXT) -> None:
-    """List the targets, where each is had, what is missing.
+    """List the targets, their sources and the missing tools.
 
     Example: nightshift targets
     """

@@ -8,15 +8,10 @@ from typing import Annotated
 import typer
 
 from pipeline.cli.app import app
-from pipeline.cli.context import (
-    ConfigOption,
-    Context,
-    Format,
-    FormatOption,
-    out,
-    print_json,
-    warn,
-)
+from pipeline.cli.console import out, warn
+from pipeline.cli.context import Context
+from pipeline.cli.options import ConfigOption, Format, FormatOption
+from pipeline.cli.output import print_json
 from pipeline.config import DEFAULT_FILE
 from pipeline.errors import UserError
 from pipeline.machine.lease import machine_lease
@@ -35,7 +30,7 @@ app.add_typer(group, name="tune")
 
 @group.callback(invoke_without_command=True)
 def tune_group(context: typer.Context) -> None:
-    """Make this machine steady for measuring, and restore it."""
+    """Tune this machine for steady measurements, or restore it."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 

@@ -7,8 +7,11 @@ from typing import Annotated
 import typer
 
 from pipeline.cli.app import app
-from pipeline.cli.context import ConfigOption, Context, Format, FormatOption, out, print_json
+from pipeline.cli.console import out
+from pipeline.cli.context import Context
 from pipeline.cli.decisions import NoteOption, person
+from pipeline.cli.options import ConfigOption, Format, FormatOption
+from pipeline.cli.output import print_json
 from pipeline.config import DEFAULT_FILE
 from pipeline.errors import UserError
 from pipeline.journal import Event, EventKind, Journal, mutes, now

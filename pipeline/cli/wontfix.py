@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from pipeline.cli.app import app
-from pipeline.cli.context import ConfigOption, Context, Format, FormatOption
+from pipeline.cli.context import Context
 from pipeline.cli.decisions import FingerprintArgument, NoteOption, decide
+from pipeline.cli.options import ConfigOption, Format, FormatOption
 from pipeline.config import DEFAULT_FILE
 from pipeline.journal import EventKind
 
@@ -16,7 +17,7 @@ def wontfix_verb(
     note: NoteOption = "",
     form: FormatOption = Format.TEXT,
 ) -> None:
-    """Say that a regression is meant, or will not be mended.
+    """Mark a regression as won't fix.
 
     Example: nightshift wontfix 3f2a91c04b7d --note "the price of checksums"
     """

@@ -8,7 +8,7 @@ from itertools import chain
 
 from sqlalchemy import Engine
 
-from pipeline.analyse.detection import Detected
+from pipeline.analyse.detected import Detected
 from pipeline.execute.plan import Plan
 from pipeline.nights import Night
 from pipeline.publish.changes import change_facts, regression_facts

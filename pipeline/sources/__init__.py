@@ -2,31 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 
 from pipeline.model import Revision, Supply, digest
+from pipeline.registry import Registry
 from pipeline.sources.base import Source
 from pipeline.sources.cached import HOUR, CachedVersions
-from pipeline.sources.crate import CrateSource
-from pipeline.sources.debian import DebianPackages, DebianTarballs
-from pipeline.sources.git import GitBranch, GitTags
-from pipeline.sources.maven import MavenSource
-from pipeline.sources.npm import NpmSource
-from pipeline.sources.tarball import TarballSource
-from pipeline.sources.tree import SourceTree
 
-_KINDS: Mapping[str, Callable[[str, Path], Source]] = {
-    "maven": lambda coordinates, _: MavenSource(coordinates),
-    "npm": NpmSource,
-    "crate": CrateSource,
-    "debian": DebianPackages,
-    "debian-source": DebianTarballs,
-    "git": GitBranch,
-    "tags": GitTags,
-    "tarball": TarballSource,
-    "tree": SourceTree,
-}
+Maker = Callable[[str, Path], Source]
+
+KINDS: Registry[Maker] = Registry(
+    {
+        "maven": "pipeline.sources.maven:maven_source",
+        "npm": "pipeline.sources.npm:NpmSource",
+        "crate": "pipeline.sources.crate:CrateSource",
+        "debian": "pipeline.sources.debian:DebianPackages",
+        "debian-source": "pipeline.sources.debian:DebianTarballs",
+        "git": "pipeline.sources.git:GitBranch",
+        "tags": "pipeline.sources.git:GitTags",
+        "tarball": "pipeline.sources.tarball:TarballSource",
+        "tree": "pipeline.sources.tree:SourceTree",
+    },
+    lambda maker: maker,
+)
 """How each kind of source is made, from the coordinates and the cache; a new one is added here."""
 
 
@@ -35,6 +34,9 @@ def subject_of(revision: Revision, cache: Path) -> str:
     supply = revision.supply
     if supply is None or supply.kind != "git":
         return ""
+    # Most verbs ask no repository.
+    from pipeline.sources.git import GitBranch  # noqa: PLC0415
+
     return GitBranch(supply.coordinates, cache).subject(revision.locator)
 
 
@@ -43,6 +45,9 @@ def commit_in(supply: Supply, tag: str, cache: Path) -> str:
 
     Raises UserError if there is none.
     """
+    # Most verbs ask no repository.
+    from pipeline.sources.git import GitBranch  # noqa: PLC0415
+
     return GitBranch(supply.coordinates, cache).newest_in(tag)
 
 
@@ -57,7 +62,7 @@ def source_for(supply: Supply, cache: Path, max_age: float = HOUR) -> Source:
         max_age = 0.0
     name = digest([supply.kind, supply.coordinates])[:16]
     return CachedVersions(
-        _KINDS[supply.kind](supply.coordinates, cache),
+        KINDS[supply.kind](supply.coordinates, cache),
         cache / "versions" / f"{supply.kind}-{name}.json",
         max_age=max_age,
     )

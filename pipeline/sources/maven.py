@@ -77,3 +77,8 @@ def parse_versions(metadata: bytes) -> tuple[str, ...]:
     if not versions:
         raise DamagedError("its metadata lists no versions")
     return versions
+
+
+def maven_source(coordinates: str, _cache: Path) -> MavenSource:
+    """Return the source of an artifact of Maven Central, made as every kind of source is."""
+    return MavenSource(coordinates)

@@ -13,7 +13,9 @@ from sqlalchemy import Engine
 from sqlalchemy.exc import DBAPIError
 
 from pipeline.bundle import (
+    SETTINGS_MEMBER,
     SUFFIX,
+    VALUES_MEMBER,
     Bundle,
     BundleError,
     DamagedBundleError,
@@ -31,12 +33,6 @@ from pipeline.store.derive.histogram import histogram
 from pipeline.store.write import StepValues, Writer
 from pipeline.workloads import find_family
 from pipeline.workloads.base import Family, UnknownStepError
-
-SETTINGS_MEMBER = "settings.json"
-"""The member of a bundle that holds what the server reported: name -> value."""
-
-VALUES_MEMBER = "values.json"
-"""The member of an imported bundle that holds its values: step -> metric -> value."""
 
 _BATCH = 50
 """Bundles per transaction: few enough to lose nothing worth a word when killed."""

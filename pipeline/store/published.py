@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from pipeline.bundle import bundle_path, read_bundle, write_bundle
+from pipeline.bundle import VALUES_MEMBER, bundle_path, read_bundle, write_bundle
 from pipeline.errors import UserError, first_line
 from pipeline.metrics import METRICS
 from pipeline.model import (
@@ -35,7 +35,6 @@ from pipeline.model import (
     Workload,
     digest,
 )
-from pipeline.store.ingest import VALUES_MEMBER
 
 FAMILY = "published"
 """The workload family, build options and configuration of what was measured elsewhere."""

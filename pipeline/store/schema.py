@@ -28,6 +28,9 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
+NEWEST = "0007"
+"""The revision of this schema: that of the last file in migrations/versions."""
+
 
 class UtcDateTime(TypeDecorator[datetime]):
     """A moment in UTC. SQLite forgets the zone; this puts it back."""

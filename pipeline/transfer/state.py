@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 
 from sqlalchemy import Engine
 
-from pipeline.analyse.detection import FILE as DETECTED
+from pipeline.analyse.detected import FILE as DETECTED
 from pipeline.bundle import EXPERIMENTS
 from pipeline.errors import UserError
 from pipeline.execute.discover import FILE as DISCOVERED

@@ -21,7 +21,8 @@ from pipeline.analyse.confirm import (
     share_night,
     suspected,
 )
-from pipeline.analyse.detection import Detected, detect_all
+from pipeline.analyse.detected import Detected
+from pipeline.analyse.detection import detect_all
 from pipeline.analyse.experiment import Figure
 from pipeline.analyse.record import Experiment
 from pipeline.config import ConfirmSection, DetectSection

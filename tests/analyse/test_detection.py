@@ -8,13 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.analyse.detection import (
-    Detected,
-    detect_all,
-    load_detected,
-    save_detected,
-    watched_series,
-)
+from pipeline.analyse.detected import Detected, load_detected, save_detected
+from pipeline.analyse.detection import detect_all, watched_series
 from pipeline.analyse.regressions import group_shifts
 from pipeline.config import DetectSection
 from pipeline.errors import UserError

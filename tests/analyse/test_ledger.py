@@ -11,8 +11,9 @@ from statistics import median
 import pytest
 
 from pipeline.analyse.ledger import NOT_MEASURED, Ledger, make_ledger
-from pipeline.analyse.regressions import find_shifts, group_shifts
+from pipeline.analyse.regressions import group_shifts
 from pipeline.analyse.rules import Rules
+from pipeline.analyse.shifts import find_shifts
 from pipeline.analyse.spent import Spent
 from pipeline.config import DetectSection, RuleSection
 from pipeline.journal import Event, EventKind

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine, select, update
 
-from pipeline.analyse.detection import Detected, detect_all, searched_series
+from pipeline.analyse.detected import Detected
+from pipeline.analyse.detection import detect_all, searched_series
 from pipeline.config import DetectSection
 from pipeline.execute.plan import Plan
 from pipeline.store import schema

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from benchmarks.confirm import SimulatedMachine
-from pipeline.analyse.detection import Detected, detect_all
+from pipeline.analyse.detected import Detected
+from pipeline.analyse.detection import detect_all
 from pipeline.analyse.interleaved import interleave
 from pipeline.analyse.recovery import experiment_for, fix_of, is_back
 from pipeline.analyse.regressions import group_shifts

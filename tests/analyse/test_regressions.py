@@ -5,8 +5,9 @@ import random
 
 import pytest
 
-from pipeline.analyse.regressions import find_shifts, group_shifts, worst
+from pipeline.analyse.regressions import group_shifts, worst
 from pipeline.analyse.rules import Watch
+from pipeline.analyse.shifts import find_shifts
 from pipeline.metrics import LEAST_CHANGE, METRICS, change, is_worse
 from pipeline.model import Point, RegressionKind, RegressionState, Series
 from tests.analyse.samples import key, series, shift

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.analyse.regressions import find_shifts
 from pipeline.analyse.rules import Rules, Watch
+from pipeline.analyse.shifts import find_shifts
 from pipeline.config import DetectSection, RuleSection
 from pipeline.model import Pattern
 from tests.analyse.samples import key, series

@@ -11,9 +11,11 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine
 
-from pipeline.analyse.detection import Detected, kept_detection, search, watched_series
+from pipeline.analyse.detected import Detected, kept_detection
+from pipeline.analyse.detection import search, watched_series
+from pipeline.analyse.refresh import refresh
 from pipeline.analyse.rules import Rules
-from pipeline.analyse.settle import refresh, settle
+from pipeline.analyse.settle import settle
 from pipeline.analyse.states import histories
 from pipeline.config import DetectSection
 from pipeline.errors import UserError

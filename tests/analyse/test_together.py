@@ -5,9 +5,10 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
-from pipeline.analyse.detection import Detected, search
-from pipeline.analyse.regressions import find_shifts
+from pipeline.analyse.detected import Detected
+from pipeline.analyse.detection import search
 from pipeline.analyse.rules import Rules
+from pipeline.analyse.shifts import find_shifts
 from pipeline.analyse.together import shared_shifts
 from pipeline.config import DetectSection, RuleSection
 from pipeline.execute.plan import Plan

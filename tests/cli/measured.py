@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
-from pipeline.bundle import write_bundle
+from pipeline.bundle import VALUES_MEMBER, write_bundle
 from pipeline.cli.measuring import MeasuringContext
 from pipeline.model import (
     Build,
@@ -19,7 +19,6 @@ from pipeline.model import (
     StepStatus,
     digest,
 )
-from pipeline.store.ingest import VALUES_MEMBER
 
 Level = Callable[[Cell, str], float]
 """(cell, step) -> queries per second."""

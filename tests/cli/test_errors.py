@@ -79,8 +79,8 @@ def test_nothing_is_configured_to_be_measured(nightshift: Nightshift, folder: Pa
 @pytest.mark.parametrize(
     ("args", "said"),
     [
-        (["frobnicate"], "No such command 'frobnicate'. `nightshift --help` shows what there is."),
-        (["ttable"], "No such command 'ttable'. Did you mean 'table'?"),
+        (["frobnicate"], "There is no verb 'frobnicate'. `nightshift --help` shows what there is."),
+        (["ttable"], "There is no verb 'ttable'; did you mean table? `nightshift --help` shows"),
         (["table", "--lines", "x"], "No such option: --lines"),
         (["table", "--decimals", "x"], "Invalid value for '--decimals'"),
         (["plan", "--format", "xml"], "Invalid value for '--format'"),

@@ -9,8 +9,8 @@ import pytest
 
 from pipeline.analyse.bisect import Bisected
 from pipeline.analyse.confirm import experiment_of, planned_cell
-from pipeline.analyse.detection import load_detected
-from pipeline.analyse.settle import refresh
+from pipeline.analyse.detected import load_detected
+from pipeline.analyse.refresh import refresh
 from pipeline.cli import locate
 from pipeline.cli.measuring import MeasuringContext
 from pipeline.execute.discover import discovered

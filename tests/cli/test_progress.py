@@ -7,7 +7,7 @@ import sys
 import pytest
 from rich.console import Console
 
-from pipeline.cli import context
+from pipeline.cli.console import err, out, screen
 from pipeline.cli.places import Now
 from pipeline.cli.progress import (
     Bars,
@@ -211,9 +211,9 @@ def test_progress_is_drawn_by_the_console_of_the_results_on_one_terminal(
 
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr(sys, "stdout", Terminal())
-    assert context.screen() is context.out
+    assert screen() is out
     monkeypatch.setattr(sys, "stdout", io.StringIO())
-    assert context.screen() is context.err
+    assert screen() is err
 
 
 def test_a_long_transfer_says_a_line_every_half_minute() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.analyse.detection import Detected, load_detected
+from pipeline.analyse.detected import Detected, load_detected
 from pipeline.analyse.interleaved import Answer
 from pipeline.cli import pursue as pursuit
 from pipeline.cli import recover

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from pipeline.cli import stages
-from pipeline.cli.context import print_json
+from pipeline.cli.output import print_json
 from pipeline.execute.discover import discovered
 from pipeline.execute.run import Builds, build_key
 from pipeline.model import Cell

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sqlalchemy import Engine
 
-from pipeline.analyse.detection import Detected
+from pipeline.analyse.detected import Detected
 from pipeline.execute.plan import Plan
 from pipeline.publish.everything import all_groups
 from pipeline.publish.samples import Group

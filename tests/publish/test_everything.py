@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, select, update
 
-from pipeline.analyse.detection import Detected
+from pipeline.analyse.detected import Detected
 from pipeline.analyse.series import series_along
 from pipeline.execute.plan import Plan
 from pipeline.journal import Event, EventKind

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from pipeline.cli import load
+from pipeline.cli.app import app
 
 HERE = Path(__file__).resolve().parent
 PUBLISHED = HERE.parents[1] / "results" / "published"
@@ -41,7 +41,7 @@ def nightshift(tmp_path_factory: pytest.TempPathFactory) -> Nightshift:
     config.write_text(f'[paths]\nresults = "{folder}/results"\n')
 
     def run(*args: str) -> str:
-        ran = CliRunner().invoke(load(), [*args, "--config", str(config)])
+        ran = CliRunner().invoke(app, [*args, "--config", str(config)])
         assert ran.exit_code == 0, ran.output
         return ran.stdout
 

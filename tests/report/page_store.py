@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlalchemy import Engine, Select, insert, select, update
 
-from pipeline.bundle import write_bundle
+from pipeline.bundle import VALUES_MEMBER, write_bundle
 from pipeline.execute.plan import Line, Plan
 from pipeline.model import (
     Build,
@@ -31,7 +31,7 @@ from pipeline.model import (
 )
 from pipeline.store import schema
 from pipeline.store.database import open_store
-from pipeline.store.ingest import VALUES_MEMBER, ingest
+from pipeline.store.ingest import ingest
 
 BEGAN = datetime(2026, 3, 1, 22, 0, tzinfo=UTC)
 

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine, event
 
-from pipeline.analyse.detection import Detected, detect_all
+from pipeline.analyse.detected import Detected
+from pipeline.analyse.detection import detect_all
 from pipeline.config import DetectSection, ReportSection
 from pipeline.errors import UserError
 from pipeline.execute.plan import Plan

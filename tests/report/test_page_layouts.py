@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.analyse.detection import Detected
+from pipeline.analyse.detected import Detected
 from pipeline.config import ReportSection
 from pipeline.model import Step
 from pipeline.report.page import write_page

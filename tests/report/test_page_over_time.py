@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.analyse.detection import Detected
+from pipeline.analyse.detected import Detected
 from pipeline.config import ReportSection
 from pipeline.report.page import overtime, write_page
 from pipeline.report.page.activity import FIELDS, in_order, moves, wording

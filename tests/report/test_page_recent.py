@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.analyse.detection import Detected
+from pipeline.analyse.detected import Detected
 from pipeline.analyse.regressions import group_shifts
 from pipeline.config import ReportSection
 from pipeline.execute.plan import Plan

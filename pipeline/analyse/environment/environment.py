@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from pipeline.analyse.detected import Excused
 from pipeline.analyse.environment.calibrate import Calibration, Measured
 from pipeline.analyse.environment.causes import updates_of
 from pipeline.analyse.environment.changes import changes_of
@@ -13,20 +14,13 @@ from pipeline.analyse.environment.guard import excused
 from pipeline.analyse.environment.noise import deviations
 from pipeline.analyse.environment.offsets import Standing, standings
 from pipeline.analyse.environment.panel import Place, panels
-from pipeline.model import Frozen, Series, SeriesKey, Shift
+from pipeline.model import Series, SeriesKey, Shift
 from pipeline.store.controls import ControlRow
 from pipeline.store.queries import RunRow
 
 PART = 1.0 / 3.0
 """What part of the smallest change of interest a machine has to move by for an event: three
 machines that share a line move its mean by a third of what one of them moves."""
-
-
-class Excused(Frozen):
-    """A shift that is not told as a regression, as a machine's own change may be all it is."""
-
-    machine: str
-    shift: Shift
 
 
 @dataclass(frozen=True)

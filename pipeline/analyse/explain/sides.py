@@ -11,10 +11,10 @@ from statistics import fmean
 
 from pipeline.analyse.explain.figures import ACTIVITY
 from pipeline.analyse.series import SLA_METRICS
-from pipeline.bundle import Bundle, BundleError, bundle_path, read_bundle
+from pipeline.bundle import SETTINGS_MEMBER, Bundle, BundleError, bundle_path, read_bundle
 from pipeline.model import Cell, StepStatus
 from pipeline.profiles.folded import load_folded
-from pipeline.store.ingest import SETTINGS_MEMBER, steps_of
+from pipeline.store.ingest import steps_of
 from pipeline.workloads.base.plans import PLANS_MEMBER, read_plans
 
 

@@ -11,8 +11,6 @@ from collections.abc import Callable, Sequence
 from enum import StrEnum
 from itertools import count
 
-from changepoint import compare
-from changepoint.verdict import Better
 from pipeline.analyse.experiment import Figure, Figures, Runner
 from pipeline.analyse.explain.settings import Suspect
 from pipeline.metrics import METRICS, Direction
@@ -196,6 +194,9 @@ def _judged(
 
     The interval is that of what was taken back; the change itself is taken as it was measured.
     """
+    # Reading a kept explanation needs no statistics.
+    from changepoint import Better, compare  # noqa: PLC0415
+
     known = METRICS.get(metric)
     higher = known is None or known.direction is Direction.MORE_IS_BETTER
     better: Better = "higher" if higher else "lower"

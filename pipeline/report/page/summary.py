@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from pipeline.analyse.detection import Detected
+from pipeline.analyse.detected import Detected
 from pipeline.analyse.regressions import worst
 from pipeline.execute.plan import Plan
 from pipeline.model import Regression, RegressionState, Shift

@@ -11,7 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from plotly.offline import get_plotlyjs
 from sqlalchemy import Engine
 
-from pipeline.analyse.detection import Detected
+from pipeline.analyse.detected import Detected
 from pipeline.analyse.explain.settings import PER_RUN_SETTINGS
 from pipeline.config import ReportSection
 from pipeline.durable import write_whole

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.analyse.detection import Detected
+from pipeline.analyse.detected import Detected
 from pipeline.analyse.regressions import size, worst
 from pipeline.metrics import METRICS, UNKNOWN_DIRECTION, Direction
 from pipeline.model import RegressionKind, RegressionState

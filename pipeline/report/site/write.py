@@ -13,7 +13,7 @@ from urllib.parse import quote
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from sqlalchemy import Engine
 
-from pipeline.analyse.detection import Detected
+from pipeline.analyse.detected import Detected
 from pipeline.analyse.environment.events import EnvironmentEvent
 from pipeline.config import ReportSection
 from pipeline.durable import write_whole

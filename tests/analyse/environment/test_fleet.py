@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 import pytest
 
-from pipeline.analyse.detection import Detected, search
+from pipeline.analyse.detected import Detected
+from pipeline.analyse.detection import search
 from pipeline.analyse.environment.environment import Environment, environment_of
 from pipeline.analyse.environment.events import EnvironmentEvent, EventKind
 from pipeline.analyse.rules import Rules

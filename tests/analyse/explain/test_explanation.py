@@ -12,13 +12,11 @@ import pytest
 from pipeline.analyse.confirm import OUTCOME, Outcome, Verdict
 from pipeline.analyse.experiment import Figure
 from pipeline.analyse.explain.classify import Kind
+from pipeline.analyse.explain.explain import cells_of, explain, explain_step
 from pipeline.analyse.explain.explanation import (
     Explained,
     Explanation,
-    cells_of,
     class_of,
-    explain,
-    explain_step,
     load_trials,
     save_explained,
     save_trials,

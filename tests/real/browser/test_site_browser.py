@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.site import fill, make_plan
-from pipeline.analyse.detection import Detected
+from pipeline.analyse.detected import Detected
 from pipeline.config import ReportSection
 from pipeline.report.site import write_site
 from pipeline.report.wording import MINUS

@@ -12,9 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.bundle import read_bundle
+from pipeline.bundle import SETTINGS_MEMBER, read_bundle
 from pipeline.model import Build
-from pipeline.store.ingest import SETTINGS_MEMBER
 from tests.conftest import Release
 from tests.nights import Night, give_own_cache, leftovers
 from tests.repositories import git, releases_as_commits

@@ -17,7 +17,7 @@ from pipeline.analyse.confirm import (
     outcome_in,
     suspected,
 )
-from pipeline.analyse.detection import Detected, load_detected
+from pipeline.analyse.detected import Detected, load_detected
 from pipeline.analyse.regressions import group_shifts
 from pipeline.analyse.settle import settle
 from pipeline.cli.confirm import confirm_all

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.cli import load
+from pipeline.cli.app import app
 from pipeline.model import Machine, Revision, ServerConfig
 from pipeline.targets.base.configurations import with_line
 from pipeline.targets.postgres import Postgres
@@ -51,7 +51,7 @@ def test_a_changed_default_is_named_and_tested_by_running_with_the_old_value(
 
     def verb(*words: str) -> str:
         capsys.readouterr()
-        load()(list(words), standalone_mode=False)
+        app(list(words), standalone_mode=False)
         return capsys.readouterr().out
 
     # A night would go on to measure again what it suspects, and to test its settings.

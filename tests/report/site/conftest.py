@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine
 
-from pipeline.analyse.detection import Detected, detect_all
+from pipeline.analyse.detected import Detected
+from pipeline.analyse.detection import detect_all
 from pipeline.config import DetectSection, ReportSection
 from pipeline.execute.plan import Plan
 from pipeline.model import Step

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pipeline.analyse.detection import Detected, detect_all
+from pipeline.analyse.detected import Detected
+from pipeline.analyse.detection import detect_all
 from pipeline.analyse.environment.events import Effect, EnvironmentEvent, EventKind
 from pipeline.config import DetectSection, ReportSection
 from pipeline.errors import UserError

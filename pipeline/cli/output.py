@@ -1,0 +1,25 @@
+"""Results as JSON on standard output."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from pydantic_core import to_json
+
+from pipeline.cli.console import out
+
+if TYPE_CHECKING:
+    from pipeline.model import Frozen
+
+
+def print_json(value: Any) -> None:
+    """Print a value as JSON on standard output; infinities, which JSON lacks, as texts."""
+    text = to_json(value, indent=1, inf_nan_mode="strings", fallback=str)
+    out.print(text.decode(), markup=False)
+
+
+def print_matrix(jobs: Sequence[Frozen]) -> None:
+    """Print jobs as a matrix of GitHub Actions: one line, fit for a job's output."""
+    text = to_json({"include": [job.model_dump(mode="json") for job in jobs]})
+    out.print(text.decode(), markup=False)

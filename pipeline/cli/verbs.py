@@ -1,0 +1,86 @@
+"""The verbs: their names, their groups, their one-line helps and the modules that hold them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+
+class Verb(NamedTuple):
+    """A verb of the command line.
+
+    ``help`` is its line in `nightshift --help`, and the first line of the verb's docstring.
+    """
+
+    name: str
+    help: str
+
+    @property
+    def module(self) -> str:
+        """The name of the module that holds the verb."""
+        name = "import_" if self.name == "import" else self.name.replace("-", "_")
+        return f"pipeline.cli.{name}"
+
+
+GROUPS: Mapping[str, tuple[Verb, ...]] = {
+    "Measure": (
+        Verb("nightly", "Run a whole night: every stage from discover to notify."),
+        Verb("discover", "List the revisions that the sources of the targets offer."),
+        Verb("plan", "Show the plan: what is measured, and the runs that are left."),
+        Verb("build", "Make one build, or every build of the plan."),
+        Verb("run", "Measure the runs left in the plan; each becomes a bundle."),
+        Verb("ingest", "Add new bundles to the store."),
+        Verb("detect", "Search the series for changes and group them by cause."),
+        Verb("confirm", "Measure suspected regressions again, worst first."),
+        Verb("bisect", "Search for the revision that caused a regression."),
+        Verb("pursue", "Confirm suspected regressions and bisect to their culprits."),
+        Verb("explain", "Explain why regressions are slower, with the evidence."),
+        Verb("backfill", "Measure skipped revisions, the most informative first."),
+    ),
+    "Look": (
+        Verb("nights", "List the last nights and their results."),
+        Verb("regressions", "List regressions and improvements with their states."),
+        Verb("table", "Print tables in the published layouts."),
+        Verb("report", "Write the tables and the report page."),
+        Verb("site", "Write the trends as static pages."),
+        Verb("environment", "List the machines' events, offsets and noise."),
+        Verb("ledger", "Show the cost of alarms and the smallest detectable changes."),
+        Verb("replay", "Replay past nights and list what they would have filed."),
+    ),
+    "Decide": (
+        Verb("ack", "Acknowledge a regression until a day."),
+        Verb("wontfix", "Mark a regression as won't fix."),
+        Verb("reopen", "Undo the decision about a regression."),
+        Verb("mute", "Exclude series from detection, or list the mutes."),
+        Verb("unmute", "End a mute."),
+    ),
+    "Compare": (
+        Verb("compare", "Measure two builds in turn until their difference is clear."),
+        Verb("pull-request", "Measure a pull request and report the result to it."),
+    ),
+    "Publish": (
+        Verb("notify", "Report regressions: files, GitHub issues, webhooks."),
+        Verb("publish", "Send new measurements to Prometheus."),
+        Verb("hub", "Run Prometheus and Grafana, or show their state."),
+    ),
+    "Machines": (
+        Verb("doctor", "Report what disturbs measurements on this machine."),
+        Verb("tune", "Tune this machine for steady measurements, or restore it."),
+        Verb("lease", "Show who measures on this machine, or reserve it."),
+        Verb("fleet", "Create bench servers for a night, and delete them."),
+    ),
+    "Maintain": (
+        Verb("pack", "Pack the results of this machine into a folder for transfer."),
+        Verb("collect", "Collect results from other machines, each run once."),
+        Verb("import", "Import results that were measured elsewhere."),
+        Verb("backup", "Back up everything that cannot be derived again."),
+        Verb("restore", "Restore a backup into empty folders."),
+        Verb("rebuild", "Empty the store and derive its content again."),
+        Verb("targets", "List the targets, their sources and the missing tools."),
+        Verb("schema", "Print the JSON schema of nightshift.toml, for editors."),
+    ),
+}
+"""The verbs by heading, in the order of the help; a new verb is added here."""
+
+VERBS: Mapping[str, Verb] = {verb.name: verb for verbs in GROUPS.values() for verb in verbs}
+"""Every verb by its name."""

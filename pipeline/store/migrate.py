@@ -1,0 +1,45 @@
+"""The migrations of the store's schema, by Alembic."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from alembic import command
+from alembic.config import Config
+from alembic.script import ScriptDirectory
+from alembic.util import CommandError
+from sqlalchemy import Connection
+
+
+class UnknownRevisionError(Exception):
+    """The schema of a store is of a revision that no migration here makes."""
+
+
+def upgrade(connection: Connection) -> None:
+    """Bring a store to the newest schema. Raises UnknownRevisionError for an unknown one."""
+    settings = _settings()
+    settings.attributes["connection"] = connection
+    try:
+        command.upgrade(settings, "head")
+    except CommandError as error:
+        raise UnknownRevisionError(str(error)) from error
+
+
+def is_known(revision: str) -> bool:
+    """Say whether one of the migrations here makes a revision of the schema."""
+    return revision in {each.revision for each in _scripts().walk_revisions()}
+
+
+def newest() -> str | None:
+    """Return the revision that the last migration makes."""
+    return _scripts().get_current_head()
+
+
+def _scripts() -> ScriptDirectory:
+    return ScriptDirectory.from_config(_settings())
+
+
+def _settings() -> Config:
+    settings = Config()
+    settings.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+    return settings
