@@ -2,9 +2,6 @@
 
 Every sum here is taken in the order in which numpy takes it for Otava 0.8.0: in a series of few
 distinct values splits tie, and rounding decides which is the largest.
-
-One file, because numba's cache looks at the file of a function only: a kernel that was compiled
-with one of another file would not see that one change.
 """
 
 from __future__ import annotations

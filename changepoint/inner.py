@@ -55,7 +55,8 @@ def grid(n: int) -> tuple[Ints, Ints]:
 def grid_by_stop(n: int) -> tuple[Ints, Ints]:
     """The same in the order of their ends: those of a shorter series come first."""
     starts, stops = grid(n)
-    order = np.argsort(stops, kind="mergesort")
+    # As floats, which other kernels sort too: a sort of another type is compiled on its own.
+    order = np.argsort(stops.astype(np.float64), kind="mergesort")
     return starts[order], stops[order]
 
 

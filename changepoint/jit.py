@@ -1,22 +1,125 @@
-"""numba's compiler behind a typed decorator, with its disk cache where one can be written."""
+"""numba's compiler behind a typed decorator, and the cache of the machine code on disk.
+
+Compiled code holds the constants and the callees of other modules as they were when it was
+compiled, and numba's own cache looks at the file of a function alone. So here the folder of the
+cache is named by the content of the whole package: after an edit of any module, and after an
+upgrade, everything is compiled anew.
+
+The folder is ``kernels-<digest>`` where numba would put its cache: in ``NUMBA_CACHE_DIR`` if that
+is set, else in the package's ``__pycache__``, else, where that cannot be written, in the user's
+cache folder. The folders of other contents beside it are deleted when no process has started with
+them for ``KEPT`` seconds. Any number of processes may do all of this at once.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import os
+import shutil
+import sys
+import time
 from collections.abc import Callable
-from typing import TypeVar, cast
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar, cast
 
 import numba
+import numpy as np
+from numba.core import caching
 
 F = TypeVar("F", bound=Callable[..., object])
+
+PACKAGE = Path(__file__).parent
+"""The folder whose sources the machine code depends on."""
+
+PREFIX = "kernels-"
+"""What the name of a folder of machine code begins with."""
+
+KEPT = 24 * 3600.0
+"""Seconds for which a folder of another content stays after the last start of a process with it:
+going back and forth between two versions compiles nothing, and a running process keeps its code."""
 
 
 def compiled(function: F) -> F:
     """Compile ``function`` to machine code at its first call and keep the code on disk.
 
-    numba tries the package's ``__pycache__`` and then the user's cache directory, and raises
-    when it can write neither (a read-only container): the code is then compiled per process.
+    Where no cache can be written, as in a read-only container, each process compiles for itself.
     """
-    try:
-        return cast(F, numba.njit(cache=True)(function))
-    except RuntimeError:
-        return cast(F, numba.njit(function))
+    # No kernel is called from C, and a wrapper for that would be compiled for each.
+    dispatcher = numba.njit(function, no_cfunc_wrapper=True)
+    # numba raises RuntimeError if it finds no folder that can be written.
+    with suppress(RuntimeError):
+        dispatcher._cache = _Cache(function)  # type: ignore[no-untyped-call]
+    return cast(F, dispatcher)
+
+
+def digest_of(package: Path) -> str:
+    """A digest of every source file below ``package``, and of what compiles them."""
+    versions = (sys.version, numba.__version__, np.__version__)
+    digest = hashlib.sha256(repr(versions).encode())
+    for file in sorted(package.rglob("*.py")):
+        content = hashlib.sha256(file.read_bytes()).hexdigest()
+        digest.update(f"{file.relative_to(package).as_posix()} {content}\n".encode())
+    return digest.hexdigest()[:20]
+
+
+@cache
+def _digest() -> str:
+    return digest_of(PACKAGE)
+
+
+@cache
+def _claim(folder: str) -> None:
+    """Mark a folder as used by this process, and delete those beside it that nobody uses."""
+    with suppress(OSError):
+        os.utime(folder)
+    oldest = time.time() - KEPT
+    for other in Path(folder).parent.glob(f"{PREFIX}*"):
+        with suppress(OSError):
+            if other.stat().st_mtime < oldest:
+                shutil.rmtree(other)
+
+
+class _ByContent:
+    """A locator of numba's whose folder is inside the usual one, named by the package's content."""
+
+    def get_cache_path(self) -> str:
+        usual: str = super().get_cache_path()  # type: ignore[misc]
+        return os.path.join(usual, PREFIX + _digest())  # noqa: PTH118 - numba joins strings
+
+    def ensure_cache_path(self) -> None:
+        super().ensure_cache_path()  # type: ignore[misc]
+        _claim(self.get_cache_path())
+
+    def get_source_stamp(self) -> str:
+        return _digest()
+
+
+class _UserProvided(_ByContent, caching.UserProvidedCacheLocator):
+    """In ``NUMBA_CACHE_DIR``."""
+
+
+class _InTree(_ByContent, caching.InTreeCacheLocator):
+    """In ``__pycache__``."""
+
+
+class _UserWide(_ByContent, caching.UserWideCacheLocator):
+    """In the user's cache folder."""
+
+
+class _Implementation(caching.CompileResultCacheImpl):
+    """How numba writes and reads machine code, but where it does."""
+
+    _locator_classes = (_UserProvided, _InTree, _UserWide)  # type: ignore[assignment]
+
+
+class _Cache(caching.FunctionCache):
+    """The cache of one function."""
+
+    _impl_class = _Implementation
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Write machine code; if the disk is full the next process compiles again."""
+        with suppress(OSError):
+            super().save_overload(sig, data)  # type: ignore[no-untyped-call]

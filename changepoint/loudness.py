@@ -66,7 +66,10 @@ def neighbour_medians(values: Floats, edges: Ints) -> Floats:
 @compiled
 def deviation_of(values: Floats, middles: Floats) -> float:
     """A robust standard deviation of values (n,) around the medians of their neighbours."""
-    return float(np.median(np.abs(values - middles))) / NORMAL_MEDIAN
+    away = np.empty(len(values))
+    for i in range(len(values)):
+        away[i] = abs(values[i] - middles[i])
+    return float(np.median(away)) / NORMAL_MEDIAN
 
 
 @compiled
@@ -93,9 +96,11 @@ def innovations(values: Floats, middles: Floats, edges: Ints, scale: float) -> F
     has of the one before, as in an autoregression of order one, is therefore taken out.
     """
     n = len(values)
-    away = values - middles
     reach = CLIP * scale
-    inside = np.minimum(np.maximum(away, -reach), reach)
+    away, inside = np.empty(n), np.empty(n)
+    for i in range(n):
+        away[i] = values[i] - middles[i]
+        inside[i] = min(max(away[i], -reach), reach)
     product = 0.0
     square = 0.0
     for s in range(len(edges) - 1):

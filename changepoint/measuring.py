@@ -12,7 +12,7 @@ import numpy as np
 
 from changepoint.jit import compiled
 from changepoint.noise import CLIP, NORMAL_QUANTILE, PAIR_QUANTILE
-from changepoint.position_test import moderate
+from changepoint.position_test import moderated
 from changepoint.scan import mean_factor
 from changepoint.series import RESOLUTION, Floats, Ints
 
@@ -194,7 +194,7 @@ def _noise(
     if _is_replicated(count, places):
         degrees = count - places
         within = (left[INNER] / (u * u) + right[INNER] / (v * v)) / degrees
-        variance, known = moderate(within, degrees, count / places, scatter, between)
+        variance, known = moderated(within, degrees, count / places, scatter, between)
     else:
         known = max(between, 1.0)
         variance = scatter / known

@@ -92,7 +92,6 @@ class Split:
 Number = TypeVar("Number", float, Floats)
 
 
-@compiled
 def moderate(
     within: Number, within_degrees: Number, size: Number, scatter: Number, between: Number
 ) -> tuple[Number, Number]:
@@ -110,6 +109,10 @@ def moderate(
     weight = doubted * larger + sure * (1.0 - larger)
     variance = np.maximum((weight * prior + scatter) / (weight + between), within)
     return variance, sure + between
+
+
+moderated = compiled(moderate)
+"""The same of numbers, for compiled code."""
 
 
 def _beyond(replicates: Replicates, kappa: Ints) -> tuple[Floats, Floats]:

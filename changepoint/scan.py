@@ -115,7 +115,10 @@ def rough_scale(values: Floats) -> float:
     Where most neighbours are equal their median is 0 and says nothing; half the mean of the
     differences then takes its place.
     """
-    gaps = np.abs(np.diff(values))
+    # A loop: of operations on two arrays numba compiles the message of unequal shapes as well.
+    gaps = np.empty(len(values) - 1)
+    for i in range(len(gaps)):
+        gaps[i] = abs(values[i + 1] - values[i])
     return scale_of_gaps(float(np.median(gaps)), gaps)
 
 

@@ -174,16 +174,18 @@ def best_inner(
     odds = math.expm1(min(limit / (degrees - 0.5), LARGEST_EXPONENT))
     needed = max(odds * rest * TIE / (1.0 + odds), SMALLEST_GAIN)
     inside = np.empty(len(gains), np.int64)
+    order = np.empty(len(gains))
     count = 0
     for i in range(len(gains)):
         if gains[i] >= needed:
             s = np.searchsorted(edges, starts[i], side="right") - 1
             if stops[i] <= edges[s + 1]:
                 inside[count] = i
+                order[count] = float(stops[i]) * (n + 1) + starts[i]
                 count += 1
     # Of equal gains the one that ends first, whatever order the intervals are in.
     inside = inside[:count]
-    inside = inside[np.argsort(stops[inside] * (n + 1) + starts[inside])]
+    inside = inside[np.argsort(order[:count], kind="mergesort")]
     for i in inside[np.argsort(-gains[inside], kind="mergesort")]:
         s = int(np.searchsorted(edges, starts[i], side="right")) - 1
         left_over = max(rest - gains[i], degrees * smallest)

@@ -66,7 +66,7 @@ def search_modes(
     edges = np.array([0, n])
     ratios = np.empty(1)
     places = np.empty(1, np.int64)
-    ratios[0], places[0] = _split(y, sums, 0, n, modes, least)
+    ratios[0], places[0] = _split(y, sums, edges[0], edges[1], modes, least)
     while True:
         degrees = max(float(n - len(edges)), 1.0)
         s, at = int(np.argmax(ratios)), int(places[np.argmax(ratios)])

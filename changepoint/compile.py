@@ -1,0 +1,49 @@
+"""Compile every kernel before it is needed: ``python -m changepoint.compile``.
+
+For tests and processes that start side by side with an empty cache: each would compile the same.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from changepoint.api import detect, methods
+from changepoint.bisection import Bisection
+from changepoint.pooled import pooled
+from changepoint.stream import Stream
+
+POSITIONS = 48
+"""Positions of a long series: with replicates more than ``default.LADDER``, and enough to tell two
+modes from one."""
+
+LADDER = 8
+"""Positions of a short one."""
+
+
+def compile_kernels() -> None:
+    """Search small series with all there is to search with; the machine code stays on disk.
+
+    Series with and without replicates, long and short, with a change of level and one of spread:
+    a kernel is compiled when it is first called, and some are called once something was found.
+    """
+    noise = np.random.default_rng(1).normal(size=(POSITIONS, 3))
+    for count in (LADDER, POSITIONS):
+        rows, late = noise[:count], np.arange(count)[:, None] >= count // 2
+        labels = np.repeat(np.arange(count), 3)
+        for figures in (100.0 + rows + 20.0 * late, 100.0 + rows * (1.0 + 20.0 * late)):
+            for method in methods():
+                detect(figures[:, 0].copy(), method=method)
+                detect(figures.ravel(), positions=labels, method=method)
+            pooled({"a": figures[:, 0], "b": figures[:, 1]})
+            pooled({"a": figures.ravel(), "b": figures[::-1].ravel()}, positions=labels)
+    stream = Stream()
+    stream.extend(noise[:, 0])
+    stream.detection()
+    bisection = Bisection(4)
+    for position in (0, 3, 0, 3):
+        bisection.add(position, {"value": 100.0 + position})
+    bisection.next()
+
+
+if __name__ == "__main__":
+    compile_kernels()
