@@ -47,7 +47,7 @@ def compiled(function: F) -> F:
     Where no cache can be written, as in a read-only container, each process compiles for itself.
     """
     # No kernel is called from C, and a wrapper for that would be compiled for each.
-    dispatcher = numba.njit(function, no_cfunc_wrapper=True)
+    dispatcher = numba.njit(function, no_cfunc_wrapper=True)  # type: ignore[call-overload]
     # numba raises RuntimeError if it finds no folder that can be written.
     with suppress(RuntimeError):
         dispatcher._cache = _Cache(function)  # type: ignore[no-untyped-call]

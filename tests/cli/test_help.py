@@ -47,7 +47,7 @@ def test_every_registered_verb_is_in_the_table() -> None:
     assert registered == set(VERBS)
 
 
-@pytest.mark.parametrize("verb", VERBS.values(), ids=lambda verb: verb.name)
+@pytest.mark.parametrize("verb", VERBS.values(), ids=list(VERBS))
 def test_a_verb_begins_its_help_with_its_line_of_the_table(
     nightshift: Nightshift, verb: Verb
 ) -> None:

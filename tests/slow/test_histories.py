@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.fleet.test_histories import live_all, without_disk
+from tests.fleet.test_histories import live_all
+from tests.fleet.trouble import without_disk
 
 HISTORIES = 10_000
 FIRST_SEED = 10**6

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import logging
 import os
-import re
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
@@ -27,6 +25,7 @@ from pipeline.workloads import find_family
 from pipeline.workloads.base import Load, Measure
 from tests.conftest import Release, RunningPostgres
 from tests.ports import free_port
+from tests.probes.others import host_rates, process_rates
 
 pytestmark = [
     pytest.mark.skipif(
@@ -37,13 +36,9 @@ pytestmark = [
 
 SECONDS = 9
 """Seconds that are compared. The step is a second longer, so that no connection closes in them."""
-TOLERANCE = 0.03
-ATTEMPTS = 4
-"""Steps until one must agree: the windows differ by the time that a program needs to start, and
-on a machine that is busy with something else that can be much of it."""
-
-_LOG = logging.getLogger(__name__)
-"""Takes the figures of every attempt: `pytest --log-cli-level=INFO` shows them."""
+TOLERANCE = 0.10
+"""The windows differ by the time that a program needs to start, which is more on a busy machine.
+Recordings of a quiet one agree within 3 %: tests/probes/test_agreement.py."""
 
 Figures = dict[str, float]
 
@@ -71,55 +66,13 @@ class Tools:
         """What they saw, per second: percent, context switches, microseconds."""
         vmstat, _ = self._vmstat.communicate(timeout=60)
         pidstat, _ = self._pidstat.communicate(timeout=60)
-        names = next(line.split() for line in vmstat.splitlines() if " us " in line)
-        lines = [
-            dict(zip(names, map(int, line.split()), strict=False))
-            for line in vmstat.splitlines()
-            if re.fullmatch(r"[\d ]+", line)
-        ][1:]
-        assert len(lines) == SECONDS, vmstat
-        cpu, switches = _averages(pidstat)
-        return {
-            "cpu/o": sum(line["us"] + line["sy"] for line in lines) / SECONDS,
-            "cs/o": sum(line["cs"] for line in lines) / SECONDS,
-            "cpu_us/o": sum(cpu[pid] for pid in self.server) * 1e4,
-            "client_us/o": sum(cpu[pid] for pid in self.client) * 1e4,
-            "server_cs/o": sum(switches[pid] for pid in self.server),
-        }
+        return host_rates(vmstat) | process_rates(pidstat, self.server, self.client)
 
 
 def _start(*command: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
         command, stdout=subprocess.PIPE, text=True, env={**os.environ, "LC_ALL": "C"}
     )
-
-
-def _averages(text: str) -> tuple[dict[int, float], dict[int, float]]:
-    """Return pidstat's percent of one processor and context switches a second, by process.
-
-    Processor time stands in the line of a process, switches in those of its threads, which
-    follow it.
-    """
-    cpu: dict[int, float] = {}
-    switches: dict[int, float] = {}
-    columns: list[str] = []
-    process = 0
-    for line in text.splitlines():
-        words = line.split()
-        if words[:1] != ["Average:"]:
-            continue
-        if "TGID" in words:
-            columns = words
-            continue
-        row = dict(zip(columns, words, strict=False))
-        if row["TGID"] != "-":
-            process = int(row["TGID"])
-        if "%CPU" in row and row["TGID"] != "-":
-            cpu[process] = float(row["%CPU"])
-        if "cswch/s" in row and row["TGID"] == "-":
-            both = float(row["cswch/s"]) + float(row["nvcswch/s"])
-            switches[process] = switches.get(process, 0.0) + both
-    return cpu, switches
 
 
 @pytest.fixture(scope="module")
@@ -194,21 +147,12 @@ def load(connection: Connection) -> None:
 
 
 def agree(server: int, connection: Connection, step: str) -> Watched:
-    """Return the first step in which all agree, or fail with the figures of every attempt."""
-    told = []
-    for _ in range(ATTEMPTS):
-        watched = watch(server, connection, step)
-        off = {name: watched.ours[name] / theirs - 1 for name, theirs in watched.theirs.items()}
-        told.append(
-            ", ".join(
-                f"{name} {watched.ours[name]:.5g} and {theirs:.5g} ({off[name]:+.2%})"
-                for name, theirs in watched.theirs.items()
-            )
-        )
-        _LOG.info("%s on %s: %s", step, connection.driver, told[-1])
-        if all(abs(part) <= TOLERANCE for part in off.values()):
-            return watched
-    pytest.fail(f"{step}: ours and theirs\n" + "\n".join(told))
+    """Run a step and require that all agree."""
+    watched = watch(server, connection, step)
+    assert {name: watched.ours[name] for name in watched.theirs} == pytest.approx(
+        watched.theirs, rel=TOLERANCE
+    )
+    return watched
 
 
 @pytest.fixture(scope="module")
