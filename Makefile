@@ -28,11 +28,11 @@ hub: ## set up, then run Prometheus, and Grafana where it is installed, with the
 	@"$(VENV)/bin/nightshift" hub up $(ARGS)
 
 test: ## set up, then run every test; what was skipped is listed with its reason at the end
-	@bash tools/setup run test
+	@bash tools/setup run test browser act versitygw terraform
 	@bash tools/test $(ARGS)
 
 test-slow: ## set up, then run the tests that compile whole DBMSs (half an hour and more)
-	@bash tools/setup run test slow
+	@bash tools/setup run test slow act tofu versitygw terraform
 	@"$(VENV)/bin/python" -m pytest -m slow -o faulthandler_timeout=7200 $(ARGS)
 
 check: ## set up, then run every formatter, linter, type and rule check
@@ -52,7 +52,7 @@ lock: ## pin the newest fitting dependencies that are not pinned yet (ARGS=--upg
 	@bash tools/lock $(ARGS)
 
 setup: ## set up for everything above, and nothing else
-	@bash tools/setup run test check
+	@bash tools/setup run test check browser act actionlint versitygw terraform
 
-clean: ## remove the virtual environment and every cache; results stay
+clean: ## remove the virtual environment and the caches in this folder; results stay
 	@bash tools/clean

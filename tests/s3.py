@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
-import sys
 import time
 from pathlib import Path
 
-import pytest
 import requests
 
 from pipeline.machine.account import contained
 from pipeline.machine.ports import LOOPBACK
+from tests.go_tools import program
 from tests.ports import free_port
 
 ACCESS_KEY = "nightshift"
@@ -22,16 +20,6 @@ SECRET_KEY = ACCESS_KEY * 4
 
 REGION = "us-east-1"
 """The region that requests are signed for."""
-
-
-def program() -> str:
-    """Return the path of versitygw; skip where it cannot be had."""
-    found = shutil.which("versitygw") or shutil.which(
-        "versitygw", path=str(Path(sys.executable).parent)
-    )
-    if found is None:
-        pytest.skip("versitygw is not here; tools/setup test builds it where a Go compiler is")
-    return found
 
 
 class S3:
@@ -76,9 +64,10 @@ class S3:
         # A sidecar, because not every file system keeps what is told about an object beside it.
         storage = ("posix", "--sidecar", str(self._about), str(self.folder))
         address = f"{LOOPBACK}:{self.port}"
+        server = (str(program("versitygw")), "--quiet", "--port", address, "--region", REGION)
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
-                contained([program(), "--quiet", "--port", address, "--region", REGION, *storage]),
+                contained([*server, *storage]),
                 env={
                     **os.environ,
                     "ROOT_ACCESS_KEY_ID": ACCESS_KEY,

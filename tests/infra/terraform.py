@@ -1,7 +1,7 @@
 """Terraform and OpenTofu as programs, in a copy of ``infra/`` that they may write into.
 
-The provider is the one that ``tools/setup test`` builds. Under which host a program looks for it is
-asked of the program itself.
+The provider is the one that ``tools/setup terraform`` builds. The program itself says under which
+host it looks for the provider.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import platform
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -21,17 +20,14 @@ from typing import Any
 
 import pytest
 
+from tests import go_tools
+
 ROOT = Path(__file__).parents[2]
 INFRA = ROOT / "infra"
 PROGRAMS = ("terraform", "tofu")
-_PROVIDER = "terraform-provider-hcloud_v"
+_PROVIDER = "terraform-provider-hcloud"
 _SOURCE = "hetznercloud/hcloud"
 _NO_COPIES = shutil.ignore_patterns(".terraform", ".terraform.lock.hcl", "*.tfstate*")
-
-
-def found(name: str) -> str | None:
-    """Return where a program is: on PATH, or beside the interpreter, where tools/setup puts it."""
-    return shutil.which(name) or shutil.which(name, path=str(Path(sys.executable).parent))
 
 
 def roots() -> list[str]:
@@ -108,11 +104,7 @@ class Terraform:
 
 def terraform(name: str, folder: Path) -> Terraform:
     """Return a program with a fresh copy in an empty folder; skip where it cannot be had."""
-    program = found(name)
-    if program is None:
-        pytest.skip(
-            f"{name} is not here; tools/setup test builds OpenTofu where Go and no Terraform is"
-        )
+    program = _program(name)
     if not roots():
         pytest.skip("there is no infra/ here")
     shutil.copytree(INFRA, folder / "infra", ignore=_NO_COPIES)
@@ -130,15 +122,20 @@ def terraform(name: str, folder: Path) -> Terraform:
     return Terraform(program, folder / "infra", bare.mirror, environ)
 
 
+def _program(name: str) -> str:
+    """Return the path of Terraform or of OpenTofu; skip without it."""
+    if name == "tofu":
+        return str(go_tools.program(name))
+    found = shutil.which(name)
+    if found is None:
+        pytest.skip(f"{name} is not installed")
+    return found
+
+
 def _fill(bare: Terraform) -> None:
     """Put the provider where the program looks for it."""
-    known = sorted(Path(sys.executable).parent.glob(f"{_PROVIDER}*"))
-    if not known:
-        pytest.skip(
-            "Terraform's provider of Hetzner Cloud is not here; tools/setup test builds it "
-            "where a Go compiler is"
-        )
-    version = known[-1].name.removeprefix(_PROVIDER)
+    provider = go_tools.program(_PROVIDER, "terraform")
+    version = provider.name.removeprefix(f"{_PROVIDER}-")
     asking = bare.infra / "asking"
     asking.mkdir()
     needed = f'terraform {{\n  required_providers {{ hcloud = {{ source = "{_SOURCE}" }} }}\n}}\n'
@@ -148,4 +145,4 @@ def _fill(bare: Terraform) -> None:
     machine = {"x86_64": "amd64", "aarch64": "arm64"}[platform.machine()]
     place = bare.mirror / told[1] / _SOURCE / version / f"linux_{machine}"
     place.mkdir(parents=True)
-    (place / known[-1].name).symlink_to(known[-1])
+    (place / f"{_PROVIDER}_v{version}").symlink_to(provider)

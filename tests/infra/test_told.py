@@ -32,7 +32,7 @@ def schema() -> dict[str, Any]:
         if file.exists():
             read: dict[str, Any] = json.loads(file.read_text())
             return read
-    pytest.skip("the schema of cloud-init is not here; tools/setup test unpacks Debian's")
+    pytest.skip("the schema of cloud-init is not here; tools/setup terraform unpacks Debian's")
 
 
 def mistakes(schema: dict[str, Any], text: str) -> list[str]:

@@ -17,8 +17,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-import pytest
 import yaml
+
+from tests.go_tools import program
 
 ROOT = Path(__file__).parents[2]
 STAND_INS = Path(__file__).with_name("actions")
@@ -35,14 +36,6 @@ NETWORK = (
 
 TOKEN = "ghs-the-token-of-the-workflow"  # noqa: S105 - of a fake
 """What ``github.token`` is."""
-
-
-def program() -> str:
-    """Return the path of act; skip where it is not."""
-    found = shutil.which("act") or shutil.which("act", path=Path(sys.executable).parent)
-    if found is None:
-        pytest.skip("act is not installed (tools/setup test builds it where Go is)")
-    return found
 
 
 def git(folder: Path, *words: str) -> str:
@@ -195,7 +188,7 @@ class Actions:
             **self.environ,
         }
         command = [
-            program(),
+            str(program("act")),
             event,
             *("--directory", str(here)),
             *("--workflows", f".github/workflows/{workflow}"),
