@@ -30,8 +30,9 @@ FACTS = (
     # No container engine and no systemd runs in a container that CI runs in.
     "docker compose is not here",
     "systemd-analyze is not installed",
-    # Terraform and OpenTofu read the same configuration: CI has Terraform.
-    "tofu is not here",
+    # Terraform and OpenTofu read the same configuration; CI has one of them.
+    "terraform is not installed",
+    "tofu is not installed",
 )
 
 

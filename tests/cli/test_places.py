@@ -11,7 +11,6 @@ from pipeline.cli.measuring import MeasuringContext
 from pipeline.store.database import open_store
 from tests.cli.conftest import Nightshift
 from tests.cli.measured import write_run
-from tests.s3 import S3
 from tests.store.dumps import with_ids
 
 
@@ -56,22 +55,6 @@ def test_without_any_place_it_says_what_to_do(nightshift: Nightshift) -> None:
         ran = nightshift(verb)
         assert (ran.code, ran.err.count("\n")) == (2, 1)
         assert setting in ran.err
-
-
-def test_a_bench_packs_to_a_bucket_that_the_hub_collects(
-    nightshift: Nightshift, folder: Path, bench: Path, s3: S3, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    s3.bucket("outbox")
-    for name, value in s3.environ.items():
-        monkeypatch.setenv(name, value)
-    config = str(bench / "nightshift.toml")
-    sent = nightshift("pack", "s3://outbox/all/one", "--config", config, "--format", "json").json
-    assert (sent["files"], sent["known"]) == (len(list((bench / "results/bundles").iterdir())), 0)
-    again = nightshift("pack", "s3://outbox/all/one", "--config", config)
-    assert again.out.startswith("0 files sent to s3://outbox/all/one")
-    taken = nightshift("collect", "s3://outbox/all", "--format", "json")
-    assert (taken.code, taken.json["bundles"]) == (0, sent["files"])
-    assert nightshift("pack", "s3://outbox/plan", "--plan").code == 2
 
 
 def test_a_hub_that_is_lost_is_restored_and_rebuilt_as_it_was(

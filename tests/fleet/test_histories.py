@@ -43,7 +43,7 @@ LONGEST = 50 * MINUTE
 DELETING = 5 * MINUTE
 """What deleting takes, where a call is asked again and every answer is slow."""
 
-IN_SUITE = 300
+IN_SUITE = 100
 """Histories of `make test`; tests/slow/test_histories.py lives through ten thousand."""
 
 

@@ -18,9 +18,9 @@ from pipeline.transfer.backup import APPENDED, Done, Sources, backup
 from pipeline.transfer.generation import generations
 from pipeline.transfer.places.base import PlaceError
 from pipeline.transfer.restore import restore, restore_config
+from tests.real.transfer.conftest import Ground
 from tests.store.bundles import put_night, put_run
 from tests.store.dumps import Dump, by_names
-from tests.transfer.conftest import Ground
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)
 LINES = '{"a": 1}\n{"b": 2}\n'

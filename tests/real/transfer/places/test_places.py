@@ -10,7 +10,7 @@ import pytest
 
 from pipeline.transfer.places import open_place
 from pipeline.transfer.places.base import Access, ChangedError, Entry, Place, PlaceError, part, walk
-from tests.transfer.conftest import Ground
+from tests.real.transfer.conftest import Ground
 
 LARGE = 20 << 20
 """More than one range of an object, and more than is asked for ahead over ssh."""

@@ -17,8 +17,8 @@ from pipeline.transfer.folder import SUMS
 from pipeline.transfer.gather import INCOMING, Gathered, gather
 from pipeline.transfer.push import push
 from pipeline.transfer.results import Collected, collect
+from tests.real.transfer.conftest import Ground
 from tests.store.bundles import make_run, put_night, put_run
-from tests.transfer.conftest import Ground
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)
 

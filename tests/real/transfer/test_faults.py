@@ -23,14 +23,14 @@ from pipeline.transfer.memory import FILE as MEMORY
 from pipeline.transfer.places import open_place
 from pipeline.transfer.places.base import Access
 from pipeline.transfer.results import Collected, collect
+from tests.real.transfer.conftest import Ground
+from tests.real.transfer.proxy import Proxy
+from tests.real.transfer.test_gather import AT, Hub, files_in, sent
 from tests.store.bundles import make_run
-from tests.transfer.conftest import Ground
-from tests.transfer.proxy import Proxy
-from tests.transfer.test_gather import AT, Hub, files_in, sent
 
 COLLECT = """
 import json, sys
-from tests.transfer.test_faults import collect_alone
+from tests.real.transfer.test_faults import collect_alone
 collect_alone(*map(json.loads, sys.argv[1:]))
 """
 
@@ -69,8 +69,8 @@ def started(ground: Ground, hub: Hub, moment: int = 0) -> subprocess.Popen[bytes
     return subprocess.Popen(
         [sys.executable, "-c", COLLECT, *map(json.dumps, told)],
         stdout=subprocess.PIPE,
-        cwd=Path(__file__).parents[2],
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+        cwd=Path(__file__).parents[3],
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])},
     )
 
 
