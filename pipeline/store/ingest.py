@@ -25,11 +25,11 @@ from pipeline.bundle import (
 from pipeline.errors import UserError, first_line
 from pipeline.model import Origin, StepStatus
 from pipeline.probes.base import load_samples
-from pipeline.store.derive import marks, measurements
 from pipeline.store.derive.activity import activity
 from pipeline.store.derive.background import missed_rates
 from pipeline.store.derive.fits import fits
 from pipeline.store.derive.histogram import histogram
+from pipeline.store.derive.step import marks, measurements
 from pipeline.store.write import StepValues, Writer
 from pipeline.workloads import find_family
 from pipeline.workloads.base import Family, UnknownStepError

@@ -15,12 +15,15 @@ class UnknownRevisionError(Exception):
     """The schema of a store is of a revision that no migration here makes."""
 
 
-def upgrade(connection: Connection) -> None:
-    """Bring a store to the newest schema. Raises UnknownRevisionError for an unknown one."""
+def upgrade(connection: Connection, revision: str = "head") -> None:
+    """Bring a store to a revision of the schema, by default to the newest.
+
+    Raises UnknownRevisionError for a store whose schema is of an unknown revision.
+    """
     settings = _settings()
     settings.attributes["connection"] = connection
     try:
-        command.upgrade(settings, "head")
+        command.upgrade(settings, revision)
     except CommandError as error:
         raise UnknownRevisionError(str(error)) from error
 

@@ -43,8 +43,8 @@ def test_every_registered_verb_is_in_the_table() -> None:
     """The commands above imported every module; one that the table lacks could not be called."""
     for module in Path(pipeline.cli.__file__).parent.glob("*.py"):
         import_module(f"pipeline.cli.{module.stem}")
-    registered = {each.name for each in [*app.registered_commands, *app.registered_groups]}
-    assert registered == set(VERBS)
+    registered = {each.name for each in app.registered_commands}
+    assert registered | {each.name for each in app.registered_groups} == set(VERBS)
 
 
 @pytest.mark.parametrize("verb", VERBS.values(), ids=list(VERBS))

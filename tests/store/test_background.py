@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from pipeline.model import Background, StepOutput
-from pipeline.store.derive import measurements
 from pipeline.store.derive.background import SUSTAINED, missed_rates
+from pipeline.store.derive.step import measurements
 
 
 def output(**background: Background) -> StepOutput:

@@ -16,10 +16,11 @@ from sqlalchemy.exc import IntegrityError
 
 from pipeline.bundle import list_bundles
 from pipeline.errors import UserError
-from pipeline.store.database import empty_store, open_store
+from pipeline.store.database import empty_store, is_newest, open_store
 from pipeline.store.ingest import ingest
+from pipeline.store.migrate import newest, upgrade
 from pipeline.store.queries import rows, runs
-from pipeline.store.schema import metadata
+from pipeline.store.schema import NEWEST, metadata
 
 from .bundles import put_night
 from .dumps import by_names
@@ -32,6 +33,33 @@ def test_the_migrations_make_the_schema(store: Engine) -> None:
         )
         assert compare_metadata(context, metadata) == []
         assert set(inspect(connection).get_table_names()) == {*metadata.tables, "alembic_version"}
+
+
+def test_the_revision_of_the_schema_is_that_of_the_last_migration(store: Engine) -> None:
+    """A store of that revision is opened without Alembic."""
+    assert newest() == NEWEST
+    assert is_newest(store)
+
+
+def test_an_older_store_is_migrated(store_url: str) -> None:
+    """As it is opened; a look at it alone says that it is older."""
+    older = open_store(store_url, migrate=False)
+    with older.begin() as connection:
+        upgrade(connection, "0006")
+    assert not is_newest(older)
+    older.dispose()
+    store = open_store(store_url)
+    assert is_newest(store)
+    columns = {column["name"] for column in inspect(store).get_columns("step_run")}
+    store.dispose()
+    assert "disturbed" in columns
+
+
+def test_a_look_at_a_store_of_a_newer_version_refuses_it(store: Engine) -> None:
+    with store.begin() as connection:
+        connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+    with pytest.raises(UserError, match="made by a newer nightshift; upgrade"):
+        is_newest(store)
 
 
 def test_opening_again_changes_nothing(store_url: str, tmp_path: Path) -> None:

@@ -15,8 +15,8 @@ from pipeline.model import (
     StepOutput,
     TimePoint,
 )
-from pipeline.store.derive import measurements
 from pipeline.store.derive.activity import activity
+from pipeline.store.derive.step import measurements
 
 from .bundles import sample
 

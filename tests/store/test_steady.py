@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from pipeline.model import StepOutput, TimePoint
-from pipeline.store.derive import marks, measurements
 from pipeline.store.derive.steady import FEWEST, MOST, SIGNIFICANCE, parts, steadiness, trend
+from pipeline.store.derive.step import marks, measurements
 
 Floats = NDArray[np.float64]
 

@@ -6,6 +6,7 @@ import platform
 from collections.abc import Generator, Sequence
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pipeline.errors import UserError
 from pipeline.machine.account import Account, find_account
@@ -20,8 +21,10 @@ from pipeline.targets.postgres import (
     configuration,
     install,
     releases,
-    server,
 )
+
+if TYPE_CHECKING:
+    from pipeline.targets.postgres.server import PostgresServer
 
 _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 _TARBALLS = (
@@ -106,6 +109,9 @@ class Postgres:
 
     def start(
         self, build: Build, config: ServerConfig, template: Path, placement: Placement
-    ) -> server.PostgresServer:
+    ) -> PostgresServer:
         """Start a server on a copy of the template and wait until it answers."""
+        # Loads the driver, which planning does without.
+        from pipeline.targets.postgres import server  # noqa: PLC0415
+
         return server.start(build, config, template, placement)
