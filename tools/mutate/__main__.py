@@ -89,12 +89,14 @@ def known(module: Module) -> list[Candidate]:
         if each["module"] != module.name:
             continue
         source = (ROOT / each["file"]).read_text()
-        old, new = each["old"].strip("\n"), each["new"].strip("\n")
+        old = each["old"]
         if source.count(old) != 1:
             raise ValueError(f"{each['name']}: not once in {each['file']}: {old}")
         line = source[: source.index(old)].count("\n") + 1
-        change = Change(each["file"], source.replace(old, new))
-        candidates.append(Candidate(change, line, each["name"], " ".join(new.split())))
+        change = Change(each["file"], source.replace(old, each["new"]))
+        candidates.append(
+            Candidate(change, line, old.strip(), f"{each['new'].strip()}  # {each['name']}")
+        )
     return candidates
 
 

@@ -154,9 +154,9 @@ def _test(module: Module, tree: Path, learn: bool) -> None:
     os.environ["PYTHONPATH"] = str(tree)
     sys.dont_write_bytecode = not learn
     pytest = importlib.import_module("pytest")
-    options = ("-qx", "-pno:cacheprovider", f"--basetemp={tree / 'scratch'}")
+    options = ["-qx", "-pno:cacheprovider", f"--basetemp={tree / 'scratch'}"]
     # Plugins of pytest were imported before it started.
-    options += ("-Wignore:Module already imported:pytest.PytestAssertRewriteWarning",)
+    options += ["-Wignore:Module already imported:pytest.PytestAssertRewriteWarning"]
     code = int(pytest.main([*options, *module.tests]))
     if learn:
         names = [name for name in sys.modules if name.split(".")[0] not in (*OURS, "__main__")]
