@@ -23,7 +23,7 @@ from pipeline.bundle import (
     read_bundle,
 )
 from pipeline.errors import UserError, first_line
-from pipeline.model import Origin, StepStatus
+from pipeline.model import Origin, StepRecord, StepStatus
 from pipeline.probes.base import load_samples
 from pipeline.store.derive.activity import activity
 from pipeline.store.derive.background import missed_rates
@@ -122,9 +122,7 @@ def steps_of(bundle: Bundle) -> Iterator[StepValues]:
     family = _family(bundle)
     for record in manifest.steps:
         if record.status is not StepStatus.OK:
-            yield StepValues(
-                record.step, record.status, record.note, {}, disturbed=record.disturbed
-            )
+            yield _failed(record, record.status, record.note)
             continue
         text = bundle.files[f"{record.folder}/stdout.txt"].decode(errors="replace")
         try:
@@ -132,7 +130,7 @@ def steps_of(bundle: Bundle) -> Iterator[StepValues]:
         except UnknownStepError:
             raise
         except ValueError as error:
-            yield StepValues(record.step, StepStatus.FAILED, first_line(error), {})
+            yield _failed(record, StepStatus.FAILED, first_line(error))
             continue
         samples = list(load_samples(bundle.files.get(f"{record.folder}/samples.jsonl", b"")))
         missed = missed_rates(output)
@@ -147,6 +145,10 @@ def steps_of(bundle: Bundle) -> Iterator[StepValues]:
             marks=(*marks(output), *fits(manifest.config, record.database_bytes)),
             disturbed=record.disturbed,
         )
+
+
+def _failed(record: StepRecord, status: StepStatus, note: str) -> StepValues:
+    return StepValues(record.step, status, note, {}, disturbed=record.disturbed)
 
 
 def _family(bundle: Bundle) -> Family:

@@ -278,6 +278,36 @@ def test_a_step_that_fails_once_is_tried_again() -> None:
     assert answer.blocks == answer.rows[0].blocks + 1
 
 
+@pytest.mark.parametrize("failing", [{HEAD}, {BASE, CONTROL}])
+def test_a_step_that_fails_says_nothing_of_an_improvement(failing: set[str]) -> None:
+    figures = simulated_figures(2)
+    simulated = machine(figures, failing={"step1": failing})
+    answer = ask(figures, simulated, only="better")
+    unchanged, failed = answer.rows
+    assert unchanged.verdict in ("not better", "same")
+    assert failed.verdict == ("failed" if failing == {HEAD} else "undecided")
+    assert verdict_of(answer, "better") == "undecided"
+
+
+@pytest.mark.parametrize("count", [1, 4])
+def test_the_control_errs_as_rarely_as_all_figures_may_together(count: int) -> None:
+    figures, trials, wrong = simulated_figures(count), 200, 0.2
+    # Effects far below the noise are neither shown nor excluded, so nothing ends a trial early.
+    question = Question(figures=figures, wrong=wrong, blocks=6, smallest_effect=0.001)
+    moved = 0
+    for trial in range(trials):
+        random = np.random.default_rng((7, trial))
+        drawn = np.exp(0.01 * random.standard_normal((6, 3, count)))
+        blocks = [
+            (dict(zip(figures, base, strict=True)), dict(zip(figures, head, strict=True)), again)
+            for base, head, copy in drawn.tolist()
+            for again in [dict(zip(figures, copy, strict=True))]
+        ]
+        moved += bool(judged(question, blocks, 0.0).moved)
+    # 40 are expected; a binomial deviation is 6.
+    assert 24 <= moved <= 56
+
+
 def test_of_zero_there_is_no_ratio() -> None:
     zero = (Figure("scan", "stall_s"),)
 

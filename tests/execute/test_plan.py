@@ -16,6 +16,7 @@ from pipeline.execute.plan import (
     check_workloads,
     make_plan,
     quicken,
+    section_of,
 )
 from pipeline.model import Cell, digest
 from pipeline.targets.postgres import Postgres
@@ -150,6 +151,57 @@ def test_a_workload_may_keep_to_some_lines() -> None:
     made = plan(lines + workload('lines = ["b"]'))
     assert [cell.revision.label for cell in made.cells] == ["17.11"]
     assert [len(each.cells) for each in made.lines] == [0, 1]
+
+
+def test_a_workload_has_to_suit_the_targets_of_its_own_lines_only() -> None:
+    lines = line("pg") + '[[line]]\nname = "rocks"\ntarget = "rocksdb"\n'
+    only = 'family = "db_bench"\nlines = ["rocks"]'
+    check_workloads(config_file(lines + workload(only).replace('"scan"', '"overwrite"')))
+    both = only.replace('["rocks"]', '["rocks", "pg"]')
+    with pytest.raises(UserError, match="db_bench does not run on postgres, the target of line pg"):
+        check_workloads(config_file(lines + workload(both).replace('"scan"', '"overwrite"')))
+
+
+def test_what_was_concluded_from_a_plan_says_nothing_of_lines_of_other_names() -> None:
+    since = 'since = "17"'
+    one, same, other = (plan(line(name, since) + workload()) for name in ("a", "a", "b"))
+    assert one.keys() == other.keys()
+    assert one.hash == same.hash != other.hash
+    fewer = plan(line("a", 'since = "18"') + workload())
+    assert fewer.hash != one.hash
+
+
+def test_a_revision_that_is_kept_is_not_measured_in_a_plan_of_its_own() -> None:
+    cells = tuple(cell(version) for version in ("17.10", "17.11"))
+    revisions = tuple(each.revision for each in cells)
+    kept = Line(
+        name="line",
+        target="postgres",
+        revisions=revisions,
+        cells=cells,
+        kept=frozenset({"17.10"}),
+    )
+    others = kept.model_copy(update={"name": "others", "kept": frozenset()})
+    whole = Plan(lines=(others, kept), repetitions=1)
+    (old,) = whole.alone("line", "17.10").lines
+    assert (labels(old), old.cells, old.kept) == (["17.10"], cells[:1], {"17.10"})
+    (new,) = whole.alone("line", "17.11").lines
+    assert (labels(new), new.due(), new.kept) == (["17.11"], cells[1:], frozenset())
+
+
+def test_a_workload_is_found_again_only_as_it_was_measured() -> None:
+    listed = line(more='revisions = ["17.11"]')
+    text = listed + workload("clients = [1, 4]") + workload("rows = 7000").replace("cached", "io")
+    file = config_file(text)
+    for quick in (False, True):
+        made = plan(text, quick).lines[0].workloads()
+        assert [section_of(file, each, quick) for each in made] == [0, 0, 1]
+    (changed,) = plan(listed + workload("rows = 9000")).lines[0].workloads()
+    with pytest.raises(UserError, match=r"nightshift\.toml has no workload cached any more that"):
+        section_of(file, changed, quick=False)
+    (quick_one, *_) = plan(text, quick=True).lines[0].workloads()
+    with pytest.raises(UserError, match="has no workload cached-quick any more"):
+        section_of(file, quick_one, quick=False)
 
 
 def plan_of(cells: tuple[Cell, ...], repetitions: int) -> Plan:

@@ -4,7 +4,7 @@ import pytest
 
 from pipeline.model import Regression, RegressionState
 from pipeline.notify.base import Cause
-from pipeline.notify.base.choose import GONE, SETTLED, Telling, choose
+from pipeline.notify.base.choose import Telling, choose
 from tests.analyse.samples import shift
 from tests.notify.samples import confirmed, regression, stated
 
@@ -23,13 +23,23 @@ def test_nothing_is_told_before_it_was_measured_again() -> None:
     assert choose([cause(sure)], (), suspected=False) == [Telling(sure, (), new=True)]
 
 
-@pytest.mark.parametrize("state", sorted(SETTLED))
-def test_what_is_settled_is_told_only_where_it_was_told_before(state: RegressionState) -> None:
+@pytest.mark.parametrize(
+    ("state", "stands"),
+    [
+        (RegressionState.REJECTED, False),
+        (RegressionState.RESOLVED, False),
+        (RegressionState.ACKNOWLEDGED, True),
+        (RegressionState.WONT_FIX, True),
+    ],
+)
+def test_what_is_settled_is_told_only_where_it_was_told_before(
+    state: RegressionState, stands: bool
+) -> None:
     one = stated(ONE, state)
     assert choose([cause(one)], (), suspected=True) == []
     told = choose([cause(one)], {one.fingerprint}, suspected=False)
     assert told == [Telling(one, (), new=False)]
-    assert told[0].stands is (state not in GONE)
+    assert told[0].stands is stands
 
 
 def test_a_suspicion_that_was_told_is_brought_up_to_date_when_they_are_asked_for_no_more() -> None:

@@ -22,7 +22,7 @@ from pipeline.bundle import (
     write_bundle,
 )
 from pipeline.errors import UserError
-from pipeline.model import BUNDLE_SCHEMA, Build, Manifest, Origin, StepStatus
+from pipeline.model import BUNDLE_SCHEMA, Build, Manifest, Origin, Step, StepStatus
 from pipeline.store import ingest as ingest_module
 from pipeline.store.database import empty_store, open_store
 from pipeline.store.ingest import ingest
@@ -275,6 +275,87 @@ def test_a_failed_step_is_kept_as_failed(store: Engine, tmp_path: Path) -> None:
     assert found[0].note == "it crashed"
     assert "killed" in found[1].note and "\n" not in found[1].note
     assert {row.step for row in rows(store)} == {"point-query_range=100"}
+
+
+QR = """nightshift tally t=1.0 kind=queries events=100 operations=100 errors=0
+nightshift tally-total seconds=2.0 kind=queries events=200 operations=200 errors=0 \
+lat_sum_ms=100.0 lat_max_ms=1.0
+nightshift tally-histogram kind=queries 300:200
+nightshift tally-total seconds=2.0 kind=inserts events={done} operations={done} errors=0 \
+lat_sum_ms=100.0 lat_max_ms=1.0
+nightshift tally-histogram kind=inserts 300:{done}
+nightshift tally-total seconds=2.0 kind=deletes events=200 operations=200 errors=0 \
+lat_sum_ms=100.0 lat_max_ms=1.0
+nightshift tally-histogram kind=deletes 300:200
+"""
+"""What a step of the Insert Benchmark with 100 inserts and deletes per second prints."""
+
+
+@pytest.mark.parametrize(
+    ("done", "status", "note"),
+    [(200, "ok", "as it was noted"), (100, "sla failed", "50 of 100 inserts/s")],
+)
+def test_a_step_that_misses_its_rates_fails_its_sla_and_says_why(
+    store: Engine, tmp_path: Path, done: int, status: str, note: str
+) -> None:
+    manifest, files = make_run()
+    step = Step(name="qr100", group="range queries", unit="queries")
+    workload = manifest.workload.model_copy(update={"family": "insert_benchmark", "steps": (step,)})
+    record = manifest.steps[0].model_copy(update={"step": step, "note": "as it was noted"})
+    files["steps/01/stdout.txt"] = QR.format(done=done).encode()
+    manifest = manifest.model_copy(update={"workload": workload, "steps": (record,)})
+    report = ingest(store, [write_bundle(tmp_path, manifest, files)])
+    assert report.refused == []
+    (found,) = outcomes(store)
+    assert (found.status, found.note) == (status, note)
+    # It has figures all the same.
+    values = {row.metric: row.value for row in rows(store)}
+    assert (values["qps"], values["inserts/s"]) == (100.0, done / 2)
+    assert {row.status for row in rows(store)} == {status}
+
+
+def test_a_disturbance_is_kept_however_the_step_ended(store: Engine, tmp_path: Path) -> None:
+    manifest, files = make_run()
+    said = {"steal": "the host took 5 % of the time"}
+    first, second, third = (
+        record.model_copy(update={"disturbed": said}) for record in manifest.steps
+    )
+    first = first.model_copy(update={"status": StepStatus.FAILED})
+    files["steps/02/stdout.txt"] = output("killed")
+    manifest = manifest.model_copy(update={"steps": (first, second, third)})
+    ingest(store, [write_bundle(tmp_path, manifest, files), put_run(tmp_path, 2)])
+    found = outcomes(store)
+    assert [step.status for step in found[:3]] == ["failed", "failed", "ok"]
+    assert [step.marks for step in found] == 3 * [["disturbed: " + said["steal"]]] + 3 * [[]]
+    # Only those of a step that ended well are figures.
+    marked = {(row.revision, row.step): row.disturbed for row in rows(store)}
+    assert [place for place, disturbed in marked.items() if disturbed] == [
+        ("17.1", "point-query_range=100")
+    ]
+
+
+def test_output_that_is_no_utf_8_is_read_all_the_same(store: Engine, tmp_path: Path) -> None:
+    manifest, files = make_run()
+    files["steps/03/stdout.txt"] = b"WARNING: \xff\xfe\n" + files["steps/03/stdout.txt"]
+    report = ingest(store, [write_bundle(tmp_path, manifest, files)])
+    assert report.refused == []
+    assert {row.step for row in rows(store)} == {step.name for step in manifest.workload.steps}
+
+
+def test_equal_values_of_a_step_that_failed_its_sla_are_another_result(
+    store: Engine, tmp_path: Path
+) -> None:
+    values: dict[str, dict[str, float]] = {}
+    for repetition, status in enumerate((StepStatus.OK, StepStatus.SLA_FAILED), start=1):
+        manifest, _ = make_run(repetition=repetition, origin=Origin.IMPORTED)
+        steps = tuple(each.model_copy(update={"status": status}) for each in manifest.steps)
+        manifest = manifest.model_copy(update={"steps": steps})
+        values = {step.name: {"qps": 100.0} for step in manifest.workload.steps}
+        write_bundle(tmp_path, manifest, {"values.json": json.dumps(values).encode()})
+    ingest(store, list_bundles(tmp_path))
+    kept, failed = runs(store)
+    assert [step.status for step in outcomes(store)] == 3 * ["ok"] + 3 * ["sla failed"]
+    assert kept.digest != failed.digest
 
 
 def test_a_run_without_samples_and_settings(store: Engine, tmp_path: Path) -> None:

@@ -1,0 +1,1 @@
+"""Mutation testing of the core modules; docs/development.md explains it."""
