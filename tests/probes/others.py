@@ -18,14 +18,14 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from pipeline.model import Scale
 from pipeline.probes.base import load_samples
 from pipeline.store.derive import measurements
-from pipeline.workloads.sysbench import catalogue
-from pipeline.workloads.sysbench.parse import parse_output
+from pipeline.workloads import find_family
 
 DATA = Path(__file__).with_name("data") / "agreement"
-ROWS = 10_000
-"""Rows of the table of the recorded steps."""
+SCALE = Scale(tables=1, rows=10_000, clients=1, measure=10, warmup=0.5)
+"""That of the recorded steps."""
 
 Figures = Mapping[str, float]
 
@@ -39,8 +39,10 @@ class Recorded(NamedTuple):
 
 def recorded(name: str, step: str) -> Recorded:
     """Return the figures of a recording of a step."""
-    spec = catalogue.step_named(step)
-    output = parse_output((DATA / f"{name}.step.txt").read_text(), spec, ROWS)
+    family = find_family("sysbench")
+    workload = family.workload("agreement", (step,), SCALE, {})
+    text = (DATA / f"{name}.step.txt").read_text()
+    output = family.parse(workload.steps[0], workload, text)
     samples = list(load_samples((DATA / f"{name}.samples.jsonl").read_bytes()))
     ours = measurements(output, samples)
     processes = json.loads((DATA / f"{name}.json").read_text())
