@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -69,25 +69,34 @@ def folder(server_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return server_folder
 
 
-@pytest.fixture
-def nightshift(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Iterator[Nightshift]:
-    """Runs the command line in this process, in ``folder``."""
+def nightshift_in(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Nightshift:
+    """Return what runs the command line in this process, in the present folder."""
 
     def run(*args: str) -> Ran:
         monkeypatch.setattr(sys, "argv", ["nightshift", *args])
         capsys.readouterr()
-        with pytest.raises(SystemExit) as ended:
-            main()
+        before = signal.getsignal(signal.SIGTERM)
+        try:
+            with pytest.raises(SystemExit) as ended:
+                main()
+        finally:
+            signal.signal(signal.SIGTERM, before)
         streams = capsys.readouterr()
         code = ended.value.code
         assert isinstance(code, int)
         return Ran(code, streams.out, streams.err)
 
-    before = signal.getsignal(signal.SIGTERM)
-    yield run
-    signal.signal(signal.SIGTERM, before)
+    return run
+
+
+@pytest.fixture
+def nightshift(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Nightshift:
+    """Runs the command line in this process, in ``folder``."""
+    return nightshift_in(monkeypatch, capsys)
 
 
 BUILD = Build(

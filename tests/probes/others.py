@@ -24,8 +24,8 @@ from pipeline.store.derive import measurements
 from pipeline.workloads import find_family
 
 DATA = Path(__file__).with_name("data") / "agreement"
-ROWS = 10_000
-"""Rows of the table of the recorded steps."""
+SCALE = Scale(tables=1, rows=10_000, clients=1, measure=10, warmup=0.5)
+"""That of the recorded steps."""
 
 Figures = Mapping[str, float]
 
@@ -40,9 +40,9 @@ class Recorded(NamedTuple):
 def recorded(name: str, step: str) -> Recorded:
     """Return the figures of a recording of a step."""
     family = find_family("sysbench")
-    scale = Scale(tables=1, rows=ROWS, clients=1, measure=10, warmup=0.5)
-    workload = family.workload("agreement", (step,), scale, {})
-    output = family.parse(workload.steps[0], workload, (DATA / f"{name}.step.txt").read_text())
+    workload = family.workload("agreement", (step,), SCALE, {})
+    text = (DATA / f"{name}.step.txt").read_text()
+    output = family.parse(workload.steps[0], workload, text)
     samples = list(load_samples((DATA / f"{name}.samples.jsonl").read_bytes()))
     ours = measurements(output, samples)
     processes = json.loads((DATA / f"{name}.json").read_text())

@@ -6,6 +6,7 @@ import pytest
 
 from pipeline.workloads.sysbench import catalogue
 from pipeline.workloads.sysbench.catalogue import Phase, StepSpec, Unit
+from tests.cases import every_case
 
 PUBLISHED_NAMES = """
 hot-points_range=100 point-query_range=100 points-covered-pk_range=100
@@ -69,7 +70,7 @@ def test_only_scan_counts_rows() -> None:
     assert catalogue.step_named("read-write_range=10").operations_per_event(50_000) == 20
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("alias", "count"),
     [("all", 32), ("point-query", 1), ("random-points", 3), ("read-only", 3), ("writes", 10)],
 )

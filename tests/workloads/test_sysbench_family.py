@@ -10,6 +10,7 @@ from pipeline.model import Connection, OptionValue, Scale, Step, Workload
 from pipeline.workloads.base import Action, Load, Maintain, Measure, Warm
 from pipeline.workloads.base.options import OptionError
 from pipeline.workloads.sysbench.family import Sysbench
+from tests.cases import every_case
 
 FAMILY: Final = Sysbench()
 SCALE: Final = Scale(tables=8, rows=10_000_000, clients=16, measure=600, warmup=30)
@@ -52,7 +53,7 @@ def test_writes_may_be_measured_for_a_time_of_their_own() -> None:
         assert other.hash != made.hash
 
 
-@pytest.mark.parametrize("written", ["1500ms", "0s", "15", 900, True])
+@every_case("written", ["1500ms", "0s", "15", 900, True])
 def test_a_time_that_sysbench_cannot_do_is_refused(written: OptionValue) -> None:
     with pytest.raises(OptionError, match=r"whole seconds|not a duration|must be a time") as error:
         workload(measure_writes=written)

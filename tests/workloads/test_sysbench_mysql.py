@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import pytest
 
 from pipeline.workloads.sysbench import catalogue
+from tests.cases import every_case
 from tests.workloads.databases import MySQLDatabase
 from tests.workloads.sysbench_runner import ROWS, Sysbench, events
 
@@ -57,7 +58,7 @@ READS: dict[str, tuple[tuple[int, int], tuple[int, int]]] = {
 }
 
 
-@pytest.mark.parametrize("name", READS)
+@every_case("name", READS)
 def test_reads_use_an_index_and_how_far(
     sysbench: Sysbench, loaded_mysql: MySQLDatabase, name: str
 ) -> None:

@@ -12,11 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.model import Connection
+from pipeline.model import Connection, Step
 from pipeline.workloads.base.sysbench import connection_options
 from pipeline.workloads.sysbench import catalogue
 from pipeline.workloads.sysbench.catalogue import StepSpec
 from pipeline.workloads.sysbench.family import SCRIPTS
+from pipeline.workloads.sysbench.family import Sysbench as Family
 from tests.workloads.databases import Database, SQLiteFile
 from tests.workloads.oracle import EVENTS, Executed, Table, Value, check_keys, read_log
 from tests.workloads.sysbench_runner import ROWS, Sysbench, events, run_script
@@ -86,23 +87,46 @@ def test_every_step_is_known_here() -> None:
         assert len(EVENTS[spec.lua_step]) == spec.statements_per_event
 
 
-@pytest.mark.parametrize("spec", catalogue.STEPS, ids=lambda spec: spec.name)
 def test_every_answer_and_every_write_is_right(
-    every_database: Database, spec: StepSpec, logged: Path, drawn: Drawn
+    every_database: Database, logged: Path, drawn: Drawn
 ) -> None:
+    """Tables are loaded once, and anew behind a step that took rows or that failed."""
     sysbench = Sysbench(every_database.connection)
     size = (f"--table-size={ROWS}", f"--tables={TABLES}")
-    assert sysbench("prepare", *size).returncode == 0
-    tables = tables_of(every_database)
-    found = executed(every_database.connection, spec, logged, LONG.get(spec.lua_step, SHORT))
+    tables: dict[int, Table] = {}
+    failures: list[Exception] = []
+    for spec in catalogue.STEPS:
+        if not tables:
+            assert sysbench("prepare", *size).returncode == 0
+            tables = tables_of(every_database)
+        try:
+            check_step(every_database, spec, logged, tables, drawn)
+        except (AssertionError, KeyError, ValueError) as error:
+            error.add_note(f"step {spec.name}")
+            failures.append(error)
+            tables = {}
+        if spec.lua_step == "delete":
+            # Which number a new row gets behind the last one that is gone, DBMSs do not agree on.
+            tables = {}
+    if failures:
+        raise ExceptionGroup(f"{len(failures)} steps failed", failures)
+
+
+def check_step(
+    database: Database, spec: StepSpec, log: Path, tables: dict[int, Table], drawn: Drawn
+) -> None:
+    """Run a step, and do to ``tables`` what it is to do to those of the database."""
+    before = {number: dict(table.rows) for number, table in tables.items()}
+    found = executed(database.connection, spec, log, LONG.get(spec.lua_step, SHORT))
     for event in found:
         check_keys(spec.lua_step, spec.range, ROWS, event)
         for statement in event:
             if "sbtest" in statement.text:
                 tables[statement.table].check(statement)
-    assert {n: t.rows for n, t in tables_of(every_database).items()} == {
-        n: t.rows for n, t in tables.items()
-    }
+    after = {number: table.rows for number, table in tables_of(database).items()}
+    assert after == {number: table.rows for number, table in tables.items()}
+    step = Step(name=spec.name, group=spec.group, unit=spec.unit.value)
+    assert (after == before) == Family().repeatable(step)
     asked = [(statement.text, statement.values) for event in found for statement in event]
     assert asked == drawn.setdefault(spec.name, asked), "another DBMS was asked something else"
 

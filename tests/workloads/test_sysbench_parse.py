@@ -9,6 +9,7 @@ import pytest
 from pipeline.workloads.base.histogram import percentile
 from pipeline.workloads.sysbench import catalogue
 from pipeline.workloads.sysbench.parse import StepOutput, parse_output
+from tests.cases import every_case
 
 DATA = Path(__file__).parent / "data"
 POINT = catalogue.step_named("point-query_range=100")
@@ -157,7 +158,7 @@ def test_percentiles_never_exceed_the_maximum_and_never_fall() -> None:
     assert values[-1] == output.latency_max_ms
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("histogram", "q"), [((), 0.5), (((1.0, 0),), 0.5), (((1.0, 1),), 1.5), (((1.0, 1),), -0.1)]
 )
 def test_percentiles_that_do_not_exist(histogram: tuple[tuple[float, int], ...], q: float) -> None:

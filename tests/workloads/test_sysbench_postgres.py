@@ -7,6 +7,7 @@ import psycopg
 import pytest
 
 from pipeline.workloads.sysbench import catalogue
+from tests.cases import every_case
 from tests.workloads.databases import PostgresDatabase
 from tests.workloads.sysbench_runner import ROWS, Sysbench, events
 
@@ -90,7 +91,7 @@ READS: dict[str, tuple[tuple[int, int], tuple[int, int]]] = {
 }
 
 
-@pytest.mark.parametrize("name", READS)
+@every_case("name", READS)
 def test_which_index_the_reads_use_and_how_far(
     sysbench: Sysbench, connection: psycopg.Connection, name: str
 ) -> None:

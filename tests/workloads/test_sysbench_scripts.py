@@ -6,11 +6,10 @@ from collections import Counter
 from itertools import pairwise
 from pathlib import Path
 
-import pytest
-
 from pipeline.workloads.base.sysbench import SHARED_SCRIPTS
 from pipeline.workloads.sysbench import catalogue
 from pipeline.workloads.sysbench.family import SCRIPTS
+from tests.cases import every_case
 from tests.workloads.sysbench_runner import run_script
 
 DRAWS = 200_000
@@ -58,7 +57,7 @@ def run_text(tmp_path: Path, text: str, **values: object) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("exponent", [0.5, 0.99, 1.0, 1.5])
+@every_case("exponent", [0.5, 0.99, 1.0, 1.5])
 def test_zipf_frequencies_are_those_of_the_distribution(tmp_path: Path, exponent: float) -> None:
     output = run_text(tmp_path, SAMPLER, ranks=RANKS, exponent=exponent, draws=DRAWS)
     line = next(line for line in output.splitlines() if line.startswith("counts "))
@@ -93,7 +92,7 @@ def test_the_scripts_know_exactly_the_steps_of_the_catalogue() -> None:
     assert set(known[1].split(", ")) == {spec.lua_step for spec in catalogue.STEPS}
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("option", "complaint"),
     [
         ("--range=0", "--range is 0, must be a whole number from 1 to 1000000"),

@@ -1,17 +1,19 @@
-"""Every step on every kind of DBMS: what it executes, what it changes and what it leaves out."""
+"""Every step on every kind of DBMS: what sysbench counts, and what it leaves out.
+
+What the statements read and change is in ``test_sysbench_oracle.py``.
+"""
 
 import re
-from collections.abc import Callable, Mapping
 
 import pytest
 
 from pipeline.workloads.sysbench import catalogue
 from pipeline.workloads.sysbench.parse import parse_output
+from tests.cases import every_case
 from tests.workloads.databases import Database, Row
 from tests.workloads.sysbench_runner import ROWS, Sysbench, events, totals
 
 EVENTS = 10
-Counts = Mapping[str, int]
 
 
 @pytest.fixture
@@ -23,7 +25,7 @@ def rows_of(database: Database, table: int = 1) -> dict[int, Row]:
     return {row[0]: row for row in database.rows(f"SELECT id, k, c, pad FROM sbtest{table}")}
 
 
-@pytest.mark.parametrize("spec", catalogue.STEPS, ids=lambda spec: spec.name)
+@every_case("spec", catalogue.STEPS, ids=lambda spec: spec.name)
 def test_every_step_executes_the_statements_that_the_catalogue_says(
     sysbench: Sysbench, spec: catalogue.StepSpec
 ) -> None:
@@ -54,59 +56,6 @@ def test_cleanup_drops_the_tables(sysbench: Sysbench, database: Database) -> Non
     assert sysbench("cleanup").returncode == 0
     with pytest.raises(Exception, match=r"no such table|does not exist|doesn't exist"):
         rows_of(database)
-
-
-def changes(before: dict[int, Row], after: dict[int, Row]) -> Counts:
-    """How many rows came, went, and differ in k, c and pad."""
-    both = before.keys() & after.keys()
-    return {
-        "added": len(after.keys() - before.keys()),
-        "gone": len(before.keys() - after.keys()),
-        **{
-            name: sum(before[i][column] != after[i][column] for i in both)
-            for column, name in ((1, "k"), (2, "c"), (3, "pad"))
-        },
-    }
-
-
-def exactly(**expected: int) -> Callable[[Counts], bool]:
-    return lambda found: found == {"added": 0, "gone": 0, "k": 0, "c": 0, "pad": 0, **expected}
-
-
-# 20 events hit 20 different rows of 2000 unless two coincide: bounds where they may.
-WRITES: dict[str, Callable[[Counts], bool]] = {
-    "update-inlist_range=100": lambda f: 1000 < f["c"] < 2000 and exactly(c=f["c"])(f),
-    "update-index_range=100": lambda f: 15 < f["k"] <= 20 and exactly(k=f["k"])(f),
-    "update-nonindex_range=100": lambda f: 15 < f["c"] <= 20 and exactly(c=f["c"])(f),
-    "update-one_range=100": exactly(c=1),
-    "update-zipf_range=100": lambda f: 5 < f["c"] <= 20 and exactly(c=f["c"])(f),
-    # The update of c and the delete with insert each give c; the latter also k and pad.
-    "write-only_range=10000": lambda f: (
-        15 < f["pad"] <= 20
-        and 30 < f["k"] <= 40
-        and 30 < f["c"] <= 40
-        and f["added"] == f["gone"] == 0
-    ),
-    "delete_range=100": lambda f: 15 < f["gone"] <= 20 and exactly(gone=f["gone"])(f),
-    "insert_range=100": exactly(added=20),
-}
-
-
-@pytest.mark.parametrize("name", WRITES)
-def test_what_the_writes_change(sysbench: Sysbench, database: Database, name: str) -> None:
-    before = rows_of(database)
-    sysbench.step(catalogue.step_named(name), *events(20))
-    found = changes(before, rows_of(database))
-    assert WRITES[name](found), found
-
-
-@pytest.mark.parametrize(
-    "name", [spec.name for spec in catalogue.STEPS if spec.group != catalogue.WRITE]
-)
-def test_reads_change_nothing(sysbench: Sysbench, database: Database, name: str) -> None:
-    before = rows_of(database)
-    sysbench.step(catalogue.step_named(name), *events(2))
-    assert rows_of(database) == before
 
 
 def test_warm_up_is_not_among_the_events(sysbench: Sysbench) -> None:
