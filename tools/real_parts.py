@@ -268,7 +268,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     unknown = set(asked.parts) - {part.name for part in parts}
     if unknown:
         known = ", ".join(part.name for part in parts)
-        print(f"no part {', '.join(sorted(unknown))}; there are {known}", file=sys.stderr)  # noqa: T201
+        print(f"no part {', '.join(sorted(unknown))}; there are {known}", file=sys.stderr)
         return 2
     record = read_record(ROOT, asked.record_of)
     inputs = {part.name: digests(all_inputs(part, ROOT), ROOT) for part in parts}
@@ -308,7 +308,7 @@ def _told(outcome: Outcome | None) -> str:
 
 
 def _say(text: str) -> None:
-    print(text, flush=True)  # noqa: T201
+    print(text, flush=True)
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ from pipeline.model import Connection, Machine, SampledField, Scale
 from pipeline.probes import all_probes
 from pipeline.probes.base import Probe
 from pipeline.probes.sampler import EARLY
-from pipeline.store.derive import measurements
+from pipeline.store.derive.step import measurements
 from pipeline.targets import find_target
 from pipeline.targets.base import Placement
 from pipeline.workloads import find_family
