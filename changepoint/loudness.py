@@ -44,7 +44,9 @@ def neighbour_medians(values: Floats, edges: Ints) -> Floats:
         start, stop = edges[s], edges[s + 1]
         size = min(NEIGHBOURS, stop - start)
         half = size // 2
-        window[1 : size + 1] = np.sort(values[start : start + size])
+        ordered = np.sort(values[start : start + size])
+        for j in range(size):
+            window[j + 1] = ordered[j]
         middle = 0.5 * (window[(size + 1) // 2] + window[half + 1])
         out[start : start + half + 1] = middle
         # Only a window of the full size moves. Every value is chosen anew, by one of two that are

@@ -94,7 +94,9 @@ class Resumed:
             return np.empty(0, np.int64), np.empty(0)
         self._take(measured)
         limit = calibration.limit(n, self._alarms)
-        places, strengths, self._known = _resume(self._room, n, self._count, self._known, limit)
+        places, strengths, self._known = _resume(
+            self._room, n, self._count, self._known, limit, LEAST
+        )
         self._count = n
         return places, strengths
 
@@ -142,10 +144,11 @@ def _new_room(size: int) -> _Room:
 
 @compiled
 def _resume(
-    room: _Room, n: int, former: int, known: _Known, limit: float
+    room: _Room, n: int, former: int, known: _Known, limit: float, least: int
 ) -> tuple[Ints, Floats, _Known]:
     """Search n values, of which the first ``former`` have been searched with the same unit.
 
+    least: values of a side; a constant here would have every kernel below compiled for it again.
     Returns places, strengths, and what is known for the next time.
     """
     former_scale, equal, moved, far = known
@@ -174,9 +177,9 @@ def _resume(
     count = np.searchsorted(stops, n, side="right")
     inner = (starts[:count], stops[:count], places[:count], gains[:count])
     set_splits(
-        sums, room.memo[2], LEAST, inner, int(np.searchsorted(inner[1], final, side="right"))
+        sums, room.memo[2], least, inner, int(np.searchsorted(inner[1], final, side="right"))
     )
-    at, strengths = searched(values, y, sums, (scale, share), limit, floor, LEAST, room.memo, inner)
+    at, strengths = searched(values, y, sums, (scale, share), limit, floor, least, room.memo, inner)
     return at, strengths, (scale, equal, moved, far)
 
 
@@ -189,7 +192,9 @@ def _set_gaps(values: Floats, former: int, gaps: Floats, ordered: Floats) -> int
         gaps[i] = abs(values[i + 1] - values[i])
         equal += gaps[i] <= RESOLUTION
     if first == 0:
-        ordered[:] = np.sort(gaps)
+        sorted_gaps = np.sort(gaps)
+        for i in range(len(gaps)):
+            ordered[i] = sorted_gaps[i]
         return equal
     for i in range(first, len(gaps)):
         at = np.searchsorted(ordered[:i], gaps[i])

@@ -115,7 +115,7 @@ def rough_scale(values: Floats) -> float:
     Where most neighbours are equal their median is 0 and says nothing; half the mean of the
     differences then takes its place.
     """
-    # A loop: of operations on two arrays numba compiles the message of unequal shapes as well.
+    # A loop: for operations on two arrays numba also compiles the message about unequal shapes.
     gaps = np.empty(len(values) - 1)
     for i in range(len(gaps)):
         gaps[i] = abs(values[i + 1] - values[i])

@@ -200,16 +200,14 @@ def best_inner(
 def parts_of(y: Floats, sums: Sums, edges: Ints, least: int, memo: Memo) -> Floats:
     """What ``stretch`` says of each segment, (segments, 5)."""
     parts = np.empty((len(edges) - 1, 5))
-    _set_parts(y, sums, edges, 0, least, memo, parts)
+    _set_parts(y, sums, edges, least, memo, parts)
     return parts
 
 
 @compiled
-def _set_parts(
-    y: Floats, sums: Sums, edges: Ints, first: int, least: int, memo: Memo, parts: Floats
-) -> None:
-    """Write what ``stretch`` says of the segments from number ``first`` on into parts[first:]."""
-    for s in range(first, len(edges) - 1):
+def _set_parts(y: Floats, sums: Sums, edges: Ints, least: int, memo: Memo, parts: Floats) -> None:
+    """Write what ``stretch`` says of each segment between edges into parts."""
+    for s in range(len(edges) - 1):
         gain, at, rest, one, two = stretch(y, sums, edges[s], edges[s + 1], least, memo)
         parts[s, 0], parts[s, 1] = gain, at
         parts[s, 2], parts[s, 3], parts[s, 4] = rest, one, two
@@ -231,7 +229,7 @@ def _greedy(
     edges, parts = np.empty(most + 1, np.int64), np.empty((most, 5))
     edges[0], edges[1] = 0, len(y)
     segments = 1
-    _set_parts(y, sums, edges[:2], 0, least, memo, parts)
+    _set_parts(y, sums, edges[:2], least, memo, parts)
     needed = inner_limit(limit, len(y))
     while True:
         mine, known = edges[: segments + 1], parts[:segments]
@@ -242,10 +240,11 @@ def _greedy(
             return mine.copy()
         for i in range(segments, s, -1):
             edges[i + 1] = edges[i]
-            parts[i] = parts[i - 1]
+            for j in range(parts.shape[1]):
+                parts[i, j] = parts[i - 1, j]
         edges[s + 1] = at
         segments += 1
-        _set_parts(y, sums, edges[: s + 3], s, least, memo, parts)
+        _set_parts(y, sums, edges[s : s + 3], least, memo, parts[s:])
 
 
 @compiled

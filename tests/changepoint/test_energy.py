@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numba
 import numpy as np
 import pytest
 
-from changepoint import energy, jit
+from changepoint import energy
 from changepoint.series import Floats
 
 
@@ -66,15 +63,3 @@ def test_pvalues_are_uniform_when_nothing_changed() -> None:
 def test_gives_up_once_the_limit_is_out_of_reach() -> None:
     values = np.random.default_rng(1).normal(size=30)
     assert energy.permutation_pvalue(values, np.arange(31), 0.0, 999, 0.01, 0) == 1.0
-
-
-def test_compiles_without_a_cache_when_none_can_be_written(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = numba.njit
-
-    def refuse(*args: Any, **options: Any) -> Any:
-        if options.get("cache"):
-            raise RuntimeError("cannot cache function: no locator available")
-        return real(*args, **options)
-
-    monkeypatch.setattr(numba, "njit", refuse)
-    assert jit.compiled(lambda x: x + 1)(1) == 2
