@@ -18,6 +18,8 @@ from pipeline.analyse.confirm import (
     evidence_of,
     experiment_of,
     outcome_in,
+    planned_cell,
+    planned_cells,
     share_night,
     suspected,
 )
@@ -289,6 +291,57 @@ def test_the_night_is_shared(regression: Regression, experiment: Experiment) -> 
     # What the first left goes to those behind it; what the fourth took beyond its share was the
     # last one's, of which nothing is measured.
     assert told == pytest.approx([20.0, 90.0 / 4, 20.0 / 3, 15.0 / 2])
+
+
+def test_once_the_night_is_spent_nothing_more_is_measured(
+    regression: Regression, experiment: Experiment
+) -> None:
+    told: list[float] = []
+
+    def measure(one: Regression, asked: Experiment, seconds: float) -> float:
+        told.append(seconds)
+        return 99.5 if len(told) == 1 else 0.5
+
+    share_night([(regression, experiment)] * 3, 100.0, measure)
+    assert told == pytest.approx([100.0 / 3, 0.25])
+    share_night([(regression, experiment)], 0.0, measure)
+    assert len(told) == 2
+
+
+def test_settings_are_those_of_the_question(
+    found: tuple[Plan, Detected], regression: Regression
+) -> None:
+    written: dict[str, Any] = {"smallest_effect": "7%", "blocks": 9, "budget": LONG}
+    settings = ConfirmSection(**written)
+    question = experiment_of(regression, found[0], settings).question
+    assert (question.smallest_effect, question.blocks) == (0.07, 9)
+    assert (question.seconds, question.kind) == (360_000.0, RegressionKind.LEVEL)
+
+
+def test_a_shift_is_measured_again_where_it_was_seen(
+    found: tuple[Plan, Detected], regression: Regression
+) -> None:
+    plan, _ = found
+    (line,) = plan.lines
+    others = line.model_copy(update={"name": "others"})
+    both = plan.model_copy(update={"lines": (others, line)})
+    for shift in regression.shifts:
+        cells = planned_cells(both, regression, shift)
+        assert [each.revision.label for each in cells] == MINORS
+        assert {each.workload.scale.clients for each in cells} == {shift.series.clients}
+        assert planned_cell(both, regression, shift, "17.3") == cells[3]
+    with pytest.raises(UserError, match=r"the plan has no postgres 17\.9 on line minors any more"):
+        planned_cell(both, regression, regression.shifts[0], "17.9")
+
+
+def test_what_is_to_be_known_of_several_figures_is_noted_once(
+    regression: Regression, experiment: Experiment, tmp_path: Path
+) -> None:
+    failing = {"scan_range=100": {"17.3", "17.3#2", "17.4"}}
+    simulated = machine(experiment, 0.0, failing=failing)
+    outcome = confirm(experiment, regression, simulated, tmp_path, 120.0, lambda: 0.0)
+    assert outcome.verdict == "undecided"
+    assert outcome.note == "no figure of either side in 2 of 2 blocks"
 
 
 def test_what_cannot_be_measured_again_is_one_line(

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pydantic import ValidationError
 
 from benchmarks.confirm import (
     BASE,
@@ -20,6 +21,7 @@ from benchmarks.confirm import (
     simulated_pair,
 )
 from benchmarks.noise import Noise
+from changepoint.group_sequential import FIRST_LOOK, LARGEST_LIMIT
 from pipeline.analyse.confirm import verdict_of
 from pipeline.analyse.experiment import Figure
 from pipeline.analyse.interleaved import Answer, Block, Pair, Question, copy_of, interleave, judged
@@ -72,7 +74,7 @@ def test_less_of_a_cost_is_better() -> None:
     assert row.loss == pytest.approx(0.08, abs=0.02)
     (row,) = ask(cost, machine(cost, changes={HEAD: -0.08})).rows
     assert row.verdict == "better"
-    assert row.loss < 0
+    assert row.loss == pytest.approx(-0.08, abs=0.02)
 
 
 def test_who_asks_only_for_the_worse_is_content_with_less() -> None:
@@ -298,14 +300,105 @@ def test_the_control_errs_as_rarely_as_all_figures_may_together(count: int) -> N
     for trial in range(trials):
         random = np.random.default_rng((7, trial))
         drawn = np.exp(0.01 * random.standard_normal((6, 3, count)))
-        blocks = [
-            (dict(zip(figures, base, strict=True)), dict(zip(figures, head, strict=True)), again)
-            for base, head, copy in drawn.tolist()
-            for again in [dict(zip(figures, copy, strict=True))]
-        ]
-        moved += bool(judged(question, blocks, 0.0).moved)
+        moved += bool(judged(question, blocks_of(figures, drawn), 0.0).moved)
     # 40 are expected; a binomial deviation is 6.
     assert 24 <= moved <= 56
+
+
+def test_a_change_of_the_smallest_effect_is_excluded_as_rarely_as_asked() -> None:
+    question = Question(figures=ONE, wrong=0.001, missed=0.1, blocks=30, only="worse")
+    missed = 0
+    for trial in range(200):
+        drawn = np.exp(0.01 * np.random.default_rng((9, trial)).standard_normal((30, 3, 1)))
+        drawn[:, 1] *= 0.98
+        answer = judged(question, blocks_of(ONE, drawn), 0.0)
+        missed += answer.rows[0].verdict in ("same", "not worse")
+    # 20 are expected; a binomial deviation is 4.
+    assert 10 <= missed <= 30
+
+
+def blocks_of(figures: tuple[Figure, ...], drawn: Any) -> list[Block]:
+    """Figures (blocks, 3, figures) as blocks of base, head and control."""
+
+    def told(levels: list[float]) -> dict[Figure, float]:
+        return dict(zip(figures, levels, strict=True))
+
+    return [(told(base), told(head), told(again)) for base, head, again in drawn.tolist()]
+
+
+def test_a_control_that_moved_ends_it_though_nothing_is_known_of_head() -> None:
+    random = np.random.default_rng(3)
+    drawn = np.exp(0.001 * random.standard_normal((20, 3, 1)))
+    drawn[:, 1] *= np.exp(0.3 * random.standard_normal((20, 1)))
+    drawn[:, 2] *= 0.8
+    answer = judged(Question(figures=ONE), blocks_of(ONE, drawn), 0.0)
+    assert (answer.rows[0].verdict, len(answer.moved), answer.blocks) == ("undecided", 1, 3)
+
+
+def test_blocks_beyond_the_answer_are_not_judged() -> None:
+    drawn = np.exp(0.01 * np.random.default_rng(4).standard_normal((40, 3, 1)))
+    drawn[:, 1] *= 0.9
+    whole = judged(Question(figures=ONE), blocks_of(ONE, drawn), 0.0)
+    assert whole.rows[0].verdict == "worse"
+    assert whole.blocks < 10
+    assert judged(Question(figures=ONE), blocks_of(ONE, drawn[: whole.blocks]), 0.0) == whole
+
+
+def test_a_step_that_fails_after_it_had_figures_is_not_given_up() -> None:
+    class Later(SimulatedMachine):
+        def measure(self, cell: Any, attempt: int) -> Any:
+            drawn = super().measure(cell, attempt)
+            failing = cell.revision.label == HEAD and attempt in (2, 3, 4)
+            return {} if failing else drawn
+
+    (row,) = ask(ONE, Later(ONE, np.random.default_rng(2), changes={HEAD: -0.1})).rows
+    assert row.verdict == "worse"
+    assert row.note == f"no figure of head in 3 of {row.blocks + 3} blocks"
+
+
+def test_one_block_is_measured_however_long_the_builds_took() -> None:
+    ticks = iter(range(1000))
+    question = Question(figures=ONE, seconds=0.0)
+    answer = interleave(machine(ONE), PAIR, question, lambda: float(next(ticks)))
+    assert answer.blocks == 1
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"smallest_effect": 0.0},
+        {"smallest_effect": 1.0},
+        {"wrong": 0.0},
+        {"wrong": 0.25},
+        {"missed": 0.0},
+        {"missed": 0.25},
+        {"blocks": FIRST_LOOK - 1},
+        {"blocks": LARGEST_LIMIT + 1},
+        {"seconds": -1.0},
+        {"anew": -1},
+        {"anew": 2},
+    ],
+)
+def test_a_question_that_nobody_can_answer_is_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        Question(figures=ONE, **wrong)
+
+
+def test_a_question_may_go_to_its_limits() -> None:
+    least: dict[str, Any] = {
+        "smallest_effect": 1e-6,
+        "wrong": 1e-9,
+        "missed": 1e-9,
+        "blocks": FIRST_LOOK,
+    }
+    Question(figures=ONE, **least, seconds=0.0, anew=0)
+    most: dict[str, Any] = {
+        "smallest_effect": 0.99,
+        "wrong": 0.24,
+        "missed": 0.24,
+        "blocks": LARGEST_LIMIT,
+    }
+    Question(figures=ONE, **most, anew=1)
 
 
 def test_of_zero_there_is_no_ratio() -> None:
