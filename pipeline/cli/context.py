@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from enum import StrEnum
 from functools import cached_property
@@ -97,6 +98,10 @@ class Context:
                 "notify": self.file.config.notify.model_copy(update=alone),
             }
         )
+
+    def clock(self) -> float:
+        """Seconds by the clock that every budget is counted with."""
+        return time.monotonic()
 
     @property
     def results(self) -> Path:
