@@ -173,7 +173,11 @@ class Simulation:
         number = len(self.commits)
         (repository / "code").write_text(f"{number}\n")
         git(repository, "add", "code")
-        git(repository, "commit", "-qm", subject or f"Commit {number}")
+        dated = (BEGINNING - timedelta(days=1) + timedelta(minutes=number)).isoformat()
+        with pytest.MonkeyPatch.context() as environment:
+            environment.setenv("GIT_AUTHOR_DATE", dated)
+            environment.setenv("GIT_COMMITTER_DATE", dated)
+            git(repository, "commit", "-qm", subject or f"Commit {number}")
         self.commits.append(git(repository, "rev-parse", "HEAD")[:12])
         return self.commits[-1]
 
@@ -278,7 +282,6 @@ class Simulation:
     def measure(self, cell: Cell, attempt: int, build: Build, bench: Bench, bundles: Path) -> Path:
         """Write the bundle of a run that takes its seconds."""
         experiment = "" if bundles.parent.name == "results" else bundles.parent.name
-        number = len(self._begun())
         started = self.now()
         begun = Measured(experiment, cell.revision.label, attempt, cell.run_id(attempt))
         with (self.folder / "begun").open("a") as log:
@@ -302,7 +305,9 @@ class Simulation:
             )
             records.append(record)
             if slowness is not None:
-                draw = random.Random(digest([experiment, begun.run_id, step.name, number]))
+                # The name of an experiment holds the path of the folder, which is another each time.
+                kind = experiment.partition("-")[0]
+                draw = random.Random(digest([kind, begun.revision, attempt, step.name]))
                 slowness *= self.drift((started - BEGINNING).total_seconds())
                 faster, cpu = (draw.gauss(1.0, self.noise) for _ in range(2))
                 files |= _figures(
@@ -412,7 +417,9 @@ def _until(effect: int, folder: Path, writing: int, words: Sequence[str]) -> Non
             os.kill(os.getpid(), signal.SIGKILL)
 
     def audited(name: str, arguments: tuple[Any, ...]) -> None:
-        if name == "os.rename" and Path(os.fsdecode(arguments[0])).absolute().is_relative_to(folder):
+        if name == "os.rename" and Path(os.fsdecode(arguments[0])).absolute().is_relative_to(
+            folder
+        ):
             about_to()
 
     really = os.fsync
