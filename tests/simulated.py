@@ -305,7 +305,7 @@ class Simulation:
             )
             records.append(record)
             if slowness is not None:
-                # The name of an experiment holds the path of the folder, which is another each time.
+                # The rest of the name depends on the path of the folder.
                 kind = experiment.partition("-")[0]
                 draw = random.Random(digest([kind, begun.revision, attempt, step.name]))
                 slowness *= self.drift((started - BEGINNING).total_seconds())
@@ -398,8 +398,7 @@ def invoke(*words: str) -> Ran:
         with redirect_stdout(said), redirect_stderr(complained):
             main()
     except SystemExit as ended:
-        assert isinstance(ended.code, int)
-        code = ended.code
+        code = int(ended.code or 0)
     finally:
         sys.argv = arguments
         signal.signal(signal.SIGTERM, handler)
