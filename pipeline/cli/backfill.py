@@ -62,7 +62,8 @@ def backfill_verb(
     seconds = read_option("budget", budget, parse_duration)
     asked = Asked(tuple(line or ()), since, until)
     asked.check(context.file)
-    fill = Backfill(context, discover(context.offers(), context.cache, context.results), asked)
+    found = discover(context.offers(), context.cache, context.results)
+    fill = Backfill(context, found, asked, context.clock)
     if dry_run:
         foreseen = fill.foreseen(count, seconds)
         if form is Format.JSON:

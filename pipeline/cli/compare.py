@@ -164,7 +164,7 @@ def measured(
     watcher.begin("compare", experiment.question.seconds)
     try:
         with runner:
-            return interleave(seen(runner), experiment.pair, experiment.question)
+            return interleave(seen(runner), experiment.pair, experiment.question, context.clock)
     except NotBuiltError as error:
         raise UserError(f"there is no build to compare: {error}") from error
     finally:

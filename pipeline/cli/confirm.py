@@ -151,7 +151,7 @@ def _measured(
     watcher.begin("confirm", min(experiment.question.seconds, seconds))
     try:
         with runner:
-            return confirm(experiment, regression, runner, folder, seconds)
+            return confirm(experiment, regression, runner, folder, seconds, context.clock)
     finally:
         watcher.end()
 

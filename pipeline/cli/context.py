@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -59,6 +60,10 @@ class Context:
                 "notify": self.file.config.notify.model_copy(update=alone),
             }
         )
+
+    def clock(self) -> float:
+        """Seconds by the clock that every budget is counted with."""
+        return time.monotonic()
 
     @property
     def results(self) -> Path:

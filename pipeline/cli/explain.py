@@ -179,6 +179,7 @@ def try_suspects(
                 find_target(regression.target).with_setting,
                 blocks,
                 seconds,
+                context.clock,
             )
     except NotBuiltError as error:
         raise UserError(f"{regression.fingerprint}: there is no build to test: {error}") from error

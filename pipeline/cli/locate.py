@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 
 from pipeline.analyse.bisect import Bisected, bisect
@@ -47,7 +46,15 @@ def bisected(
     watcher.begin("bisect", seconds)
     try:
         with runner:
-            found = bisect(cells, figures, runner, watcher.note, smallest=smallest, seconds=seconds)
+            found = bisect(
+                cells,
+                figures,
+                runner,
+                watcher.note,
+                smallest=smallest,
+                seconds=seconds,
+                clock=context.clock,
+            )
     finally:
         watcher.end()
     folder.mkdir(parents=True, exist_ok=True)
@@ -79,7 +86,7 @@ def _locate(
     seconds: float,
     watcher: Watcher,
 ) -> Bisected:
-    began = time.monotonic()
+    began = context.clock()
     smallest = context.config.confirm.smallest_effect
     found = bisected(context, search.cells, search.figures, smallest, seconds, watcher)
     name = _experiment(search.cells, search.figures)
@@ -93,7 +100,7 @@ def _locate(
         fingerprint=regression.fingerprint,
         note=NOT_SEEN if found.found and named is None else found.outcome,
         experiment=name,
-        minutes=_spent(context, name) + (time.monotonic() - began) / 60.0,
+        minutes=_spent(context, name) + (context.clock() - began) / 60.0,
         culprit=culprit,
     )
     Journal(context.results).append([event])
@@ -133,11 +140,11 @@ def locate_all(
 
     One that cannot be bisected is told and does not hold up the others.
     """
-    ends = time.monotonic() + context.config.bisect.night
+    ends = context.clock() + context.config.bisect.night
     for regression in regressions:
         try:
             search = _search(context, plan, regression)
-            left = ends - time.monotonic()
+            left = ends - context.clock()
             neighbours = len(search.cells) == NEIGHBOURS
             if neighbours and _compared(context, regression, search):
                 _note_neighbours(context, regression, search)

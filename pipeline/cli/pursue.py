@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from enum import StrEnum
 from typing import Annotated
@@ -118,7 +117,7 @@ def pursue(
     before. It is all of what was seen on this machine's class.
     """
     settings = context.config.confirm
-    ends = time.monotonic() + settings.night
+    ends = context.clock() + settings.night
 
     def here(regressions: Sequence[Regression]) -> list[Regression]:
         return [one for one in regressions if machine_of(one) == context.machine_class]
@@ -127,7 +126,7 @@ def pursue(
         seconds = min(settings.budget, settings.night)
         recover_all(context, plan, here(detected.regressions), seconds, watcher)
         detected = refresh(context.results, context.store, now()) or detected
-    left = ends - time.monotonic()
+    left = ends - context.clock()
     doubts = here(suspected(detected.regressions))
     confirm_all(context, plan, doubts, watcher, seconds=left, go_on=False)
     detected = load_detected(context.results, plan)
@@ -146,7 +145,7 @@ def _try_settings(
 ) -> None:
     """Test whether changed settings are why, in what is left of the time to measure again."""
     for regression in regressions:
-        left = ends - time.monotonic()
+        left = ends - context.clock()
         if regression.worse and regression.state is RegressionState.CONFIRMED and left > 0:
             try:
                 try_suspects(context, plan, regression, left, watcher)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 
 from pipeline.analyse.interleaved import interleave
@@ -43,11 +42,11 @@ def recover_all(
     Ends when ``seconds`` are spent. One that cannot be measured is told and does not hold up the
     others.
     """
-    ends = time.monotonic() + seconds
+    ends = context.clock() + seconds
     there = {key for key, _ in measured(context.store)}
     for regression in regressions:
         fix = fix_of(regression, regressions)
-        left = ends - time.monotonic()
+        left = ends - context.clock()
         if fix is None or not standing(regression) or left <= 0:
             continue
         try:
@@ -81,7 +80,7 @@ def _asked(
     watcher.begin("recover", question.seconds)
     try:
         with runner:
-            answer = interleave(runner, experiment.pair, question)
+            answer = interleave(runner, experiment.pair, question, context.clock)
     finally:
         watcher.end()
     if not is_back(answer):

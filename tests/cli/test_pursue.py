@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,6 +11,7 @@ from pipeline.analyse.detected import Detected, load_detected
 from pipeline.analyse.interleaved import Answer
 from pipeline.cli import pursue as pursuit
 from pipeline.cli import recover
+from pipeline.cli.context import Context
 from pipeline.cli.measuring import MeasuringContext
 from pipeline.cli.pursue import pursue
 from pipeline.cli.recover import recover_all
@@ -110,7 +110,7 @@ def test_asking_whether_something_is_gone_takes_its_time_of_the_night(
         given.append(seconds)
 
     (folder / "nightshift.toml").write_text(f"{LONGER}\n[confirm]\n{settings}\n")
-    monkeypatch.setattr(pursuit, "time", SimpleNamespace(monotonic=lambda: now))
+    monkeypatch.setattr(Context, "clock", lambda _: now)
     monkeypatch.setattr(pursuit, "recover_all", recovered)
     monkeypatch.setattr(pursuit, "confirm_all", confirmed)
     monkeypatch.setattr(pursuit, "locate_all", lambda *_: None)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import subprocess
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -59,7 +57,7 @@ def test_a_slow_build_is_stopped_by_the_gate(folder: Night, cache: Path) -> None
     sides = ("sqlite:3.46.0", "sqlite:3.46.0@checking")
     asked = ("--step", "point-query", "--smallest", "10%", "--budget", "3m", "--format", "json")
     stopped = folder.run("compare", *sides, *asked, "--gate", code=1)
-    rows = {row["metric"]: row for row in folder.json("compare", *sides, *asked[:-2])}
+    rows = {row["metric"]: row for row in json.loads(stopped.stdout)}
     assert rows.keys() == {"qps", "cpu_us/o"}
     assert rows["cpu_us/o"]["verdict"] == "worse"
     assert rows["cpu_us/o"]["ratio"] > 1.3
@@ -75,10 +73,6 @@ def test_a_slow_build_is_stopped_by_the_gate(folder: Night, cache: Path) -> None
     # What an experiment measured is no evidence of the nights.
     assert not (folder.folder / "results/bundles").exists()
     assert not (folder.folder / "results/store.db").exists()
-    # Asked again, what was measured is used.
-    again = folder.run("compare", *sides, *asked, "--gate", code=1)
-    assert again.stdout == stopped.stdout
-    assert sorted(path.name for path in (experiment / "bundles").iterdir()) == bundles
     assert leftovers(cache) == []
 
 
@@ -156,47 +150,3 @@ def test_two_configurations_of_one_build_are_two_sides(
     bundles = [read_bundle(path) for path in tmp_path.glob("results/experiments/*/bundles/*")]
     methods = sorted(json.loads(each.files[SETTINGS_MEMBER])["io_method"] for each in bundles)
     assert methods == ["sync", "sync", "worker"]
-
-
-def first_bundle(night: Night, running: subprocess.Popen[bytes]) -> Path:
-    """Wait for the first whole bundle of the experiment that is running."""
-    deadline = time.monotonic() + 120
-    while time.monotonic() < deadline and running.poll() is None:
-        for path in night.folder.glob("results/experiments/*/bundles/*.tar.zst"):
-            return path
-        time.sleep(0.05)
-    pytest.fail("no run was made")
-
-
-def test_one_build_against_itself_passes_without_any_configuration(folder: Night) -> None:
-    side = "sqlite:3.46.0"
-    asked = ("--step", "point-query", "--smallest", "40%", "--budget", "60s")
-    # Killed after its first run, the same command goes on with that.
-    killed = folder.start("compare", side, side, *asked)
-    kept = first_bundle(folder, killed)
-    killed.kill()
-    killed.wait()
-    made = kept.stat().st_mtime_ns
-    text = folder.run("compare", side, side, *asked, "--gate", "--format", "markdown").stdout
-    assert kept.stat().st_mtime_ns == made
-    assert not list(kept.parent.glob("*.partial"))
-    assert text.startswith("<!-- nightshift compare -->\n### No regression")
-    assert "`sqlite 3.46.0#2 rel_o2nofp wal" in text
-    assert "| point-query_range=100 | qps |" in text
-
-
-def test_a_mistake_is_one_line(folder: Night) -> None:
-    for words, said in (
-        (("sqlite:3.46.0", "sqlite:3.46.0", "--metric", "qbs"), "there is no metric 'qbs'"),
-        (("sqlite:3.46.0", "sqlite:3.46.0", "--budget", "5"), "--budget: '5' is not a duration"),
-        (("sqlite:3.46.0", "sqlite:3.46.0", "--smallest", "0%"), "0% is not above zero"),
-        (
-            ("sqlite:3.46.0", "sqlite:3.46.0+wall"),
-            "sqlite:3.46.0+wall: sqlite has no config 'wall'",
-        ),
-        (("sqlite:3.46.0", "sqlite:/nowhere"), "there is no folder /nowhere"),
-        (("sqlite:3.46.0", "rocksdb:9.11.2"), "does not run on sqlite and rocksdb"),
-    ):
-        refused = folder.run("compare", *words, code=2).stderr.strip()
-        assert said in refused
-        assert "\n" not in refused
