@@ -83,6 +83,24 @@ def in_a_coarse_unit(seed: int, share: float) -> Drawn:
     return values, None
 
 
+def of_lasting_modes(seed: int, last: float, at: int) -> Drawn:
+    random = np.random.default_rng(seed)
+    changes = np.cumsum(random.random(120) > last) % 2
+    values = random.normal(0.0, 1.0, 120) - 7.0 * changes
+    values[at:] += 4.0
+    return values, None
+
+
+def beside_a_spike(seed: int, at: int, spike: float) -> Drawn:
+    values, _ = stepped(seed, 60, (at, 10.0))
+    values[at - 2] += spike
+    return values, None
+
+
+def ramp(seed: int, length: int, rise: float) -> Drawn:
+    return noise(seed, length) + np.linspace(0.0, rise, length), None
+
+
 def louder(seed: int, length: int, at: int, factor: float) -> Drawn:
     values = noise(seed, length)
     values[at:] *= factor
@@ -124,7 +142,13 @@ SERIES: dict[str, Callable[[], Drawn]] = {
     "heavy tails backwards": lambda: backwards(heavy(10, 72, 4.0)),
     "louder": lambda: louder(39, 160, 90, 4.0),
     "quieter": lambda: louder(40, 160, 90, 0.2),
-    "a ramp": lambda: (0.5 * noise(12, 80) + np.linspace(0.0, 4.0, 80), None),
+    "a ramp": lambda: ramp(12, 80, 8.0),
+    "a steep ramp": lambda: ramp(44, 60, 20.0),
+    "a long ramp": lambda: ramp(45, 200, 6.0),
+    "a step beside a spike": lambda: beside_a_spike(46, 55, 25.0),
+    "a step beside a spike down": lambda: beside_a_spike(47, 54, -15.0),
+    "two modes that last": lambda: of_lasting_modes(48, 0.6, 60),
+    "two modes that last longer": lambda: of_lasting_modes(49, 0.75, 90),
     "stairs like a ramp": lambda: stepped(13, 90, (25, 1.8), (50, 1.8), (70, 1.8)),
     "short stairs": lambda: stepped(23, 36, (12, 5.0), (24, 5.0)),
     "a pulse": lambda: stepped(14, 120, (50, 4.0), (62, -4.0)),
@@ -188,7 +212,19 @@ FOUND: dict[str, tuple[dict[str, float], tuple[float, ...]]] = {
     ),
     "louder": ({"spread 90": 1.62996806e-11}, (2.19295047, 0, 0, 0.06875, -0.108790993)),
     "quieter": ({"spread 90": 4.28673478e-13}, (0.704237384, 0, 0, 0.10625, 0.0351000498)),
-    "a ramp": ({}, (1.25158773, 0, 0, 0, 0.90364882)),
+    "a ramp": ({}, (2.50317546, 0, 0, 0, 0.90364882)),
+    "a steep ramp": ({}, (5.83798026, 0, 0, 0, 0.999478351)),
+    "a long ramp": ({}, (2.12026809, 0, 0, 0, 0.784211693)),
+    "a step beside a spike": (
+        {"level 54": 1.16116178e-26},
+        (1.01607746, 0, 0, 0.0333333333, -0.0741081154),
+    ),
+    "a step beside a spike down": (
+        {"level 54": 3.94995155e-28},
+        (1.04686471, 0, 0, 0.0166666667, 0.291168151),
+    ),
+    "two modes that last": ({"level 60": 2.46201379e-31}, (3.57731145, 0, 0, 0, 0.238709185)),
+    "two modes that last longer": ({}, (3.91290214, 0, 0, 0, 0.538490418)),
     "stairs like a ramp": ({}, (2.05885513, 0, 0, 0, 0.77242846)),
     "short stairs": (
         {"level 12": 3.18464632e-10, "level 24": 3.61708082e-11},
