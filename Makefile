@@ -14,7 +14,7 @@ export NIGHTSHIFT_PYTHON := $(PYTHON)
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help nightly hub test test-real test-slow check fmt dashboards lock setup clean
+.PHONY: help nightly hub test test-real test-slow mutants check fmt dashboards lock setup clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -38,6 +38,10 @@ test-real: ## set up, then run the parts that measure and whose inputs changed (
 test-slow: ## set up, then run the tests that compile whole DBMSs (half an hour and more)
 	@bash tools/setup run test slow act tofu versitygw terraform
 	@"$(VENV)/bin/python" -m pytest tests/slow -o faulthandler_timeout=7200 $(ARGS)
+
+mutants: ## set up, then change the core modules in small ways and list what no test notices
+	@bash tools/setup run test
+	@"$(VENV)/bin/python" -m tools.mutate $(ARGS)
 
 check: ## set up, then run every formatter, linter, type and rule check
 	@bash tools/setup check

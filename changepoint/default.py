@@ -34,7 +34,7 @@ spikes among replicates have been moved back already."""
 def find(series: Series, request: Request) -> Outcome:
     """The changes of a series in order. Only ladders use the seed."""
     counts = np.diff(series.offsets)
-    replicated = series.positions > 0 and is_replicated(counts)
+    replicated = is_replicated(counts)
     if replicated and series.positions <= LADDER:
         return edivisive.find(series, request)
     limit = calibration.limit(series.positions, request.alarms_per_1000)

@@ -8,6 +8,7 @@ them without the compiler.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import astuple
 
 import numpy as np
 import pytest
@@ -42,10 +43,13 @@ def of_few_values() -> Drawn:
     return values, None
 
 
-def of_two_modes(seed: int, length: int, apart: float, share: float, at: int) -> Drawn:
+def of_two_modes(
+    seed: int, length: int, apart: float, share: float, *steps: int, size: float = 2.5
+) -> Drawn:
     random = np.random.default_rng(seed)
     values = random.normal(0.0, 1.0, length) + apart * (random.random(length) < share)
-    values[at:] += 2.5
+    for number, at in enumerate(steps):
+        values[at:] += -size if number % 2 and size > 3.0 else size
     return values, None
 
 
@@ -56,12 +60,55 @@ def replicated() -> Drawn:
     return nights.ravel(), np.repeat(np.arange(40.0), 3)
 
 
-def autocorrelated() -> Drawn:
-    values = noise(9, 120)
-    for i in range(1, 120):
-        values[i] += 0.5 * values[i - 1]
-    values[70:] += 4.0
+def autocorrelated(length: int, coefficient: float, at: int) -> Drawn:
+    values = noise(9, length)
+    for i in range(1, length):
+        values[i] += coefficient * values[i - 1]
+    values[at:] += 4.0
     return values, None
+
+
+def with_a_night_far_out() -> Drawn:
+    nights = noise(37, 150).reshape(50, 3)
+    nights[[11, 30]] += 14.0
+    nights[40:] += 1.6
+    return nights.ravel(), np.repeat(np.arange(50.0), 3)
+
+
+def in_a_coarse_unit(seed: int, share: float) -> Drawn:
+    """Most values are equal to the one before, and those that are not are a unit away."""
+    random = np.random.default_rng(seed)
+    values = np.where(random.random(90) < share, 3.0, 0.0)
+    values[70:] += 3.0
+    return values, None
+
+
+def of_lasting_modes(seed: int, last: float, at: int) -> Drawn:
+    random = np.random.default_rng(seed)
+    changes = np.cumsum(random.random(120) > last) % 2
+    values = random.normal(0.0, 1.0, 120) - 7.0 * changes
+    values[at:] += 4.0
+    return values, None
+
+
+def beside_a_spike(seed: int, at: int, spike: float) -> Drawn:
+    values, _ = stepped(seed, 60, (at, 10.0))
+    values[at - 2] += spike
+    return values, None
+
+
+def ramp(seed: int, length: int, rise: float) -> Drawn:
+    return noise(seed, length) + np.linspace(0.0, rise, length), None
+
+
+def louder(seed: int, length: int, at: int, factor: float) -> Drawn:
+    values = noise(seed, length)
+    values[at:] *= factor
+    return values, None
+
+
+def backwards(drawn: Drawn) -> Drawn:
+    return drawn[0][::-1].copy(), None
 
 
 def heavy(seed: int, at: int, size: float) -> Drawn:
@@ -80,15 +127,33 @@ SERIES: dict[str, Callable[[], Drawn]] = {
     "few values": of_few_values,
     "two modes": lambda: of_two_modes(6, 100, 6.0, 0.35, 60),
     "two modes, a lower one": lambda: of_two_modes(16, 90, -7.0, 0.4, 50),
+    "two modes, stairs": lambda: of_two_modes(41, 120, 7.0, 0.3, 40, 80),
+    "two modes, a pulse": lambda: of_two_modes(42, 120, -7.0, 0.3, 60, 78, size=4.0),
     "two modes, a short side": lambda: of_two_modes(36, 90, 8.0, 0.5, 84),
     "replicates": replicated,
-    "autocorrelation": autocorrelated,
+    "replicates, nights far out": with_a_night_far_out,
+    "equal values and some others": lambda: in_a_coarse_unit(38, 0.1),
+    "some autocorrelation": lambda: autocorrelated(120, 0.5, 70),
+    "much autocorrelation": lambda: autocorrelated(120, 0.8, 70),
+    "much autocorrelation, a short side": lambda: autocorrelated(120, 0.8, 90),
     "heavy tails": lambda: heavy(10, 72, 4.0),
     "heavy tails, a short side": lambda: heavy(11, 76, 7.0),
-    "a ramp": lambda: (0.5 * noise(12, 80) + np.linspace(0.0, 4.0, 80), None),
+    "heavy tails, a short side first": lambda: backwards(heavy(11, 76, 7.0)),
+    "heavy tails backwards": lambda: backwards(heavy(10, 72, 4.0)),
+    "louder": lambda: louder(39, 160, 90, 4.0),
+    "quieter": lambda: louder(40, 160, 90, 0.2),
+    "a ramp": lambda: ramp(12, 80, 8.0),
+    "a steep ramp": lambda: ramp(44, 60, 20.0),
+    "a long ramp": lambda: ramp(45, 200, 6.0),
+    "a step beside a spike": lambda: beside_a_spike(46, 55, 25.0),
+    "a step beside a spike down": lambda: beside_a_spike(47, 54, -15.0),
+    "two modes that last": lambda: of_lasting_modes(48, 0.6, 60),
+    "two modes that last longer": lambda: of_lasting_modes(49, 0.75, 90),
     "stairs like a ramp": lambda: stepped(13, 90, (25, 1.8), (50, 1.8), (70, 1.8)),
     "short stairs": lambda: stepped(23, 36, (12, 5.0), (24, 5.0)),
     "a pulse": lambda: stepped(14, 120, (50, 4.0), (62, -4.0)),
+    "a pulse that is too faint": lambda: stepped(43, 120, (50, 2.5), (62, -2.5)),
+    "a faint pulse": lambda: stepped(43, 120, (50, 2.7), (62, -2.7)),
     "a wide pulse": lambda: stepped(24, 120, (40, 2.5), (80, -2.5)),
     "a short and a long pulse": lambda: stepped(
         30, 150, (20, 6.0), (26, -6.0), (90, 3.0), (120, -3.0)
@@ -101,45 +166,120 @@ SERIES: dict[str, Callable[[], Drawn]] = {
     "a dozen values": lambda: stepped(28, 12, (6, 8.0)),
 }
 
-FOUND: dict[str, dict[int, float]] = {
-    "a step": {30: 1.664e-10},
-    "three late values": {57: 1.734e-08},
-    "five early values": {5: 1.5595e-05},
-    "nine late values": {92: 3.939e-06},
-    "spikes": {49: 2.000e-06},
-    "a coarse unit": {55: 5.567e-07},
-    "few values": {45: 1.932e-07},
-    "two modes": {60: 3.337e-13},
-    "two modes, a lower one": {50: 1.208e-13},
-    "two modes, a short side": {85: 1.161e-07},
-    "replicates": {87: 8.160e-05},
-    "autocorrelation": {70: 7.931e-42},
-    "heavy tails": {72: 2.726e-09},
-    "heavy tails, a short side": {76: 1.575e-04},
-    "a ramp": {},
-    "stairs like a ramp": {},
-    "short stairs": {12: 3.185e-10, 24: 3.617e-11},
-    "a pulse": {50: 2.538e-18, 62: 4.789e-20},
-    "a wide pulse": {39: 3.316e-13, 79: 1.475e-13},
-    "a short and a long pulse": {
-        20: 5.695e-17,
-        26: 3.422e-22,
-        90: 4.774e-27,
-        120: 4.744e-23,
-    },
-    "a large step, four values": {56: 6.145e-30},
-    "a large and a small step": {30: 6.861e-139, 60: 3.310e-13},
-    "a long series": {136: 5.490e-07, 300: 7.005e-16},
-    "six values": {3: 1.511e-31},
-    "five values": {},
-    "a dozen values": {6: 7.966e-08},
+FOUND: dict[str, tuple[dict[str, float], tuple[float, ...]]] = {
+    "a step": ({"level 30": 1.66449993e-10}, (0.844147362, 0, 0, 0.0166666667, 0.0259850037)),
+    "three late values": ({"level 57": 1.73434498e-08}, (1.01112557, 0, 0, 0, -0.0549867432)),
+    "five early values": ({"level 5": 1.55953204e-05}, (1.15954488, 0, 0, 0, 0.193618647)),
+    "nine late values": ({"level 92": 3.93937385e-06}, (1.08477787, 0, 0, 0.01, 0.166909706)),
+    "spikes": ({"level 49": 1.99984528e-06}, (1.29557512, 0, 0, 0.0625, -0.115775446)),
+    "a coarse unit": ({"level 55": 5.56702012e-07}, (1.08149067, 0, 1, 0, -0.202889973)),
+    "few values": ({"level 45": 1.93198731e-07}, (0.259678552, 0, 1, 0, 0)),
+    "two modes": ({"level 60": 3.33747152e-13}, (3.00053907, 0, 0, 0, -0.10527624)),
+    "two modes, a lower one": ({"level 50": 1.20768032e-13}, (3.55188468, 0, 0, 0, -0.0889677062)),
+    "two modes, stairs": (
+        {"level 40": 2.41842297e-18, "level 80": 8.27245839e-13},
+        (3.257024, 0, 0, 0.216666667, 0.0601505022),
+    ),
+    "two modes, a pulse": ({}, (3.67721512, 0, 0, 0.25, 0.0496854782)),
+    "two modes, a short side": (
+        {"level 85": 1.16081739e-07},
+        (3.8974573, 0, 0, 0.0111111111, -0.0762457291),
+    ),
+    "replicates": ({"level 87": 8.16041339e-05}, (0.99338853, 0.363555696, 0, 0.025, 0.149935631)),
+    "replicates, nights far out": (
+        {"level 120": 3.10094458e-08},
+        (1.00659169, 0.154635856, 0, 0.04, 0.0503819485),
+    ),
+    "equal values and some others": ({"level 70": 1.02994938e-09}, (0.910169814, 0, 3, 0, 0)),
+    "some autocorrelation": ({"level 70": 7.93072413e-42}, (1.06544364, 0, 0, 0, 0.338722016)),
+    "much autocorrelation": ({"level 70": 1.66066106e-32}, (1.49365043, 0, 0, 0, 0.776189942)),
+    "much autocorrelation, a short side": (
+        {"level 90": 2.49183715e-20},
+        (1.30489107, 0, 0, 0, 0.675456649),
+    ),
+    "heavy tails": ({"level 72": 2.72634032e-09}, (1.26922362, 0, 0, 0.0625, 0.0247550605)),
+    "heavy tails, a short side": (
+        {"level 76": 0.000157527655},
+        (1.6217555, 0, 0, 0.05, 0.0514001896),
+    ),
+    "heavy tails, a short side first": (
+        {"level 4": 0.000176682007},
+        (1.6217555, 0, 0, 0.05, 0.0514001896),
+    ),
+    "heavy tails backwards": (
+        {"level 8": 2.52319635e-09},
+        (1.26922362, 0, 0, 0.0625, 0.0247550605),
+    ),
+    "louder": ({"spread 90": 1.62996806e-11}, (2.19295047, 0, 0, 0.06875, -0.108790993)),
+    "quieter": ({"spread 90": 4.28673478e-13}, (0.704237384, 0, 0, 0.10625, 0.0351000498)),
+    "a ramp": ({}, (2.50317546, 0, 0, 0, 0.90364882)),
+    "a steep ramp": ({}, (5.83798026, 0, 0, 0, 0.999478351)),
+    "a long ramp": ({}, (2.12026809, 0, 0, 0, 0.784211693)),
+    "a step beside a spike": (
+        {"level 54": 1.16116178e-26},
+        (1.01607746, 0, 0, 0.0333333333, -0.0741081154),
+    ),
+    "a step beside a spike down": (
+        {"level 54": 3.94995155e-28},
+        (1.04686471, 0, 0, 0.0166666667, 0.291168151),
+    ),
+    "two modes that last": ({"level 60": 2.46201379e-31}, (3.57731145, 0, 0, 0, 0.238709185)),
+    "two modes that last longer": ({}, (3.91290214, 0, 0, 0, 0.538490418)),
+    "stairs like a ramp": ({}, (2.05885513, 0, 0, 0, 0.77242846)),
+    "short stairs": (
+        {"level 12": 3.18464632e-10, "level 24": 3.61708082e-11},
+        (0.981634328, 0, 0, 0.138888889, 0.0202925307),
+    ),
+    "a pulse": (
+        {"level 50": 2.53774697e-18, "level 62": 4.78875195e-20},
+        (0.969476164, 0, 0, 0.00833333333, -0.00838935099),
+    ),
+    "a pulse that is too faint": ({}, (1.27764544, 0, 0, 0.00833333333, 0.28568167)),
+    "a faint pulse": (
+        {"level 50": 5.29973679e-11, "level 62": 6.22300688e-11},
+        (1.0387809, 0, 0, 0, -0.0669399175),
+    ),
+    "a wide pulse": (
+        {"level 39": 3.3156693e-13, "level 79": 1.4745505e-13},
+        (1.0256851, 0, 0, 0, -0.0917413617),
+    ),
+    "a short and a long pulse": (
+        {
+            "level 20": 5.6947258e-17,
+            "level 26": 3.42152755e-22,
+            "level 90": 4.77364581e-27,
+            "level 120": 4.74404084e-23,
+        },
+        (0.995931001, 0, 0, 0, -0.028439892),
+    ),
+    "a large step, four values": ({"level 56": 6.14476291e-30}, (1.01329263, 0, 0, 0, 0.076721148)),
+    "a large and a small step": (
+        {"level 30": 6.86076429e-139, "level 60": 3.30957465e-13},
+        (0.991681879, 0, 0, 0.0111111111, 0.0850708033),
+    ),
+    "a long series": (
+        {"level 136": 5.4896814e-07, "level 300": 7.00497735e-16},
+        (1.02229178, 0, 0, 0.01, -0.0302807053),
+    ),
+    "six values": ({"level 3": 1.51074612e-31}, (0.710259442, 0, 0, 0, 0)),
+    "five values": ({}, (547.117059, 0, 0, 0, 0)),
+    "a dozen values": ({"level 6": 7.96570699e-08}, (0.742225456, 0, 0, 0, -0.101852918)),
 }
+"""P-values by kind and place of the changes, and what ``Noise`` has in its order."""
 
 
 @pytest.mark.parametrize("name", SERIES)
 def test_changes_are_found_where_and_as_clearly_as_ever(name: str) -> None:
+    found, noise = detected(name)
+    expected, scales = FOUND[name]
+    assert found == pytest.approx(expected, rel=1e-6)
+    assert noise == pytest.approx(scales, rel=1e-6, abs=1e-12)
+
+
+def detected(name: str) -> tuple[dict[str, float], tuple[float, ...]]:
+    """The p-value of each change by its kind and place, and the noise between changes."""
     values, positions = SERIES[name]()
     labels = positions.tolist() if positions is not None else None
-    changes = changepoint.detect(values, positions=labels, method="default").changes
-    found = {change.index: change.pvalue for change in changes}
-    assert found == pytest.approx(FOUND[name], rel=1e-3)
+    found = changepoint.detect(values, positions=labels, method="default")
+    changes = {f"{change.kind} {change.index}": change.pvalue for change in found.changes}
+    return changes, astuple(found.noise)

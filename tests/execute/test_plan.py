@@ -17,6 +17,7 @@ from pipeline.execute.plan import (
     make_plan,
     quicken,
     section_of,
+    workload_at,
 )
 from pipeline.model import Cell, digest
 from pipeline.targets.postgres import Postgres
@@ -151,6 +152,51 @@ def test_a_workload_may_keep_to_some_lines() -> None:
     made = plan(lines + workload('lines = ["b"]'))
     assert [cell.revision.label for cell in made.cells] == ["17.11"]
     assert [len(each.cells) for each in made.lines] == [0, 1]
+
+
+def test_a_class_measures_the_lines_that_it_is_for() -> None:
+    lines = line("a", 'revisions = ["17.10"]') + line("b", 'revisions = ["17.11"]')
+    classes = '[[class]]\nname = "{}"\nlines = {}\ncores = 2\nmemory_gb = 8\n'
+    text = lines + workload() + classes.format("few", '["b"]') + classes.format("all", "[]")
+    machines = [
+        MACHINE.model_copy(update={"machine_class": name}) for name in ("few", "all", "new")
+    ]
+    made = make_plan(config_file(text), known(), machines, quick=False)
+    assert [each.classes() for each in made.lines] == [["all", "new"], ["few", "all", "new"]]
+    few = made.of_class("few")
+    assert [[each.machine_class for each in part.cells] for part in few.lines] == [[], ["few"]]
+    assert few.cells == tuple(each for each in made.cells if each.machine_class == "few")
+    assert few.repetitions == made.repetitions
+    (wanted,) = made.lines[1].workloads()
+    assert made.lines[1].keys(wanted, "few") == few.keys()
+    assert len(made.lines[1].keys(wanted)) == len(made.lines[1].keys()) == 3
+
+
+def test_revisions_that_are_asked_for_are_measured_beside_the_newest() -> None:
+    text = line("a", 'since = "17"\nnewest = 1') + line("b", 'since = "17"\nnewest = 1')
+    also = {"b": {"17.9", "17.10"}}
+    file = config_file(text + workload())
+    made = make_plan(file, known(), [MACHINE], quick=False, also=also)
+    assert [labels(each) for each in made.lines] == [["18.0"], ["17.9", "17.10", "18.0"]]
+    assert [each.kept for each in made.lines] == [frozenset(), frozenset()]
+
+
+CONTROL = '[[control]]\nname = "c"\ntarget = "{}"\nrevision = "17.11"\nworkload = "{}"\n'
+
+
+def test_a_control_needs_a_workload_that_its_target_runs() -> None:
+    rocks = '[[workload]]\nname = "rocks"\nfamily = "db_bench"\n'
+    check_workloads(config_file(workload() + rocks + CONTROL.format("postgres", "cached")))
+    check_workloads(config_file(workload() + rocks + CONTROL.format("rocksdb", "rocks")))
+    with pytest.raises(UserError, match=r"control\.workload: rocks is of db_bench, which does not"):
+        check_workloads(config_file(workload() + rocks + CONTROL.format("postgres", "rocks")))
+
+
+def test_a_workload_by_its_place_has_its_first_number_of_clients() -> None:
+    file = config_file(workload("clients = [4, 1]") + workload().replace("cached", "io"))
+    assert [workload_at(file, at, quick=False).name for at in (0, 1)] == ["cached", "io"]
+    assert workload_at(file, 0, quick=True).name == "cached-quick"
+    assert workload_at(file, 0, quick=False).scale.clients == 4
 
 
 def test_a_workload_has_to_suit_the_targets_of_its_own_lines_only() -> None:
@@ -357,6 +403,11 @@ def test_what_the_lines_ask_for_is_asked_once() -> None:
             "db_bench does not run on postgres, the target of line all; tell the workload its",
         ),
         (line() + workload() + '[quick]\nmeasure = "0s"', "10: quick.measure", "whole seconds"),
+        (
+            line() + workload("options = { maintian = 1 }"),
+            "8: workload.options.maintian",
+            "did you mean maintain?",
+        ),
     ],
 )
 def test_a_mistake_found_while_planning_is_answered_with_its_line(

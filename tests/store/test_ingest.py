@@ -6,7 +6,7 @@ import json
 import signal
 import subprocess
 import sys
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -22,15 +22,26 @@ from pipeline.bundle import (
     write_bundle,
 )
 from pipeline.errors import UserError
-from pipeline.model import BUNDLE_SCHEMA, Build, Manifest, Origin, Step, StepStatus
+from pipeline.model import (
+    BUNDLE_SCHEMA,
+    Build,
+    Control,
+    Manifest,
+    Origin,
+    Pinning,
+    Step,
+    StepStatus,
+)
+from pipeline.probes.base import dump_samples
 from pipeline.store import ingest as ingest_module
+from pipeline.store.controls import control_rows
 from pipeline.store.database import empty_store, open_store
 from pipeline.store.ingest import ingest
 from pipeline.store.queries import count_measurements, measured, outcomes, rows, runs, settings_of
 from pipeline.store.schema import metadata
 from pipeline.store.write import Writer
 
-from .bundles import make_run, output, put_night, put_run
+from .bundles import make_run, output, put_night, put_run, sample
 from .dumps import by_names, with_ids
 
 METRICS_OF_A_STEP = 12
@@ -157,6 +168,59 @@ def test_a_bundle_is_taken_once(store: Engine, tmp_path: Path) -> None:
     assert (first.taken, first.known) == (6, 0)
     assert (again.taken, again.known, again.measurements) == (0, 6, 0)
     assert with_ids(store) == before
+
+
+def test_a_bundle_that_is_given_twice_at_once_is_taken_once(store: Engine, tmp_path: Path) -> None:
+    path = put_run(tmp_path)
+    report = ingest(store, [path, path])
+    assert (report.taken, report.known, report.refused) == (1, 1, [])
+
+
+def test_a_run_is_of_the_line_and_the_control_of_its_manifest(
+    store: Engine, tmp_path: Path
+) -> None:
+    night = date(2026, 1, 1)
+    control = Control(name="pinned", machine="host", night=night)
+    put_run(tmp_path, repetition=1, line="minors", pinning=Pinning(server=(0, 1), client=(2,)))
+    put_run(tmp_path, repetition=2, control=control)
+    ingest(store, list_bundles(tmp_path))
+    first, second = runs(store)
+    assert (first.line, second.line) == ("minors", None)
+    assert (first.pinning["server"], first.pinning["client"]) == ([0, 1], [2])
+    (row, *_) = found = list(control_rows(store, ["qps"]))
+    assert {each.run_id for each in found} == {second.run_id}
+    assert (row.control, row.night, row.machine["hostname"]) == ("pinned", night, "host")
+
+
+def test_what_the_dbms_did_is_kept_with_its_mean(store: Engine, tmp_path: Path) -> None:
+    manifest, files = make_run(sampled={"dbms.blks": "counter: blocks", "dbms.dirty": "gauge: MB"})
+    samples = [sample(0.0, dbms__blks=10.0, dbms__dirty=4.0), sample(2.0, dbms__blks=50.0)]
+    files["steps/03/samples.jsonl"] = dump_samples(samples)
+    files["steps/02/samples.jsonl"] = dump_samples([sample(0.0, dbms__blks=10.0)])
+    config = manifest.config.model_copy(update={"exceeds": 1 << 30})
+    manifest = manifest.model_copy(update={"config": config})
+    ingest(store, [write_bundle(tmp_path, manifest, files)])
+    _, second, third = outcomes(store)
+    assert third.activity == {"blks/s": [[2.0, 20.0]], "dirty": [[0.0, 4.0]]}
+    # Of one reading of a counter there is no rate.
+    assert second.activity == {"blks/s": []}
+    with store.connect() as connection:
+        table = metadata.tables["step_run"].c
+        means = connection.execute(select(table.activity_mean).order_by(table.place)).scalars()
+        assert list(means) == [{}, {}, {"blks/s": 20.0, "dirty": 4.0}]
+    # A sentence on the size of the database is among what its figures are read with.
+    (mark,) = third.marks
+    assert mark.endswith("this is no IO-bound result")
+
+
+def test_the_digest_of_a_run_follows_the_names_of_its_values(store: Engine, tmp_path: Path) -> None:
+    for repetition, metric in enumerate(("qps", "errors"), start=1):
+        manifest, _ = make_run(repetition=repetition, origin=Origin.IMPORTED)
+        values = {step.name: {metric: 100.0} for step in manifest.workload.steps}
+        write_bundle(tmp_path, manifest, {"values.json": json.dumps(values).encode()})
+    ingest(store, list_bundles(tmp_path))
+    first, second = runs(store)
+    assert first.digest != second.digest
 
 
 def test_progress_is_told_of_every_bundle(store: Engine, tmp_path: Path) -> None:
@@ -378,7 +442,7 @@ def test_a_run_without_steps_is_a_run(store: Engine, tmp_path: Path) -> None:
 @pytest.mark.parametrize("value", ["NaN", "Infinity", '"fast"', "null"])
 def test_imported_values_are_numbers(store: Engine, tmp_path: Path, value: str) -> None:
     manifest, _ = make_run(origin=Origin.IMPORTED, line="elsewhere")
-    values = {step.name: {"qps": 1.0} for step in manifest.workload.steps}
+    values = {step.name: {"qps": 1.0, "errors": 2.0} for step in manifest.workload.steps}
     raw = json.dumps(values).replace("1.0", value, 1).encode()
     path = write_bundle(tmp_path, manifest, {"values.json": raw})
     report = ingest(store, [path, put_run(tmp_path, 2)])
@@ -454,6 +518,9 @@ def test_a_bundle_is_taken_whole_or_not_at_all(
     with pytest.raises(UserError, match="run `nightshift ingest` again") as error:
         ingest(store, paths)
     assert "\n" not in str(error.value)
+    # What the database said, without the class of the error in the library's words.
+    assert "there_is_no_such_table" in str(error.value)
+    assert "Error)" not in str(error.value)
     assert len(runs(store)) == 2
     with store.connect() as connection:
         counts = {

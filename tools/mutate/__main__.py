@@ -72,7 +72,7 @@ def sampled(module: Module, count: int | None, seed: int) -> list[Candidate]:
     candidates = []
     for path in module.files:
         source = (ROOT / path).read_text()
-        for mutant in mutants_of(path, source):
+        for mutant in mutants_of(path, source, module.ties):
             line, old, new = mutant.lines(source)
             if (path, old, new) not in same:
                 change = Change(path, mutant.apply(source))

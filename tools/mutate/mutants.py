@@ -34,6 +34,9 @@ _ARITHMETIC: dict[type[ast.operator], ast.operator] = {
     ast.BitOr: ast.BitAnd(),
 }
 
+SHOWN = 40
+"""Characters that are shown on either side of what differs in a long change."""
+
 _FUNCTIONS = {"min": "max", "max": "min", "any": "all", "all": "any"}
 
 
@@ -45,6 +48,7 @@ class Mutant:
     start: int
     stop: int
     text: str
+    was: str
 
     def apply(self, source: str) -> str:
         """Return the changed source of the file."""
@@ -54,6 +58,8 @@ class Mutant:
     def lines(self, source: str) -> tuple[int, str, str]:
         """Return the number of the first changed line, and the changed text before and after."""
         raw = source.encode()
+        if b"\n" in raw[self.start : self.stop]:
+            return raw.count(b"\n", 0, self.start) + 1, *_apart(f"({self.was})", self.text)
         first = raw.rfind(b"\n", 0, self.start) + 1
         last = raw.find(b"\n", self.stop)
         last = last if last >= 0 else len(raw)
@@ -62,8 +68,24 @@ class Mutant:
         return raw.count(b"\n", 0, first) + 1, " ".join(old.split()), " ".join(new.split())
 
 
-def mutants_of(path: str, source: str) -> list[Mutant]:
-    """Return every mutant of a file, in the order of the source."""
+def _apart(old: str, new: str) -> tuple[str, str]:
+    """Return the parts of two texts that differ, with what is around them."""
+    shorter = min(len(old), len(new))
+    same = next((at for at in range(shorter) if old[at] != new[at]), shorter)
+    left = range(1, shorter - same + 1)
+    after = next((at - 1 for at in left if old[-at] != new[-at]), shorter - same)
+    first = max(same - SHOWN, 0)
+    return (
+        old[first : len(old) - after + SHOWN],
+        new[first : len(new) - after + SHOWN],
+    )
+
+
+def mutants_of(path: str, source: str, ties: bool = True) -> list[Mutant]:
+    """Return every mutant of a file, in the order of the source.
+
+    Without ``ties`` there are none that differ from the code only where numbers are equal.
+    """
     offsets = [0]
     for line in source.encode().splitlines(keepends=True):
         offsets.append(offsets[-1] + len(line))
@@ -78,9 +100,10 @@ def mutants_of(path: str, source: str) -> list[Mutant]:
                 place(node.lineno, node.col_offset),
                 place(node.end_lineno or node.lineno, node.end_col_offset or 0),
                 text,
+                ast.unparse(node),
             )
             for top in _walk(ast.parse(source))
-            for node, text in _changes(top)
+            for node, text in _changes(top, ties)
         }
     )
 
@@ -96,7 +119,7 @@ def _walk(node: ast.AST) -> Iterator[ast.AST]:
                 yield from _walk(child)
 
 
-def _changes(node: ast.AST) -> Iterator[tuple[ast.expr | ast.stmt, str]]:
+def _changes(node: ast.AST, ties: bool) -> Iterator[tuple[ast.expr | ast.stmt, str]]:
     """Yield what a node makes replaceable, and the text to replace it with."""
     match node:
         case ast.Constant(value):
@@ -114,7 +137,7 @@ def _changes(node: ast.AST) -> Iterator[tuple[ast.expr | ast.stmt, str]]:
         case ast.Expr(ast.Call()) | ast.Assign([ast.Attribute() | ast.Subscript()]):
             yield node, "pass"
         case ast.expr():
-            for other in (*_of_operation(node), *_of_collection(node)):
+            for other in (*_of_operation(node, ties), *_of_collection(node)):
                 yield node, f"({ast.unparse(other)})"
 
 
@@ -128,12 +151,12 @@ def _of_constant(value: object) -> Iterator[object]:
         yield value * 2.0 if value else 1.0
 
 
-def _of_operation(node: ast.expr) -> Iterator[ast.expr]:
+def _of_operation(node: ast.expr, ties: bool) -> Iterator[ast.expr]:
     """Yield the operations that may replace one."""
     match node:
         case ast.Compare(left, operators, right):
             for at, operator in enumerate(operators):
-                for comparison in _COMPARISONS[type(operator)]:
+                for comparison in _COMPARISONS[type(operator)][0 if ties else -1 :]:
                     changed = [*operators[:at], comparison, *operators[at + 1 :]]
                     yield ast.Compare(left, changed, right)
         case ast.BoolOp(junction, values):

@@ -35,12 +35,16 @@ FORK = multiprocessing.get_context("fork")
 
 @dataclass(frozen=True)
 class Module:
-    """What is mutated together, and the arguments of pytest that choose its tests."""
+    """What is mutated together, and the arguments of pytest that choose its tests.
+
+    Without ``ties``, mutants that differ only where compared numbers are equal are left out.
+    """
 
     name: str
     files: tuple[str, ...]
     tests: tuple[str, ...]
     environment: Mapping[str, str] = field(default_factory=dict)
+    ties: bool = True
 
 
 class Change(NamedTuple):
