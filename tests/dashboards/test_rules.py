@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -86,10 +85,7 @@ def test_the_example_of_an_alertmanager_names_alerts_and_receivers_that_are_ther
 
 
 def test_amtool_takes_the_example_of_an_alertmanager() -> None:
-    amtool = shutil.which("amtool")
-    if amtool is None:
-        pytest.skip("amtool is not here; Debian has it in prometheus-alertmanager")
-    run(amtool, "check-config", str(ALERTMANAGER))
+    run(tool("amtool"), "check-config", str(ALERTMANAGER))
 
 
 def test_grafana_is_told_where_prometheus_and_the_dashboards_are() -> None:

@@ -58,13 +58,13 @@ def test_the_ramp_up_is_not_counted(shop: Shop) -> None:
     assert output.seconds < 5
 
 
-# The server refuses every second payment that it is asked for. CODE is how.
+# The server refuses every second payment that it is asked for. {code} is how.
 REFUSING = {
     "pgsql": (
         "CREATE SEQUENCE payments",
         "CREATE FUNCTION refuse_payment() RETURNS trigger AS $$ BEGIN"
         " IF nextval('payments') % 2 = 0 THEN"
-        " RAISE EXCEPTION 'not now' USING ERRCODE = 'CODE'; END IF; RETURN NEW;"
+        " RAISE EXCEPTION 'not now' USING ERRCODE = '{code}'; END IF; RETURN NEW;"
         " END $$ LANGUAGE plpgsql",
         "CREATE TRIGGER refusing BEFORE INSERT ON history FOR EACH ROW"
         " EXECUTE PROCEDURE refuse_payment()",
@@ -72,7 +72,7 @@ REFUSING = {
     "mysql": (
         "CREATE TRIGGER refusing BEFORE INSERT ON history FOR EACH ROW BEGIN"
         " SET @payments = COALESCE(@payments, 0) + 1; IF @payments % 2 = 0 THEN"
-        " SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'not now', MYSQL_ERRNO = CODE;"
+        " SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'not now', MYSQL_ERRNO = {code};"
         " END IF; END",
     ),
 }
@@ -89,7 +89,7 @@ ACCEPTING = {
 @pytest.fixture
 def refusing(shop: Shop, request: pytest.FixtureRequest) -> Iterator[Shop]:
     driver = shop.connection.driver
-    shop.do(*(each.replace("CODE", request.param[driver]) for each in REFUSING[driver]))
+    shop.do(*(each.replace("{code}", request.param[driver]) for each in REFUSING[driver]))
     yield shop
     shop.do(*ACCEPTING[driver])
 
