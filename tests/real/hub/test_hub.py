@@ -34,7 +34,7 @@ from tests.ports import free_port
 from tests.prometheus import tool
 
 ROOT = Path(__file__).parents[3]
-STAND_IN = Path(__file__).with_name("stand_in.py")
+STAND_IN = ROOT / "tests/hub/stand_in.py"
 PATIENCE = 180.0
 Process = subprocess.Popen[bytes]
 

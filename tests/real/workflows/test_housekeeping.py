@@ -121,12 +121,17 @@ def test_a_comment_of_a_maintainer_measures_a_pull_request(
 def test_a_failed_check_fails_ci_and_the_tests_run_all_the_same(actions: Actions) -> None:
     files = {
         name: (ROOT / name).read_text() for name in (".ci/run", ".github/workflows/ci.yml")
-    } | {"Makefile": "check:\n\t@echo checked; false\ntest:\n\t@echo tested\n"}
+    } | {"Makefile": "check:\n\t@echo checked; false\ntest test-real:\n\t@echo made $@\n"}
     here = actions.repositories[DATABASE]
     commit(here, files, "ci")
     (here / ".ci/run").chmod(0o755)
     commit(here, {}, "run")
     done = actions.run(DATABASE, "ci.yml", "push", {"ref": "refs/heads/main"})
-    assert done.results() == {"ci": "failure"}
-    said = done.said("ci")
-    assert "checked" in said and "tested" in said and "make check FAILED" in said
+    assert done.results() == {"change": "failure"}
+    said = done.said("change")
+    assert (
+        "checked" in said
+        and "made test\n" in said
+        and "made test-real" in said
+        and "make check FAILED" in said
+    )
