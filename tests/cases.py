@@ -1,4 +1,4 @@
-"""A table of cases as one test, which tells every case that fails.
+"""A table of cases as one test, which reports every case that fails.
 
 A case of ``pytest.mark.parametrize`` is collected by each worker and has fixtures of its own. That
 is wanted of a server and too much for a row of a table.

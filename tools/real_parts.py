@@ -291,11 +291,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _say("== test-real")
     for each in decisions:
         found = next((out for out in outcomes if out.part == each.part), None)
-        _say(f"{each.part.name:<14} {_told(found)}  ({each.why})")
-    return int(any(each.code not in (0,) for each in outcomes))
+        _say(f"{each.part.name:<14} {_summary(found)}  ({each.why})")
+    return int(any(each.code for each in outcomes))
 
 
-def _told(outcome: Outcome | None) -> str:
+def _summary(outcome: Outcome | None) -> str:
     if outcome is None:
         return "not run"
     if outcome.code:
