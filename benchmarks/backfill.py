@@ -1,8 +1,8 @@
 """In how many builds backfill locates a known change, on simulated branches.
 
 Of a branch every sixteenth commit was measured, three times each, and a change was found between
-two of them; :func:`pipeline.analyse.backfill.choose` says which commit is measured next, until it
-has enough. A commit has a level, and each of its runs a noise.
+two of them; :func:`pipeline.experiments.backfill.choose` says which commit is measured next, until
+it has enough. A commit has a level, and each of its runs a noise.
 
     python -m benchmarks.backfill --trials 200 --seed 7000
 """
@@ -18,9 +18,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from changepoint.evaluate.measure import Rate
-from pipeline.analyse.backfill import Gaps, choose, doubts_of
-from pipeline.analyse.regressions import group_shifts
-from pipeline.model import Point, Regression, RegressionState, Series, SeriesKey, Shift
+from pipeline.experiments.backfill import Gaps, choose, doubts_of
+from pipeline.model import Regression, RegressionState, SeriesKey, Shift
+from pipeline.regressions.grouping import group_shifts
+from pipeline.storage.series import Point, Series
 
 COUNT, EVERY, REPETITIONS = 201, 16, 3
 """Commits, of which every so many was measured so often."""
@@ -85,7 +86,7 @@ class Branch:
 
     def series(self, key: SeriesKey = KEY) -> Series:
         """Return what was measured."""
-        return Series(key=key, points=tuple(self.points))
+        return Series.of(key=key, points=tuple(self.points))
 
 
 def between(good: int, bad: int, key: SeriesKey = KEY) -> Shift:

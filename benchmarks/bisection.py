@@ -2,8 +2,8 @@
 
 A simulated machine measures the commits of a line, of which one in ten does not build, with noise
 as it was fitted to real runs (:mod:`benchmarks.noise`), or normal;
-:func:`pipeline.analyse.bisect.bisect` does the rest, from the comparison of the ends to that of the
-culprit with its parent. The shares have 95 % limits (Clopper and Pearson).
+:func:`pipeline.experiments.bisect.bisect` does the rest, from the comparison of the ends to that of
+the culprit with its parent. The shares have 95 % limits (Clopper and Pearson).
 
     python -m benchmarks.bisection --trials 200 --seed 6000
 """
@@ -20,9 +20,9 @@ import numpy as np
 
 from benchmarks.noise import Draws, Noise, fitted
 from changepoint.evaluate.measure import Rate
-from pipeline.analyse.bisect import Bisected, bisect
-from pipeline.analyse.experiment import Figure, Figures
-from pipeline.execute.build import NotBuiltError
+from pipeline.experiments.bisect import Bisected, bisect
+from pipeline.experiments.experiment import Figure, Figures
+from pipeline.measure.build import NotBuiltError
 from pipeline.model import Cell, Revision, Scale, ServerConfig, Step, Workload
 
 COUNT = 1024

@@ -22,8 +22,8 @@ from typing import NamedTuple
 
 from sqlalchemy import create_engine
 
-from pipeline.bundle import read_bundle
-from pipeline.store.queries import rows
+from pipeline.storage.bundle import read_bundle
+from pipeline.storage.measurements import rows
 
 LINE = """
 [[line]]

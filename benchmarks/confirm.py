@@ -28,13 +28,13 @@ from scipy.stats import t as student
 
 from benchmarks.noise import Draws, Noise, fitted
 from changepoint.series import Floats
-from pipeline.analyse.confirm import Verdict, verdict_of
-from pipeline.analyse.experiment import Figure, Figures
-from pipeline.analyse.interleaved import MISSED, WRONG, Pair, Question, interleave
-from pipeline.analyse.shifts import SLA
-from pipeline.execute.build import NotBuiltError
-from pipeline.metrics import is_worse
+from pipeline.experiments.confirm import Verdict, verdict_of
+from pipeline.experiments.experiment import Figure, Figures
+from pipeline.experiments.interleaved import MISSED, WRONG, Pair, Question, interleave
+from pipeline.measure.build import NotBuiltError
 from pipeline.model import Cell, RegressionKind, Revision, Scale, ServerConfig, Step, Workload
+from pipeline.model.metrics import is_worse
+from pipeline.regressions.shifts import SLA
 
 SMALLEST = 0.02
 LARGE = -0.05

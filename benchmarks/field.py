@@ -19,13 +19,14 @@ from functools import partial
 from typing import Any
 
 import changepoint
-from changepoint import hunter, methods
+from changepoint import methods
+from changepoint.detection import hunter
 from changepoint.evaluate.field.engines import (
     ENTRIES,
     ORACLE,
     Engine,
+    EngineProcess,
     NotInstalledError,
-    Process,
     Run,
     other,
     ours,
@@ -65,7 +66,7 @@ def row(name: str, length: int, changes: str, pairs: Pairs) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def searches(running: Process, count: int) -> None:
+def searches(running: EngineProcess, count: int) -> None:
     """Print two rows for each method and length, and for Hunter's bare indices."""
     otava = other(ENTRIES["otava"], running)
     engines: dict[str, Engine] = {**{name: ours(name) for name in FAST}, "hunter.points": points}
@@ -77,7 +78,7 @@ def searches(running: Process, count: int) -> None:
                 print(row(name, length, "steps" if steps else "none", pairs), flush=True)
 
 
-def appends(running: Process, count: int) -> None:
+def appends(running: EngineProcess, count: int) -> None:
     """Print a row for each method, of one more value after ``APPENDED_TO``."""
     stream_of = getattr(changepoint, "Stream", None)
     if stream_of is None:

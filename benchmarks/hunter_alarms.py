@@ -14,7 +14,7 @@ import argparse
 
 from scipy.stats import chi2
 
-from changepoint import hunter
+from changepoint.detection import hunter
 from changepoint.series import Floats
 from tests.changepoint.oracle.drawn import NOISES, Stream
 

@@ -32,12 +32,12 @@ from scipy.stats import kendalltau, median_abs_deviation, norm, theilslopes
 from scipy.stats import t as student
 
 from changepoint.series import Floats
-from pipeline.analyse.bench import figures_of
-from pipeline.analyse.experiment import Figure, Figures
-from pipeline.bundle import list_bundles, read_bundle
-from pipeline.errors import UserError
-from pipeline.metrics import METRICS, Direction
+from pipeline.experiments.experiment import Figure, Figures
+from pipeline.experiments.runner import figures_of
 from pipeline.model import Manifest
+from pipeline.model.metrics import METRICS, Direction
+from pipeline.storage.bundle import list_bundles, read_bundle
+from pipeline.text.errors import UserError
 
 METRICS_FITTED = ("qps", "cpu_us/o")
 

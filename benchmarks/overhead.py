@@ -20,25 +20,24 @@ import sys
 import tempfile
 from pathlib import Path
 
-from pipeline.bundle import read_bundle
 from pipeline.config import LineSection, Paths
-from pipeline.execute.build import OFFICIAL, Builder
-from pipeline.execute.discover import Offer, discover
-from pipeline.execute.expect import Expectation
-from pipeline.execute.lines import select
-from pipeline.execute.measure import Bench, measure_cell
-from pipeline.execute.step import execute
-from pipeline.execute.watch import Silent
-from pipeline.execute.workspace import Workspace
 from pipeline.machine.account import find_account
 from pipeline.machine.disturbance.base import Limits
 from pipeline.machine.disturbance.guard import Guard
 from pipeline.machine.fingerprint import fingerprint
 from pipeline.machine.pinning import available, choose
 from pipeline.machine.ports import free_port
+from pipeline.measure.build import OFFICIAL, Builder
+from pipeline.measure.discover import Offer, discover, select
+from pipeline.measure.expected_time import Expectation
+from pipeline.measure.measure import Bench, measure_cell
+from pipeline.measure.progress import Silent
+from pipeline.measure.step import execute
+from pipeline.measure.workspace import Workspace
 from pipeline.model import Cell, Scale
 from pipeline.probes import all_probes
 from pipeline.probes.dbms import DbmsActivity
+from pipeline.storage.bundle import read_bundle
 from pipeline.targets import find_target
 from pipeline.targets.base import Placement, ServerError
 from pipeline.workloads import find_family

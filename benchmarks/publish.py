@@ -32,7 +32,7 @@ from pathlib import Path
 
 from pipeline.publish.blocks import write_blocks
 from pipeline.publish.remote import RemoteWriter
-from pipeline.publish.samples import Labels, Sample, TimeSeries, labelled
+from pipeline.publish.samples import Labels, TimedValue, TimeSeries, labelled
 from tests.prometheus import Prometheus
 
 STEPS = 40
@@ -62,7 +62,9 @@ def make_series(count: int, revisions: int) -> list[TimeSeries]:
     newest = round(time.time() * 1000) - 3_600_000
     moments = [newest - place * YEARS * DAY // revisions for place in reversed(range(revisions))]
     return [
-        TimeSeries(_labels(*divmod(n, STEPS)), [Sample(at, random.gauss(1e4)) for at in moments])
+        TimeSeries(
+            _labels(*divmod(n, STEPS)), [TimedValue(at, random.gauss(1e4)) for at in moments]
+        )
         for n in range(count)
     ]
 
@@ -100,13 +102,13 @@ def measure(way: str, series: list[TimeSeries], folder: Path, flags: tuple[str, 
         else:
             writer = RemoteWriter(server.write_url)
             # As every publishing begins; all that follows is then out of order.
-            writer.write([TimeSeries(labelled("up"), [Sample(round(time.time() * 1000), 1.0)])])
+            writer.write([TimeSeries(labelled("up"), [TimedValue(round(time.time() * 1000), 1.0)])])
             assert writer.write(series).sent == samples
             print(f"\n{samples:,} samples by {way}: {_since(began)}")
         assert _count(server, series) == samples
         ask(server, series, "running")
         now = round(time.time() * 1000)
-        night = [TimeSeries(each.labels, [Sample(now, 1.0)]) for each in series]
+        night = [TimeSeries(each.labels, [TimedValue(now, 1.0)]) for each in series]
         began = time.perf_counter()
         assert RemoteWriter(server.write_url).write(night).sent == len(series)
         print(f"  a night of {len(series):,} samples: {_since(began)}")

@@ -27,11 +27,9 @@ from pathlib import Path
 
 from sqlalchemy import Engine, insert
 
-from pipeline.analyse.detected import Detected
-from pipeline.analyse.regressions import group_shifts
 from pipeline.config import ReportSection
-from pipeline.execute.plan import Line, Plan
 from pipeline.machine.fingerprint import fingerprint
+from pipeline.measure.plan import Line, Plan
 from pipeline.model import (
     Cell,
     Machine,
@@ -46,13 +44,15 @@ from pipeline.model import (
     Workload,
     digest,
 )
-from pipeline.report.page import write_page
-from pipeline.report.setups import Setup
-from pipeline.report.site import write_site
-from pipeline.store import schema
-from pipeline.store.database import open_store
-from pipeline.store.queries import count_measurements
-from tests.report.browser import Browser, started
+from pipeline.regressions.detected import Detected
+from pipeline.regressions.grouping import group_shifts
+from pipeline.site import write_site
+from pipeline.site.night import read_night, write_page
+from pipeline.site.setups import LineSetup
+from pipeline.storage import schema
+from pipeline.storage.database import open_store
+from pipeline.storage.measurements import count_measurements
+from tests.site.browser import Browser, started
 
 GROUPS = (
     "point queries",
@@ -94,8 +94,8 @@ _SHOWN = """
 new Promise((done) => {{
   const began = performance.now();
   performance.clearMarks("nightshift-shown");
-  const inSight = (canvas) => canvas.getBoundingClientRect().top < innerHeight;
-  const drawn = () => [...document.querySelectorAll("canvas")].filter(inSight).every(({{ seen }}) => seen);
+  const inSight = (plot) => plot.getBoundingClientRect().top < innerHeight;
+  const drawn = () => [...document.querySelectorAll(".chart > .plot")].filter(inSight).every(({{ seen }}) => seen);
   const painted = () => requestAnimationFrame(() => setTimeout(() => done(performance.now() - began)));
   const look = () => performance.getEntriesByName("nightshift-shown").length && drawn()
     ? painted() : setTimeout(look, 1);
@@ -125,12 +125,12 @@ def main() -> None:
             plan=plan.hash, series=1, regressions=tuple(group_shifts(changes(plan)))
         )
         began = time.perf_counter()
-        page = write_site(site, store, plan, detected, [], ReportSection(), datetime.now(UTC))
+        night = read_night(store, plan, detected, ReportSection(), {})
+        page = write_site(site, store, plan, detected, [], night, datetime.now(UTC))
         print(f"written in {time.perf_counter() - began:.1f} s: {_size(site)}")
         began = time.perf_counter()
-        report = write_page(
-            folder / "report.html", store, plan, detected, ReportSection(), {}, datetime.now(UTC)
-        )
+        night = read_night(store, plan, detected, ReportSection(), {})
+        report = write_page(folder / "report.html", night, detected, datetime.now(UTC))
         size = report.stat().st_size / 1e6
         print(f"the report page in {time.perf_counter() - began:.1f} s: {size:.1f} MB")
         with started(folder / "profile") as browser:
@@ -326,7 +326,7 @@ def changes(plan: Plan) -> list[Shift]:
             series=SeriesKey(
                 line=line.name,
                 target=line.target,
-                **Setup.of_cell(cell)._asdict(),
+                **LineSetup.of_cell(cell)._asdict(),
                 step=step.name,
                 group=step.group,
                 unit=step.unit,

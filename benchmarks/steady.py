@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 from scipy.signal import lfilter
 from scipy.stats import beta
 
-from changepoint.evaluate.simulate import NOISES, Ladder
+from changepoint.evaluate.simulate import NOISES, SeriesShape
 from pipeline.model import TimePoint
-from pipeline.store.derive.oscillation import oscillation
-from pipeline.store.derive.steady import steadiness
+from pipeline.storage.derive.oscillation import oscillation
+from pipeline.storage.derive.steady import steadiness
 
 Floats = NDArray[np.float64]
 Noise = Callable[[np.random.Generator, int], Floats]
@@ -35,7 +35,7 @@ SETTLING = 500
 
 
 def _named(name: str) -> Noise:
-    return lambda random, count: NOISES[name](random, Ladder(count, 1)).ravel()
+    return lambda random, count: NOISES[name](random, SeriesShape(count, 1)).ravel()
 
 
 def _autoregression(alike: float) -> Noise:

@@ -34,18 +34,17 @@ from pathlib import Path
 
 from sqlalchemy import Engine
 
-from pipeline.bundle import bundle_path, list_bundles, write_bundle
-from pipeline.execute.plan import Line
 from pipeline.machine.fingerprint import fingerprint
+from pipeline.measure.plan import Line
 from pipeline.model import (
     Build,
     Cell,
     Machine,
     Manifest,
     Origin,
+    ProbeSample,
     Provenance,
     Revision,
-    Sample,
     Scale,
     Step,
     StepRecord,
@@ -56,9 +55,11 @@ from pipeline.model import (
 from pipeline.probes.base import dump_samples
 from pipeline.report.relative import Table, relative_to
 from pipeline.report.tables import measured_subject
-from pipeline.store.database import empty_store, open_store
-from pipeline.store.ingest import ingest
-from pipeline.store.queries import count_measurements, runs
+from pipeline.storage.bundle import bundle_path, list_bundles, write_bundle
+from pipeline.storage.database import empty_store, open_store
+from pipeline.storage.ingest import ingest
+from pipeline.storage.measurements import count_measurements
+from pipeline.storage.runs import runs
 from pipeline.targets import find_target
 from pipeline.workloads import find_family
 
@@ -236,7 +237,7 @@ class _Night:
         return re.sub(r"total seconds=\S+", f"total seconds={seconds:.6f}", text)
 
 
-def _samples(seconds: int, chance: random.Random) -> list[Sample]:
+def _samples(seconds: int, chance: random.Random) -> list[ProbeSample]:
     rates = {
         "host.user": 0.6,
         "host.system": 0.3,
@@ -254,7 +255,7 @@ def _samples(seconds: int, chance: random.Random) -> list[Sample]:
     gauges = {"host.available": 2.4e10, "host.cached": 3.3e9, "server.rss": 411_267_072.0}
     samples = []
     for second in range(seconds + 1):
-        samples.append(Sample(second + 2e-5, {**now, **gauges}))
+        samples.append(ProbeSample(second + 2e-5, {**now, **gauges}))
         now = {name: now[name] + rate * chance.gauss(1, 0.02) for name, rate in rates.items()}
     return samples
 

@@ -29,7 +29,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, Table, insert
 
-from pipeline.execute.plan import Line, Plan
+from pipeline.measure.plan import Line, Plan
 from pipeline.model import (
     Cell,
     Revision,
@@ -38,13 +38,13 @@ from pipeline.model import (
     Step,
     Workload,
 )
-from pipeline.publish.everything import all_groups, opening
+from pipeline.publish.all_groups import all_groups, opening
+from pipeline.publish.checkpoint import Position, opened
 from pipeline.publish.names import FIGURES
-from pipeline.publish.position import Position, opened
 from pipeline.publish.remote import RemoteWriter
 from pipeline.publish.sync import Synced, sync
-from pipeline.store import schema
-from pipeline.store.database import open_store
+from pipeline.storage import schema
+from pipeline.storage.database import open_store
 from tests.dashboards.grafana import Query, ask, boards, choices, queries, range_of
 from tests.prometheus import Prometheus
 

@@ -1,49 +1,56 @@
 """Change point detection for performance series: short, noisy, replicated, robust.
 
-:func:`detect` searches a series, :class:`Stream` one that grows, :func:`detect_many` many of
-them and :func:`pooled` series that were measured together; :class:`Bisection` finds the
-culprit between a good and a bad revision; :func:`compare`, :class:`Sequential` and
-:class:`GroupSequential` compare two samples, :class:`SpreadSequential` their noise and
-:class:`ShareSequential` how often they reach a threshold; :func:`budget` turns wrong issues a month
-into a threshold. What they return is immutable and survives a JSON round trip.
-The package knows nothing of the pipeline that uses it. The methods are written up, with their
-calibration and measured error rates, in ``docs/statistics.md``, ``docs/comparing.md`` and
-``docs/bisection.md``.
+:func:`detect` searches a series, :class:`Stream` a growing one, :func:`detect_many` many of them,
+and :func:`pooled` series that were measured together. :class:`Bisection` finds the culprit between
+a good and a bad revision. :func:`compare`, :class:`Sequential` and :class:`GroupSequential` compare
+two samples, :class:`SpreadSequential` their noise, and :class:`ShareSequential` how often they
+reach a threshold. :func:`budget` converts wrong issues a month into a threshold. Results are
+immutable and survive a JSON round trip. The package is independent of the pipeline. Three pages
+describe the methods, with their calibration and measured error rates:
+``docs/internals/statistics.md``, ``docs/guide/comparing.md`` and ``docs/guide/bisection.md``.
 """
 
 from changepoint.api import detect, methods
-from changepoint.bisection import Bisection, Culprit
+from changepoint.bisection.search import Bisection, CulpritRange
 from changepoint.budget import budget
-from changepoint.compare import Comparison, Sample, compare
-from changepoint.group_sequential import GroupSequential
+from changepoint.comparison.group_sequential import GroupSequential
+from changepoint.comparison.sequential import Sequential, SequentialDecision
+from changepoint.comparison.share_sequential import ShareSequential
+from changepoint.comparison.spread_sequential import SpreadSequential
+from changepoint.comparison.two_samples import Comparison, SampleLevel, compare
+from changepoint.comparison.verdict import Better, Verdict
+from changepoint.detection.pooled import pooled
+from changepoint.detection.pooled_model import Pooled, PooledMember, SharedChange
 from changepoint.many import detect_many
-from changepoint.model import ChangePoint, Detection, Direction, Level, Noise, Position, Segment
-from changepoint.pooled import pooled
-from changepoint.pooled_model import Member, Pooled, SharedChange
-from changepoint.sequential import Decision, Sequential
-from changepoint.share_sequential import ShareSequential
-from changepoint.spread_sequential import SpreadSequential
+from changepoint.model import (
+    ChangePoint,
+    Detection,
+    Direction,
+    Noise,
+    Position,
+    Segment,
+    SegmentLevel,
+)
 from changepoint.stream import Stream
-from changepoint.verdict import Better, Verdict
 
 __all__ = [
     "Better",
     "Bisection",
     "ChangePoint",
     "Comparison",
-    "Culprit",
-    "Decision",
+    "CulpritRange",
     "Detection",
     "Direction",
     "GroupSequential",
-    "Level",
-    "Member",
     "Noise",
     "Pooled",
+    "PooledMember",
     "Position",
-    "Sample",
+    "SampleLevel",
     "Segment",
+    "SegmentLevel",
     "Sequential",
+    "SequentialDecision",
     "ShareSequential",
     "SharedChange",
     "SpreadSequential",

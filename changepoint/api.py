@@ -1,4 +1,4 @@
-"""The entry point: check the input, run a method, measure and filter what it found."""
+"""The entry point: check the input, run a method, measure and filter its changes."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from itertools import pairwise
 from types import MappingProxyType
 from typing import get_args
 
-from changepoint import default, edivisive, effect, hunter, spread
-from changepoint.method import Found, Method, Outcome, Request
+from changepoint.detection import default, edivisive, effect, hunter, spread
+from changepoint.detection.method import FoundChange, Method, MethodResult, Request
+from changepoint.detection.power import FRESH, POWER
 from changepoint.model import ChangePoint, Detection, Direction, Noise, Segment
-from changepoint.power import FRESH, POWER
-from changepoint.series import Floats, Positions, Series, read
+from changepoint.series import Floats, GroupedSeries, Positions, read
 
 LARGEST_BUDGET = 100.0
-"""Upper bound of ``alarms_per_1000``: at more, a ladder would be expected to alarm."""
+"""Upper bound of ``alarms_per_1000``: beyond it, an unchanged ladder would be expected to alarm."""
 
 _METHODS: Mapping[str, Method] = MappingProxyType(
     {
@@ -28,7 +28,7 @@ _METHODS: Mapping[str, Method] = MappingProxyType(
 
 
 def methods() -> tuple[str, ...]:
-    """The names ``detect`` takes as its method."""
+    """The names of the methods of :func:`detect`."""
     return tuple(_METHODS)
 
 
@@ -49,17 +49,18 @@ def detect(
         positions: label of each value's position, sorted; values of equal position are
             replicates of one revision, and changes fall only between positions. By default
             every value is a position of its own and its label is its index.
-        alarms_per_1000: false alarms to expect of 1000 nights that each add a position to a
+        alarms_per_1000: expected false alarms in 1000 nights that each add a position to a
             series and search all of it; an alarm counts on the first night it is raised.
         min_effect: smallest relative change of level that matters, as a fraction. Smaller
-            changes are undone one at a time, the smallest first, their neighbours measured
-            again without them. The Hunter methods have a measure of their own (docs/hunter.md).
-        direction: report only changes of level of this direction. The others still separate
-            segments, so what is reported does not depend on the filter. Changes of spread have
-            no good direction and are reported.
+            changes are removed one at a time, the smallest first, and their neighbours are
+            measured again without them. The Hunter methods have their own measure
+            (docs/internals/hunter.md).
+        direction: report only changes of level in this direction. The others still separate
+            segments, so the reported changes do not depend on the filter. Changes of spread have
+            no good direction and are always reported.
         method: one of ``methods()``. "default" is a compiled scan, calibrated by simulation, which
-            leaves short ladders to "edivisive", the permutation test; it alone also looks for
-            changes of spread. "hunter" is Apache Otava's, index for index: its rate of alarms
+            leaves short ladders to "edivisive", the permutation test. Only "default" also looks for
+            changes of spread. "hunter" is Apache Otava's method, index for index: its alarm rate
             follows ``alarms_per_1000`` but does not keep it.
         seed: of the permutations. The same arguments give the same result on every machine.
 
@@ -67,7 +68,7 @@ def detect(
         ValueError: values or positions are malformed, or an option is out of range. One sentence.
     """
     if method not in _METHODS:
-        raise ValueError(f"no method {method!r}; there is {', '.join(_METHODS)}")
+        raise ValueError(f"method {method!r} does not exist; choose one of {', '.join(_METHODS)}")
     if direction is not None and direction not in get_args(Direction):
         raise ValueError(f"direction must be increase, decrease or None, not {direction!r}")
     if not 0.0 < alarms_per_1000 < LARGEST_BUDGET:
@@ -84,19 +85,19 @@ def detect(
 
 
 def budget_of_levels(method: str, alarms_per_1000: float) -> float:
-    """What of a budget of alarms a method may spend on changes of level."""
+    """The part of an alarm budget that a method may spend on changes of level."""
     return (1.0 - spread.SHARE if _METHODS[method].spreads else 1.0) * alarms_per_1000
 
 
 def detection_of(
-    series: Series,
-    outcome: Outcome,
+    series: GroupedSeries,
+    outcome: MethodResult,
     method: str,
     alarms_per_1000: float,
     min_effect: float,
     direction: Direction | None,
 ) -> Detection:
-    """Measure and filter the changes of level a method found, and look for those of spread.
+    """Measure and filter a method's changes of level, and search for changes of spread.
 
     The options are those of :func:`detect`, already checked.
     """
@@ -135,7 +136,9 @@ def detection_of(
     )
 
 
-def _large_enough(series: Series, found: tuple[Found, ...], min_effect: float) -> list[Found]:
+def _large_enough(
+    series: GroupedSeries, found: tuple[FoundChange, ...], min_effect: float
+) -> list[FoundChange]:
     kept = list(found)
     if min_effect == 0.0 or not kept:
         return kept
@@ -152,7 +155,9 @@ def _large_enough(series: Series, found: tuple[Found, ...], min_effect: float) -
     return kept
 
 
-def _change(series: Series, measured: effect.Measured, number: int, found: Found) -> ChangePoint:
+def _change(
+    series: GroupedSeries, measured: effect.SegmentedSeries, number: int, found: FoundChange
+) -> ChangePoint:
     before, after = measured.levels[number : number + 2]
     first, last = measured.places[number]
     low, high = measured.effects[number]
@@ -169,9 +174,9 @@ def _change(series: Series, measured: effect.Measured, number: int, found: Found
 
 
 def _spread_changes(
-    series: Series, ats: list[int], found: tuple[spread.SpreadChange, ...]
+    series: GroupedSeries, ats: list[int], found: tuple[spread.SpreadChange, ...]
 ) -> list[ChangePoint]:
-    """Changes of spread, each between the stretches in which neither level nor spread changes."""
+    """Changes of spread, each between stretches with constant level and spread."""
     if not found:
         return []
     cuts = sorted({*ats, *(change.at for change in found)})
@@ -196,7 +201,7 @@ def _spread_changes(
     return changes
 
 
-def _segments(series: Series, measured: effect.Measured) -> tuple[Segment, ...]:
+def _segments(series: GroupedSeries, measured: effect.SegmentedSeries) -> tuple[Segment, ...]:
     edges = measured.edges.tolist()
     starts = [0, *(series.start(at) for at in edges[1:-1]), series.length]
     return tuple(
@@ -212,12 +217,12 @@ def _segments(series: Series, measured: effect.Measured) -> tuple[Segment, ...]:
 
 
 def _detectable(
-    series: Series, measured: effect.Measured, behind: int, needed: float, told: float
+    series: GroupedSeries, measured: effect.SegmentedSeries, behind: int, needed: float, told: float
 ) -> float:
     """The relative step before the last ``behind`` positions that is found with 80 % power.
 
-    needed: in standard errors of the difference of the levels. told: what the step that is found
-    has to measure at least, or it is passed over; half of those of just this size measure less.
+    needed: in standard errors of the difference of the levels. told: the smallest measured step
+    that is reported; half of the steps of exactly this size measure less.
     """
     level = abs(measured.levels[-1].level)
     if level == 0.0 or behind == 0 or math.isinf(needed):

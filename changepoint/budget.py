@@ -1,29 +1,29 @@
-"""From what a user can bear, wrong issues a month, to the threshold of a detection."""
+"""Convert a budget of wrong issues a month to the threshold of a detection."""
 
 from __future__ import annotations
 
 import math
 
 MOST = 5.0
-"""Largest ``alarms_per_1000`` a budget turns into: the highest rate at which the alarms of
-``detect`` are measured. A more generous budget buys hardly any recall."""
+"""Largest ``alarms_per_1000`` of a budget: the highest rate at which the alarms of ``detect`` are
+measured. A more generous budget adds hardly any recall."""
 
 
 def budget(series: int, nights: float, wrong_issues_per_month: float) -> float:
     """``alarms_per_1000`` that keeps the wrong issues of a month within a budget.
 
-    Wrong alarms add up in expectation however the series are related, so
+    Wrong alarms add up in expectation, whatever the dependence of the series, so
 
         wrong issues per month <= series * nights * alarms_per_1000 / 1000
 
-    and the threshold is 1000 * wrong_issues_per_month / (series * nights), at most ``MOST``.
-    The bound assumes that every alarm becomes an issue of its own; alarms of one cause that are
-    filed together, and alarms that a confirming measurement rejects, only lower the number.
+    and the threshold is 1000 * wrong_issues_per_month / (series * nights), at most ``MOST``. The
+    bound assumes that every alarm becomes an issue of its own. Alarms of one cause that are filed
+    together, and alarms that a confirming measurement rejects, only lower the number.
 
     Args:
         series: series that are searched each night.
         nights: nights a month on which they get a new position.
-        wrong_issues_per_month: issues about nothing that may be filed in a month, on average.
+        wrong_issues_per_month: average number of wrong issues that may be filed in a month.
             0.5 is one every second month.
 
     Raises:
@@ -36,11 +36,11 @@ def budget(series: int, nights: float, wrong_issues_per_month: float) -> float:
     ):
         if not (value > 0 and math.isfinite(value)):
             raise ValueError(f"{name} must be a number above 0, not {value}")
-    # One division after the other: the product of two huge numbers may overflow.
+    # Two divisions: the product of two huge numbers may overflow.
     rate = 1000.0 * (wrong_issues_per_month / series / nights)
     if rate == 0.0:
         raise ValueError(
-            f"{wrong_issues_per_month} wrong issues a month cannot be kept with {series} series "
-            f"and {nights} nights"
+            f"a budget of {wrong_issues_per_month} wrong issues a month is impossible with "
+            f"{series} series and {nights} nights a month"
         )
     return min(rate, MOST)

@@ -1,6 +1,7 @@
-"""Compile every kernel before it is needed: ``python -m changepoint.compile``.
+"""Compile every kernel in advance: ``python -m changepoint.compile``.
 
-For tests and processes that start side by side with an empty cache: each would compile the same.
+This serves tests and processes that start side by side with an empty cache: each of them would
+compile the same kernels.
 """
 
 from __future__ import annotations
@@ -8,23 +9,24 @@ from __future__ import annotations
 import numpy as np
 
 from changepoint.api import detect, methods
-from changepoint.bisection import Bisection
-from changepoint.pooled import pooled
+from changepoint.bisection.search import Bisection
+from changepoint.detection.pooled import pooled
 from changepoint.stream import Stream
 
 POSITIONS = 48
-"""Positions of a long series: with replicates more than ``default.LADDER``, and enough to tell two
-modes from one."""
+"""Positions of a long series: with replicates more than ``default.LADDER``, and enough to
+distinguish two modes from one."""
 
 LADDER = 8
-"""Positions of a short one."""
+"""Positions of a short series."""
 
 
 def compile_kernels() -> None:
-    """Search small series with all there is to search with; the machine code stays on disk.
+    """Search small series with every kernel; the machine code stays on disk.
 
-    Series with and without replicates, long and short, with a change of level and one of spread:
-    a kernel is compiled when it is first called, and some are called once something was found.
+    The series have and lack replicates, are long and short, and have a change of level and one of
+    spread. A kernel is compiled at its first call, and some are called only after a change was
+    found.
     """
     noise = np.random.default_rng(1).normal(size=(POSITIONS, 3))
     for count in (LADDER, POSITIONS):

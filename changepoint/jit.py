@@ -1,14 +1,14 @@
 """numba's compiler behind a typed decorator, and the cache of the machine code on disk.
 
-Compiled code holds the constants and the callees of other modules as they were when it was
-compiled, and numba's own cache looks at the file of a function alone. So here the folder of the
-cache is named by the content of the whole package: after an edit of any module, and after an
-upgrade, everything is compiled anew.
+Compiled code contains the constants and the callees of other modules at the time of compilation,
+whereas numba's own cache only checks the file of a function. Here the cache folder is therefore
+named after the contents of the whole package: after an edit of any module, and after an upgrade,
+everything is recompiled.
 
-The folder is ``kernels-<digest>`` where numba would put its cache: in ``NUMBA_CACHE_DIR`` if that
-is set, else in the package's ``__pycache__``, else, where that cannot be written, in the user's
-cache folder. The folders of other contents beside it are deleted when no process has started with
-them for ``KEPT`` seconds. Any number of processes may do all of this at once.
+The folder is ``kernels-<digest>`` in the place of numba's cache: in ``NUMBA_CACHE_DIR`` if that is
+set, else in the package's ``__pycache__``, else, if that is not writable, in the user's cache
+folder. Folders of other contents beside it are deleted when no process has started with them for
+``KEPT`` seconds. Any number of processes may do all of this concurrently.
 """
 
 from __future__ import annotations
@@ -34,28 +34,28 @@ PACKAGE = Path(__file__).parent
 """The folder whose sources the machine code depends on."""
 
 PREFIX = "kernels-"
-"""What the name of a folder of machine code begins with."""
+"""Prefix of the names of machine code folders."""
 
 KEPT = 24 * 3600.0
-"""Seconds for which a folder of another content stays after the last start of a process with it:
-going back and forth between two versions compiles nothing, and a running process keeps its code."""
+"""Seconds for which a folder of other contents stays after the last start of a process with it:
+switching between two versions compiles nothing, and a running process keeps its code."""
 
 
 def compiled(function: F) -> F:
     """Compile ``function`` to machine code at its first call and keep the code on disk.
 
-    Where no cache can be written, as in a read-only container, each process compiles for itself.
+    Without a writable cache, as in a read-only container, each process compiles for itself.
     """
-    # No kernel is called from C, and a wrapper for that would be compiled for each.
+    # No kernel is called from C, so the wrapper for that is not compiled.
     dispatcher = numba.njit(function, no_cfunc_wrapper=True)  # type: ignore[call-overload]
-    # numba raises RuntimeError if it finds no folder that can be written.
+    # numba raises RuntimeError if it finds no writable folder.
     with suppress(RuntimeError):
         dispatcher._cache = _Cache(function)  # type: ignore[no-untyped-call]
     return cast(F, dispatcher)
 
 
 def digest_of(package: Path) -> str:
-    """A digest of every source file below ``package``, and of what compiles them."""
+    """A digest of every source file below ``package``, and of the compiler's versions."""
     versions = (sys.version, numba.__version__, np.__version__)
     digest = hashlib.sha256(repr(versions).encode())
     for file in sorted(package.rglob("*.py")):
@@ -71,7 +71,7 @@ def _digest() -> str:
 
 @cache
 def _claim(folder: str) -> None:
-    """Mark a folder as used by this process, and delete those beside it that nobody uses."""
+    """Mark a folder as used by this process, and delete unused ones beside it."""
     with suppress(OSError):
         os.utime(folder)
     oldest = time.time() - KEPT
@@ -82,7 +82,7 @@ def _claim(folder: str) -> None:
 
 
 class _ByContent:
-    """A locator of numba's whose folder is inside the usual one, named by the package's content."""
+    """A numba cache locator with a folder in the usual one, named by the package's contents."""
 
     def get_cache_path(self) -> str:
         usual: str = super().get_cache_path()  # type: ignore[misc]
@@ -109,7 +109,7 @@ class _UserWide(_ByContent, caching.UserWideCacheLocator):
 
 
 class _Implementation(caching.CompileResultCacheImpl):
-    """How numba writes and reads machine code, but where it does."""
+    """numba's reading and writing of machine code, with our locators."""
 
     _locator_classes = (_UserProvided, _InTree, _UserWide)  # type: ignore[assignment]
 
@@ -120,6 +120,6 @@ class _Cache(caching.FunctionCache):
     _impl_class = _Implementation
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Write machine code; if the disk is full the next process compiles again."""
+        """Write machine code; if the disk is full, the next process compiles again."""
         with suppress(OSError):
             super().save_overload(sig, data)  # type: ignore[no-untyped-call]

@@ -1,8 +1,8 @@
 """``detect`` for many series at once, on all cores.
 
-The series are searched one after the other until it is clear that there is work for longer than
-processes take to start; the rest then goes to a process a core (:mod:`changepoint.worker`).
-Processes, not threads: most of a search is Python code.
+The series are searched one after the other until the remaining work clearly exceeds the start time
+of processes; the rest is then distributed to one process per core (:mod:`changepoint.worker`).
+Processes are used, not threads, because most of a search is Python code.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ Values = Sequence[float | None] | Floats
 Progress = Callable[[int, int], object]
 
 STARTING = 2.0
-"""Seconds that processes have to save before they are started: starting them takes about one, more
+"""Seconds that processes must save before they are started: the start takes about one second, more
 on a busy machine."""
 
 SLICE = 0.25
-"""Seconds of work that are searched, or sent to a process, at a time: long against the
-milliseconds it takes to send them, short against the patience of who watches the progress."""
+"""Seconds of work to search, or send to a process, at a time: long against the milliseconds of
+sending, short enough for a smooth progress display."""
 
 SLICES_PER_WORKER = 4
-"""Slices a process gets at least, so that none has long to wait for the slowest."""
+"""Minimum slices per process, so that none waits long for the slowest."""
 
 
 @overload
@@ -70,11 +70,11 @@ def detect_many(
         collection: the values of each series, of any lengths; or of each under its name.
         positions: of the values of each series, None for one that has none; under the same names
             if the series have names, where those without positions may be left out.
-        workers: processes that search at the same time; by default one for each core that this
+        workers: number of concurrent processes; by default one for each core that this
             process may use. With 1, and for as little work as a single core does in about
             ``STARTING`` seconds, everything happens in this process.
         progress: called as ``progress(done, total)`` several times a second, in the caller's
-            thread, ``done`` being how many series, counted from the first, are ready.
+            thread; ``done`` is the number of finished series, counted from the first.
         options: those of ``detect``.
 
     Returns:
@@ -83,7 +83,7 @@ def detect_many(
     Raises:
         ValueError: an option is out of range, or a series is malformed; the first such series is
             named. One sentence.
-        RuntimeError: a process ended early, as when memory is short.
+        RuntimeError: a process ended early, for example out of memory.
     """
     complete = checked(options)
     if workers is not None and workers < 1:
@@ -109,19 +109,23 @@ def _labels(names: list[Any], positions: Any, *, named: bool) -> list[Positions 
     if positions is None:
         return [None] * len(names)
     if isinstance(positions, Mapping) != named:
-        raise ValueError("positions must be given as the series are: by name or in order")
+        raise ValueError(
+            "positions must be a mapping if series is a mapping, and a list if series is a list"
+        )
     if named:
         unknown = set(positions).difference(names)
         if unknown:
-            raise ValueError(f"there are positions for {unknown.pop()!r}, which is no series")
+            raise ValueError(f"positions name {unknown.pop()!r}, which is not among the series")
         labels = [positions.get(name) for name in names]
     else:
         labels = list(positions)
     if len(labels) != len(names):
-        raise ValueError(f"{len(names)} series need as many positions, not {len(labels)}")
+        raise ValueError(
+            f"{len(names)} series need {len(names)} lists of positions, not {len(labels)}"
+        )
     for name, own in zip(names, labels, strict=True):
         if own is not None and (isinstance(own, str) or not hasattr(own, "__len__")):
-            raise ValueError(f"series {name!r}: positions must be a sequence, not {own!r}")
+            raise ValueError(f"series {name!r}: positions must be a list, not {own!r}")
     return labels
 
 
@@ -137,7 +141,7 @@ def _answers(items: list[Item], options: dict[str, Any], workers: int) -> Genera
     done, size, pace = 0, 1, 0.0
     while done < len(items):
         rest = len(items) - done
-        # Not before the second slice is timed: the first may have had to compile.
+        # Not before the second slice is timed: the first may have included compiling.
         if done > 1 and pace * rest * (1.0 - 1.0 / workers) > STARTING:
             size = max(1, min(int(SLICE / pace), rest // (workers * SLICES_PER_WORKER)))
             slices = [items[at : at + size] for at in range(done, len(items), size)]

@@ -1,4 +1,4 @@
-"""What a detection consists of: immutable types with a JSON form.
+"""The result of a detection: immutable types with a JSON form.
 
 Every number is a finite float except two, which may be infinite: an effect relative to a level of
 zero, and the detectable effect of a series that can show none. JSON has no infinity, so those are
@@ -14,13 +14,13 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal, Self
 
 Position = int | float | str
-"""The caller's label of a position: anything that sorts and that JSON can hold."""
+"""The caller's label of a position: any sortable type that JSON supports."""
 
 Direction = Literal["increase", "decrease"]
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
+class SegmentLevel:
     """The level of one stretch of a series.
 
     level: robust mean, in the unit of the values. spread: standard deviation of one value
@@ -41,22 +41,22 @@ class ChangePoint:
         position: label of the position that value belongs to.
         interval: labels of the first and the last position that may be the true ``position``,
             at 95 % confidence, both included.
-        before: the level from the change before (or the start) up to this one.
+        before: the level from the previous change (or the start) up to this one.
         after: the level from this change up to the next one (or the end).
         effect: relative change of level, (after - before) / |before|, so that its sign is the
-            direction whatever the sign of the levels; infinite if the level before is zero. Of
-            a change of spread the relative change of that, infinite if there was none before.
+            direction whatever the sign of the levels; infinite if the level before is zero. For
+            a change of spread it is the relative change of the spread, infinite if that was zero.
         effect_interval: 95 % confidence interval of ``effect``; bounds may be infinite.
-        pvalue: probability of a split this good anywhere in the stretch that was searched if
-            nothing changed in it.
-        kind: what changed, the ``"level"`` or the ``"spread"`` around it.
+        pvalue: probability of a split this good anywhere in the searched stretch if nothing
+            changed in it.
+        kind: ``"level"``, or ``"spread"`` around the level.
     """
 
     index: int
     position: Position
     interval: tuple[Position, Position]
-    before: Level
-    after: Level
+    before: SegmentLevel
+    after: SegmentLevel
     effect: float
     effect_interval: tuple[float, float]
     pvalue: float
@@ -64,7 +64,7 @@ class ChangePoint:
 
     @property
     def direction(self) -> Direction:
-        """Which way the level went, or the spread."""
+        """The direction of the change of level or spread."""
         return "increase" if self.effect > 0.0 else "decrease"
 
 
@@ -80,12 +80,12 @@ class Segment:
     stop: int
     first: Position
     last: Position
-    level: Level
+    level: SegmentLevel
 
 
 @dataclass(frozen=True, slots=True)
 class Noise:
-    """What the series' own noise looks like once the changes are taken out.
+    """The noise of a series without its changes.
 
     scale: standard deviation of a replicate around its position (of a value around its segment
     if there are no replicates). between: standard deviation of the positions around their
@@ -107,13 +107,12 @@ class Noise:
 class Detection:
     """The result of :func:`changepoint.detect`.
 
-    changes: what is to be reported, in order, after the filters for direction and effect.
-    segments: the series cut at every change that is large enough, whatever its direction.
-    noise: the noise around those segments. method: the name of the method.
-    alarm_probability: the significance level one search was run at. detectable_effect: the step,
-    as a fraction of the last level, that would be found with a power of 80 % in the middle of an
-    unchanged series of this length and noise; infinite where nothing could be. detectable_fresh:
-    the same of a step of which only the last five positions are behind it.
+    changes: the changes to report, in order, after the filters for direction and effect. segments:
+    the series cut at every change that is large enough, whatever its direction. noise: the noise
+    around those segments. method: the name of the method. alarm_probability: the significance level
+    of one search. detectable_effect: the step, as a fraction of the last level, that would be found
+    with a power of 80 % in the middle of an unchanged series of this length and noise; infinite if
+    none could be. detectable_fresh: the same for a step that only the last five positions have.
     """
 
     changes: tuple[ChangePoint, ...]
@@ -131,7 +130,7 @@ class Detection:
 
     @classmethod
     def from_dict(cls, tree: Mapping[str, Any]) -> Self:
-        """The inverse of :meth:`to_dict`. Raises ValueError if something is missing or odd."""
+        """The inverse of :meth:`to_dict`. Raises ValueError if something is missing or invalid."""
         try:
             return cls(
                 changes=tuple(_change(c) for c in tree["changes"]),
@@ -143,7 +142,7 @@ class Detection:
                 detectable_fresh=float(tree["detectable_fresh"]),
             )
         except (KeyError, TypeError, AttributeError) as error:
-            raise ValueError(f"not a detection: {error!r}") from error
+            raise ValueError(f"the saved detection is invalid: {error!r}") from error
 
     def to_json(self) -> str:
         """:meth:`to_dict` as standard JSON text."""
@@ -165,8 +164,8 @@ def _encode(node: Any) -> Any:
     return node
 
 
-def _level(tree: Mapping[str, Any]) -> Level:
-    return Level(float(tree["level"]), float(tree["spread"]), int(tree["count"]))
+def _level(tree: Mapping[str, Any]) -> SegmentLevel:
+    return SegmentLevel(float(tree["level"]), float(tree["spread"]), int(tree["count"]))
 
 
 def _segment(tree: Mapping[str, Any]) -> Segment:

@@ -1,4 +1,4 @@
-"""The noise inside positions: its scale, its quantum, and what to do about single spikes."""
+"""The noise inside positions: its scale, its quantum, and the clipping of single spikes."""
 
 from __future__ import annotations
 
@@ -10,31 +10,32 @@ from changepoint.jit import compiled
 from changepoint.series import Floats, Ints
 
 CLIP = 3.0
-"""A replicate further than this many scales from the median of its position is moved there: of
-normal replicates .3 % are, and a spike then weighs no more than an unlucky replicate."""
+"""Scales from the median of its position at which a replicate is clipped: this affects .3 % of
+normal replicates, and a spike then weighs no more than an unlucky replicate."""
 
 PAIR_QUANTILE = 0.75
-"""The scale inside positions is read off this quantile of the differences between replicates.
-One spike spoils 2 of the 15 differences of five positions of three, so the quantile may not be
-much higher; two modes make up to half of the differences large and are noise, not spikes, so it
-may not be as low as the median."""
+"""Quantile of the differences between replicates from which the scale inside positions is computed.
+One spike spoils 2 of the 15 differences of five positions of three, so the quantile must not be
+much higher. Two modes make up to half of the differences large and are noise, not spikes, so it
+must not be as low as the median."""
 
 PARTNERS = 16
-"""Replicates of its position that one is compared with: those next to it. All pairs of a position
-of a thousand are half a million differences that say no more."""
+"""Adjacent replicates of its position that one is compared with. All pairs of a position of a
+thousand are half a million differences without more information."""
 
 NORMAL_QUANTILE = 1.1503493803760079
-"""The same quantile of |z|, z standard normal: makes the scale a standard deviation."""
+"""The same quantile of |z|, z standard normal: converts the scale to a standard deviation."""
 
 NORMAL_MEDIAN = 0.6744897501960817
-"""Median of |z|: makes the median absolute deviation of normal values a standard deviation."""
+"""Median of |z|: converts the median absolute deviation of normal values to a standard deviation.
+"""
 
 
 def clip_replicates(values: Floats, offsets: Ints) -> Floats:
-    """The values with replicates that stick out of their position moved to its edge.
+    """The values with outlying replicates clipped to the edge of their position.
 
-    values: (n,); offsets: (positions + 1,). Where no majority of the replicates agrees, nobody
-    can say which are the spikes, and they are left as they are: that position is noisy.
+    values: (n,); offsets: (positions + 1,). If no majority of the replicates agrees, spikes cannot
+    be identified, and the replicates are unchanged: that position is noisy.
     """
     if len(values) == len(offsets) - 1:
         return values
@@ -54,9 +55,9 @@ def replicate_scale(values: Floats, offsets: Ints) -> float:
 def quantum(values: Floats, offsets: Ints, resolution: float) -> float:
     """The smallest difference above ``resolution`` between values of one group, if values repeat.
 
-    Groups (positions, or segments) are given by ``offsets``. Only differences inside a group
-    count, so a step between groups is not taken for the unit of measurement. Values that never
-    repeat come from a continuous scale: 0.
+    Groups (positions, or segments) are given by ``offsets``. Only differences inside a group count,
+    so a step between groups is not taken for the unit of measurement. Values that never repeat come
+    from a continuous scale: 0.
     """
     gaps, repeats = smallest_gaps(sorted_groups(values, offsets), offsets, resolution)
     smallest = float(np.min(gaps, initial=np.inf))

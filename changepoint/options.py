@@ -1,4 +1,4 @@
-"""The options of ``detect``, for whoever hands them on."""
+"""The options of ``detect``, for functions that pass them on."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any, TypedDict
 
 from changepoint.api import detect
 from changepoint.model import Direction
-from changepoint.plain import own
+from changepoint.to_json import own
 
 
 class Options(TypedDict, total=False):
-    """Keyword arguments of :func:`changepoint.detect`, except ``positions``; it documents them.
+    """Keyword arguments of :func:`changepoint.detect`, which documents them, except ``positions``.
 
-    What is left out has the default that ``detect`` has.
+    Missing options have the defaults of ``detect``.
     """
 
     alarms_per_1000: float
@@ -35,10 +35,10 @@ DEFAULTS = MappingProxyType(
 
 
 def checked(options: Options) -> dict[str, Any]:
-    """All options, defaults included, of types that JSON can hold.
+    """All options, including defaults, as types that JSON supports.
 
     Raises:
-        ValueError: one is out of range, as ``detect`` says it.
+        ValueError: one is out of range, as in ``detect``.
     """
     complete = {name: own(option) for name, option in {**DEFAULTS, **options}.items()}
     detect([], **complete)

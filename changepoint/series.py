@@ -1,4 +1,4 @@
-"""From what the caller has to what the methods work on: checked, without gaps, scaled."""
+"""The input of the methods: the caller's values, checked, without gaps, and scaled."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from numpy.typing import NDArray
 from changepoint.model import Position
 
 RESOLUTION = 1e-12
-"""Differences smaller than this share of the largest magnitude are arithmetic, not measurement:
-a double carries 2e-16, and a metric is the product of a few divisions."""
+"""Share of the largest magnitude below which differences are rounding errors, not measurements: a
+double has 2e-16, and a metric is the product of a few divisions."""
 
 LARGEST = 1e300
-"""Larger magnitudes are refused: the difference of two could overflow a double."""
+"""Larger magnitudes are rejected: the difference of two could overflow a double."""
 
 ANCHORS = 11
 """Values at the start of a series whose median is the origin of its scale: enough that five spikes
-do not move it, few enough that it soon stays what it is while the series grows."""
+do not move it, and few enough that it soon stays constant while the series grows."""
 
 Floats = NDArray[np.float64]
 Positions = Sequence[Position] | NDArray[Any]
@@ -33,18 +33,17 @@ Label = Callable[[int], Position]
 
 
 @dataclass(frozen=True, slots=True)
-class Series:
+class GroupedSeries:
     """Measured values, grouped by position.
 
-    scaled: (n,) measured values, in order, brought to magnitude 1 at most, so that squares
-    neither overflow nor vanish; ``origin + unit * scaled`` gives them back. unit is a power of
-    two and origin depends on the first ``ANCHORS`` values only: a series that grows keeps what it
-    has, but for an exact factor when a larger value arrives.
-    offsets: (positions + 1,) where each position starts in ``scaled``. indices: (n,) place in the
-    caller's values. length: how many values the caller gave, missing ones included. measured:
-    (n,) the values behind ``scaled`` as they were given. places: (positions,) which of the
-    caller's positions each one is, those without a value counted; extent: how many there are
-    with those.
+    scaled: (n,) measured values, in order, scaled to a magnitude of at most 1, so that squares
+    neither overflow nor underflow; ``origin + unit * scaled`` restores them. unit is a power of two
+    and origin depends only on the first ``ANCHORS`` values: a growing series keeps its scaled
+    values, except for an exact factor when a larger value arrives. offsets: (positions + 1,) where
+    each position starts in ``scaled``. indices: (n,) index into the caller's values. length: number
+    of the caller's values, including missing ones. measured: (n,) the original values of
+    ``scaled``. places: (positions,) index of each position among all of the caller's, including
+    those without a value; extent: their number.
     """
 
     scaled: Floats
@@ -73,11 +72,11 @@ class Series:
 
     @property
     def labels(self) -> tuple[Position, ...]:
-        """The caller's label of every position; made anew each time it is asked for."""
+        """The caller's label of every position; recomputed by each call."""
         return tuple(map(self._label, self.indices[self.offsets[:-1]].tolist()))
 
 
-def read(values: Sequence[float | None] | Floats, positions: Positions | None) -> Series:
+def read(values: Sequence[float | None] | Floats, positions: Positions | None) -> GroupedSeries:
     """Check the caller's values and positions and group them.
 
     Raises ValueError, one sentence, if values are not one-dimensional numbers, if one is
@@ -97,7 +96,7 @@ def read(values: Sequence[float | None] | Floats, positions: Positions | None) -
         starts = np.flatnonzero(np.diff(own, prepend=-1))
         offsets, places = np.append(starts, len(kept)), own[starts]
         extent = int(ordinals[-1]) + 1 if len(given) else 0
-    return Series(
+    return GroupedSeries(
         scaled=scaled,
         origin=origin,
         unit=unit,
@@ -113,20 +112,20 @@ def read(values: Sequence[float | None] | Floats, positions: Positions | None) -
 
 def _numbers(values: Sequence[float | None] | Floats) -> Floats:
     if isinstance(values, np.ndarray) and values.dtype.kind == "c":
-        raise ValueError("values must be numbers, None or nan, not complex")
+        raise ValueError("values must be real numbers, None or NaN, not complex numbers")
     try:
-        # A wider float that overflows is infinite and refused as such.
+        # A wider float that overflows is infinite and rejected as such.
         with np.errstate(over="ignore"):
             given = np.array(values, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
-        raise ValueError(f"values must be numbers, None or nan: {error}") from None
+        raise ValueError(f"values must be numbers, None or NaN: {error}") from None
     if given.ndim != 1:
         raise ValueError(f"values must be one-dimensional, not of shape {given.shape}")
     beyond = np.flatnonzero(np.abs(given) > LARGEST)
     if len(beyond):
         raise ValueError(
-            f"values must be missing or within ±{LARGEST:g}, but value {beyond[0]} is "
-            f"{given[beyond[0]]:g}"
+            f"each value must be within ±{LARGEST:g}, or NaN if missing, but value {beyond[0]} "
+            f"is {given[beyond[0]]:g}"
         )
     return given
 
@@ -134,7 +133,7 @@ def _numbers(values: Sequence[float | None] | Floats) -> Floats:
 def _grouped(positions: Positions, length: int) -> tuple[Label, NDArray[np.bool_]]:
     """The checked labels, and (length,) where a label differs from the one before it."""
     if len(positions) != length:
-        raise ValueError(f"{length} values need as many positions, not {len(positions)}")
+        raise ValueError(f"{length} values need {length} positions, not {len(positions)}")
     if isinstance(positions, np.ndarray) and positions.ndim == 1 and positions.dtype.kind in "iuf":
         given = positions.copy()
         if given.dtype.kind == "f" and not np.all(np.isfinite(given)):
@@ -182,9 +181,9 @@ def _not_sorted(index: int, former: Position, latter: Position) -> str:
 
 
 def _scale(measured: Floats) -> tuple[Floats, float, float]:
-    """Values around their origin, in a power of two at least as large as the furthest from it.
+    """Values around their origin, divided by a power of two not below the largest distance.
 
-    All 0 in the unit 1 if they differ by arithmetic only.
+    All 0 with the unit 1 if they differ by rounding errors only.
     """
     if not len(measured):
         return np.zeros(0), 0.0, 1.0
@@ -203,18 +202,18 @@ def scaled_values(measured: Floats, origin: float, exponent: int | None) -> Floa
 
 
 def origin_of(measured: Floats) -> float:
-    """The origin of the scale of measured values, of which there is one at least."""
+    """The origin of the scale of measured values, of which there is at least one."""
     # A measured value, not a mean of two: subtracting it then leaves equal values at exactly 0.
     first = sorted(measured[:ANCHORS].tolist())
     return float(first[(len(first) - 1) // 2])
 
 
 def exponent_of(reach: float, magnitude: float) -> int | None:
-    """The binary exponent of the unit of a scale; None if values differ by arithmetic only.
+    """The binary exponent of a scale's unit; None if values differ by rounding errors only.
 
     reach: largest distance of a value from the origin. magnitude: largest of all.
     """
-    # Compared as shares of a power of two: a product with RESOLUTION may vanish.
+    # Compared as shares of a power of two: a product with RESOLUTION may underflow.
     if math.ldexp(reach, -math.frexp(magnitude)[1]) <= RESOLUTION:
         return None
     return math.frexp(reach)[1]

@@ -1,4 +1,4 @@
-"""A series that grows by a value at a time: what a full run over the same values would find."""
+"""A series that grows by one value at a time, with the results of a full search."""
 
 from __future__ import annotations
 
@@ -10,31 +10,30 @@ from typing import Any, Self, Unpack
 import numpy as np
 
 from changepoint.api import budget_of_levels, detect, detection_of
+from changepoint.detection.incremental import Resumed
 from changepoint.model import ChangePoint, Detection, Position
 from changepoint.options import Options, checked
-from changepoint.plain import own
-from changepoint.resumed import Resumed
 from changepoint.series import LARGEST, Floats, Positions, read
+from changepoint.to_json import own
 
 VERSION = 1
-"""Of the form in which a stream is written down."""
+"""Version of a stream's JSON form."""
 
 ROOM = 64
-"""Values there is room for at first; the room doubles when it is used up."""
+"""Initial capacity in values; the capacity doubles when it is exhausted."""
 
 PLAIN = (type(None), int, str)
-"""Types of labels that need no check of their own."""
+"""Types of labels that need no individual check."""
 
 
 class Stream:
-    """A series to which values are appended, and what :func:`changepoint.detect` finds in it.
+    """A series to which values are appended, and its changes by :func:`changepoint.detect`.
 
     After any number of appends :meth:`detection` equals ``detect`` of the same values with the same
-    options, for every method. Appending is cheap; the search waits until somebody asks. What is
-    found is kept until the next append. The method "default" goes on from its last search where
-    every value is a position of its own and ``min_effect`` is 0; otherwise a search starts from
-    the first value. A stream can be pickled, copied and written as JSON; the
-    copy goes on like the original.
+    options, for every method. Appending is cheap; the search runs on demand, and its result is kept
+    until the next append. The method "default" continues from its last search if every value is a
+    position of its own and ``min_effect`` is 0; otherwise a search starts from the first value. A
+    stream can be pickled, copied and written as JSON; the copy continues like the original.
 
     Takes the options of ``detect`` and raises its ValueError.
     """
@@ -53,15 +52,15 @@ class Stream:
 
         Args:
             value: None and nan are missing.
-            position: label of its position, not below that of the value before; the same is a
-                replicate. Given for every value of the stream or for none.
+            position: label of its position, not below that of the previous value; an equal label is
+                a replicate. Given for every value of the stream or for none.
 
         Raises:
             ValueError: the value or the position is malformed. One sentence; the stream is
                 unchanged.
         """
         if type(value) is float and abs(value) <= LARGEST and type(position) in PLAIN:
-            # Nothing to check but where it goes: the common case, ten times as fast.
+            # The common case needs no check but its position, which is ten times as fast.
             self._take([value], None if position is None else [position], 0)
         else:
             self.extend((value,), None if position is None else (position,))
@@ -69,10 +68,10 @@ class Stream:
     def extend(
         self, values: Sequence[float | None] | Floats, positions: Positions | None = None
     ) -> None:
-        """Add several values, or none of them if one is refused.
+        """Add several values, or none of them if one is rejected.
 
         Args:
-            values: as in ``detect``, to follow those appended so far.
+            values: as in ``detect``, following those appended so far.
             positions: as in ``detect``, of these values.
 
         Raises:
@@ -86,7 +85,7 @@ class Stream:
             self._take(numbers, labels, block.length - len(block.indices))
 
     def detection(self) -> Detection:
-        """What ``detect`` finds in all values so far."""
+        """The detection in all values so far."""
         if self._detection is None:
             if self._resumes:
                 series = read(self._values, None)
@@ -101,8 +100,8 @@ class Stream:
     def indices(self) -> tuple[int, ...]:
         """Index of the first measured value after each change of level, whatever its direction.
 
-        Where the search goes on from the last one, nothing else is measured for it: this is the
-        cheapest way to learn whether something changed.
+        If the search continues from the last one, nothing else is computed: this is the cheapest
+        check for changes.
         """
         if self._indices is None:
             if self._resumes and self._detection is None:
@@ -121,12 +120,12 @@ class Stream:
         return self.detection().changes
 
     def __len__(self) -> int:
-        """How many values were appended, missing ones included."""
+        """The number of appended values, including missing ones."""
         return self._count
 
     @property
     def _resumes(self) -> bool:
-        """Whether a search goes on from the last one."""
+        """Whether a search continues from the last one."""
         return (
             self._options["method"] == "default"
             and self._options["min_effect"] == 0.0
@@ -134,7 +133,7 @@ class Stream:
         )
 
     def _resumed(self) -> Resumed:
-        """The search that goes on; it takes room of its own only once somebody asks."""
+        """The continuing search, which allocates its arrays on demand."""
         if self._search is None:
             method, alarms = self._options["method"], self._options["alarms_per_1000"]
             self._search = Resumed(budget_of_levels(method, alarms))
@@ -147,9 +146,9 @@ class Stream:
     def _take(
         self, values: Sequence[float] | Floats, labels: list[Position] | None, missing: int
     ) -> None:
-        """Append values and labels that were checked, if they continue those of the stream.
+        """Append checked values and labels, if they continue those of the stream.
 
-        missing: how many of the values are.
+        missing: number of missing values among them.
         """
         if self._count:
             _check_junction(self._positions, labels)
@@ -182,7 +181,7 @@ class Stream:
         """The inverse of :meth:`to_dict`.
 
         Raises:
-            ValueError: something is missing or odd, or the version is unknown. One sentence.
+            ValueError: something is missing or invalid, or the version is unknown. One sentence.
         """
         try:
             version = tree["version"]
@@ -191,13 +190,14 @@ class Stream:
                 stream.extend(tree["values"], tree["positions"])
                 return stream
         except (KeyError, TypeError, ValueError, OverflowError) as error:
-            raise ValueError(f"not the state of a stream: {error!r}") from error
+            raise ValueError(f"the saved state of the stream is invalid: {error!r}") from error
         raise ValueError(
-            f"the state of a stream is of version {version!r}, and only {VERSION} can be read here"
+            f"the stream's state has version {version!r}, but this release reads only version "
+            f"{VERSION}"
         )
 
     def to_json(self) -> str:
-        """:meth:`to_dict` as standard JSON text. Every float comes back as it was."""
+        """:meth:`to_dict` as standard JSON text. Every float survives the round trip."""
         return json.dumps(self.to_dict(), allow_nan=False)
 
     @classmethod
@@ -206,7 +206,7 @@ class Stream:
         try:
             tree = json.loads(text)
         except ValueError as error:
-            raise ValueError(f"not the state of a stream: {error}") from error
+            raise ValueError(f"the saved state of the stream is invalid: {error}") from error
         return cls.from_dict(tree)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -214,9 +214,9 @@ class Stream:
 
 
 def _check_junction(former: list[Position] | None, latter: list[Position] | None) -> None:
-    """Refuse labels that do not continue the former ones, each being right on its own."""
+    """Reject labels that do not continue the former ones; each list is valid on its own."""
     if (former is None) != (latter is None):
-        raise ValueError("positions must be given for every value of a stream or for none")
+        raise ValueError("give a position for every value of a stream, or for none")
     if former is None or latter is None:
         return
     last, first = former[-1], latter[0]

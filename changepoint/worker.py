@@ -1,9 +1,9 @@
-"""Processes that search slices of a collection of series.
+"""Worker processes that search slices of a collection of series.
 
-A process of our own making, not one of multiprocessing: those import the caller's main module,
-which a script without an ``if __name__`` guard does not survive. This one runs an interpreter that
-imports nothing but this package, reads slices from its standard input and writes what it finds to
-its standard output. It ends with its input, so it outlives nobody.
+They are not processes of multiprocessing: those import the caller's main module, which fails for a
+script without an ``if __name__`` guard. A worker is an interpreter that imports only this package,
+reads slices from its standard input and writes its results to its standard output. It ends with its
+input, so no worker is left behind.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from queue import SimpleQueue
 from typing import IO, Any, cast
 
 from changepoint.api import detect
-from changepoint.model import ChangePoint, Detection, Level, Noise, Segment
+from changepoint.model import ChangePoint, Detection, Noise, Segment, SegmentLevel
 
 Item = tuple[Any, Any]
 """The values of a series, and its positions or None."""
 
 Answer = tuple[list[Detection], str | None]
-"""The detections of the series of a slice, up to the first that is refused, and why it is."""
+"""The detections of a slice's series, up to the first rejected one, and the reason for that."""
 
-# The path is the caller's, as it may have been changed since that interpreter started; until then
-# -P keeps what lies in the current directory from being imported.
+# The path is the caller's, because it may have changed since that interpreter started; until then
+# -P prevents imports from the current directory.
 _MAIN = (
     "import pickle, sys; sys.path[:] = pickle.load(sys.stdin.buffer); "
     "from changepoint.worker import serve; serve()"
@@ -39,12 +39,12 @@ _MAIN = (
 
 
 def can_start() -> bool:
-    """Whether there is an interpreter to start; inside a frozen application there is none."""
+    """Whether an interpreter can be started; a frozen application has none."""
     return bool(sys.executable) and not getattr(sys, "frozen", False)
 
 
 def search(items: Sequence[Item], options: Mapping[str, Any]) -> Answer:
-    """``detect`` of one series after the other, until one is refused."""
+    """Run ``detect`` on one series after the other, until one is rejected."""
     found: list[Detection] = []
     for values, positions in items:
         try:
@@ -57,9 +57,9 @@ def search(items: Sequence[Item], options: Mapping[str, Any]) -> Answer:
 def answers(
     slices: Sequence[Sequence[Item]], options: Mapping[str, Any], workers: int
 ) -> Generator[Answer]:
-    """:func:`search` of each slice, in order, by so many processes.
+    """The results of :func:`search` for each slice, in order, by several processes.
 
-    However it ends, and if it is closed early, no process is left.
+    No process is left behind, even if the generator is closed early.
 
     Raises:
         RuntimeError: a process ended early.
@@ -81,7 +81,7 @@ def answers(
         return search(part, options) if answer is None else answer
 
     try:
-        # Two threads a process: one packs or unpacks while the other's slice is searched.
+        # Two threads per process: one packs or unpacks while the other's slice is searched.
         with ThreadPoolExecutor(2 * workers) as threads:
             try:
                 for _ in range(workers):
@@ -89,7 +89,7 @@ def answers(
                     idle.put(processes[-1])
                 yield from threads.map(ask, slices)
             finally:
-                # Before the threads are waited for: some may be waiting for an answer.
+                # Before waiting for the threads: some may be waiting for a response.
                 for process in processes:
                     process.kill()
     finally:
@@ -98,19 +98,19 @@ def answers(
 
 
 def serve() -> None:
-    """Answer requests from standard input until it ends: what a process does."""
+    """Respond to requests from standard input until it ends: the main loop of a worker."""
     if hasattr(signal, "SIGPIPE"):
-        # If the caller is gone there is nobody to tell.
+        # If the caller is gone, nobody needs a traceback.
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    # Whatever prints while a series is searched must not get between the answers.
+    # Output printed during a search must not get between the responses.
     requests, replies, sys.stdout = sys.stdin.buffer, sys.stdout.buffer, sys.stderr
     options = pickle.load(requests)  # noqa: S301 - of the process that started this one
     with suppress(EOFError):
         while True:
             request = _receive(requests)
             answer: Answer | None = None
-            # What fails, as a request with classes of the caller's main module, the caller does
-            # again, and sees the error itself.
+            # If a request fails, for example because of classes in the caller's main module, the
+            # caller repeats it and sees the error itself.
             with suppress(Exception):
                 items = pickle.loads(request)  # noqa: S301 - the same
                 answer = search(items, options)
@@ -130,7 +130,7 @@ class _Process:
         )
         self._requests = cast(IO[bytes], self._process.stdin)
         self._replies = cast(IO[bytes], self._process.stdout)
-        # Read when it is up; until then the pipe holds it.
+        # The worker reads it after its start; until then the pipe holds it.
         self._requests.write(pickle.dumps(sys.path) + pickle.dumps(dict(options)))
 
     def ask(self, request: bytes) -> bytes:
@@ -140,8 +140,8 @@ class _Process:
             return _receive(self._replies)
         except (EOFError, BrokenPipeError):
             raise RuntimeError(
-                f"a process ended early with exit code {self._process.wait()}, as when memory is "
-                "short; workers=1 needs no processes"
+                f"a worker process ended with exit code {self._process.wait()}, perhaps for "
+                "lack of memory; workers=1 starts no processes"
             ) from None
 
     def kill(self) -> None:
@@ -149,7 +149,7 @@ class _Process:
         self._process.kill()
 
     def close(self) -> None:
-        """Wait for the end of the process and let go of its pipes."""
+        """Wait for the end of the process and close its pipes."""
         with suppress(BrokenPipeError), self._process:
             pass
 
@@ -178,10 +178,10 @@ def _call(kind: type) -> Callable[[Any], tuple[type, tuple[Any, ...]]]:
 
 
 _REDUCED: dict[type, Callable[[Any], tuple[type, tuple[Any, ...]]]] = {
-    kind: _call(kind) for kind in (ChangePoint, Detection, Level, Noise, Segment)
+    kind: _call(kind) for kind in (ChangePoint, Detection, SegmentLevel, Noise, Segment)
 }
-"""How the parts of a detection are pickled: as a call of the class. A frozen dataclass with slots
-is otherwise pickled field by field in Python, which takes several times as long."""
+"""Pickling of the parts of a detection as a call of the class. By default a frozen dataclass with
+slots is pickled field by field in Python, which takes several times as long."""
 
 
 def _dumps(answer: Answer | None) -> bytes:

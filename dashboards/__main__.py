@@ -1,4 +1,4 @@
-"""Write the dashboards: ``python -m dashboards``, or ``--check`` that they are as committed."""
+"""Write the dashboards: ``python -m dashboards``; ``--check`` verifies the committed files."""
 
 from __future__ import annotations
 

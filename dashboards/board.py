@@ -1,4 +1,4 @@
-"""A dashboard: its panels put in place, what is common to all, its JSON."""
+"""A dashboard: the layout of its panels, common settings, its JSON."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WIDTH = 24
 
 
 class Row(NamedTuple):
-    """Panels beside one another, with the columns that each takes; a title begins a section."""
+    """Panels side by side, with their widths in columns; a title begins a section."""
 
     height: int
     panels: Sequence[tuple[int, Builder[model.Panel]]]
@@ -27,9 +27,9 @@ class Row(NamedTuple):
 
 
 class Event(NamedTuple):
-    """Events that are drawn over the panels ``on`` (their titles), as labels of a series say.
+    """Events drawn over the panels ``on`` (their titles); the labels of a series describe them.
 
-    ``title`` and ``text`` are templates of labels, as ``{{step}}``.
+    ``title`` and ``text`` are templates of labels, for example ``{{step}}``.
     """
 
     name: str
@@ -56,7 +56,7 @@ class _Annotation(model.AnnotationQuery):
         self._texts = {"titleFormat": event.title, "textFormat": event.text}
 
     def to_json(self) -> dict[str, object]:
-        """Return what Grafana's Prometheus data source reads."""
+        """Return the JSON that Grafana's Prometheus data source reads."""
         return {**super().to_json(), **self._texts, "tagKeys": "kind,metric"}
 
 
@@ -70,9 +70,9 @@ def assemble(
     rows: Sequence[Row],
     events: Sequence[Event] = (),
 ) -> model.Dashboard:
-    """Return a dashboard. ``since`` is how far back it shows at first, as ``now-90d``.
+    """Return a dashboard. ``since`` is the initial start of the time range, as ``now-90d``.
 
-    Panels are numbered from 1 in the order in which they are read.
+    Panels are numbered from 1 in reading order.
     """
     builder = (
         Dashboard(f"nightshift: {title}")
@@ -125,5 +125,5 @@ def _placed(rows: Sequence[Row]) -> list[model.Panel | model.RowPanel]:
 
 
 def as_json(board: model.Dashboard) -> str:
-    """Return the text of a dashboard as it is committed: one order of keys, one indentation."""
+    """Return the committed text of a dashboard, with fixed key order and indentation."""
     return json.dumps(board, cls=JSONEncoder, indent=2, sort_keys=True) + "\n"

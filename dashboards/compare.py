@@ -12,7 +12,7 @@ from dashboards.board import Row, assemble
 
 
 def compare(addresses: Sequence[ConstantVariable]) -> Dashboard:
-    """Return the dashboard. ``addresses`` are the constants of where links lead to."""
+    """Return the dashboard. ``addresses`` are the constants with the addresses of links."""
     step = links.to_step(links.of_row("step"))
     return assemble(
         links.COMPARE,

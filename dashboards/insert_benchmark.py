@@ -1,4 +1,4 @@
-"""Insert Benchmark: rates of its steps, whether they kept their SLA, and response times."""
+"""Insert Benchmark: rates of its steps, whether they met their SLA, and response times."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from dashboards.look import limits
 from pipeline.publish.names import FIGURES, VERSION, full_name
 
 SLA = 0.95
-"""The part of the wanted rate below which a step has failed, as published."""
+"""The part of the target rate below which a step has failed its SLA, as published."""
 
 
 def insert_benchmark(addresses: Sequence[ConstantVariable]) -> Dashboard:
-    """Return the dashboard. ``addresses`` are the constants of where links lead to."""
+    """Return the dashboard. ``addresses`` are the constants with the addresses of links."""
     step = links.to_step(links.of_row("step"))
     metric = full_name(VERSION, FIGURES["sla"])
     return assemble(

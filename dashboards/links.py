@@ -1,4 +1,4 @@
-"""Where a dashboard leads to: the others, the report page, the static site, the issues."""
+"""Links of a dashboard: to the others, the report page, the trend site, the issues."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OVERVIEW, TREND, STEP, COMPARE, INSERT_BENCHMARK, MACHINES, PIPELINE = (
         "pipeline",
     )
 )
-"""Identifiers of the dashboards: they are in addresses, and never change."""
+"""Identifiers of the dashboards: they are part of addresses, and never change."""
 
 SETUP = ("target", "line", "machine_class", "workload", "config", "clients")
 """The variables that choose one line on one machine class."""
@@ -37,7 +37,7 @@ def to_others() -> list[DashboardLink]:
             .type(DashboardLinkType.LINK)
             .icon("external link")
             .url(f"${{{variable}}}")
-            .tooltip(f"The address is the constant {variable}: docs/dashboards.md")
+            .tooltip(f"The address is the constant {variable}: docs/guide/dashboards.md")
             .target_blank(True)
             for title, variable in (
                 ("Report page", "report_url"),
@@ -49,17 +49,17 @@ def to_others() -> list[DashboardLink]:
 
 
 def of_series(name: str) -> str:
-    """Return the text that stands for a label of the series that is pointed at."""
+    """Return the placeholder of a label of the selected series."""
     return f"${{__field.labels.{name}:percentencode}}"
 
 
 def of_row(name: str) -> str:
-    """Return the text that stands for a field of the row that is pointed at."""
+    """Return the placeholder of a field of the selected row."""
     return f'${{__data.fields["{name}"]:percentencode}}'
 
 
 def chosen(name: str) -> str:
-    """Return the text that stands for the value of a variable."""
+    """Return the placeholder of a variable's value."""
     return f"${{{name}:percentencode}}"
 
 
@@ -70,15 +70,15 @@ def to_dashboard(title: str, uid: str, **variables: str) -> DashboardLink:
 
 
 def to_step(step: str) -> DashboardLink:
-    """Return a link to the detail of a step, of the line that is chosen."""
+    """Return a link to the details of a step of the chosen line."""
     return to_dashboard("Step detail", STEP, **{name: chosen(name) for name in SETUP}, step=step)
 
 
 def to_issue(fingerprint: str) -> DashboardLink:
-    """Return a link to the issue of a regression: a search, as GitHub's."""
+    """Return a link to the issue of a regression: a search for its fingerprint."""
     return DashboardLink("Issue").url(f"${{issues_url}}?q={fingerprint}").target_blank(True)
 
 
 def to_report() -> DashboardLink:
-    """Return a link to what the report page found."""
+    """Return a link to the findings on the report page."""
     return DashboardLink("Report page").url("${report_url}#found").target_blank(True)

@@ -1,7 +1,7 @@
 """Colours and limits, the same on every dashboard.
 
-The colours are of Okabe and Ito's set, which people with any of the colour blindnesses can tell
-apart: worse is orange to vermilion, better is blue, never red and green.
+The colours are from the set of Okabe and Ito, which colour-blind people can distinguish: worse is
+orange to vermilion, better is blue, never red and green.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ def limits(first: str, *steps: tuple[float, str]) -> ThresholdsConfig:
 
 
 def relative_limits() -> ThresholdsConfig:
-    """Return those of relative QPS: beyond 3 % it is coloured, beyond 10 % strongly."""
+    """Return the limits of relative QPS: coloured beyond 3 %, strongly beyond 10 %."""
     return limits(WORSE, (0.90, BAD), (0.97, UNCHANGED), (1.03, GOOD), (1.10, BETTER))
 
 
 def no_limits() -> ThresholdsConfig:
-    """Return none: what is shown is neither good nor bad."""
+    """Return limits without colours, for values that are neither good nor bad."""
     return limits(PLAIN)
 
 
 def none_is_good() -> ThresholdsConfig:
-    """Return those of what should be zero."""
+    """Return the limits of a value that should be zero."""
     return limits(BETTER, (1.0, WORSE))

@@ -1,4 +1,4 @@
-"""Machines and controls: whether what the nights measured can be trusted."""
+"""Machines and controls: whether the measurements of the nights can be trusted."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from dashboards.board import Row, assemble
 from pipeline.publish.names import OTHERS, RUN
 
 DRIFT = 0.03
-"""Median difference of a build from itself beyond which the machine is in question."""
+"""Median difference between equal builds beyond which the machine is suspect."""
 
 _CLASS = 'machine_class=~"$machine_class"'
 
 
 def machines(addresses: Sequence[ConstantVariable]) -> Dashboard:
-    """Return the dashboard. ``addresses`` are the constants of where links lead to."""
+    """Return the dashboard. ``addresses`` are the constants with the addresses of links."""
     drift = promql.points(promql.other("control_drift_ratio", _CLASS))
     return assemble(
         links.MACHINES,

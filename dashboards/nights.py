@@ -1,4 +1,4 @@
-"""Pipeline: whether the nights run, what they cost, and whether their results arrive."""
+"""Pipeline: whether nights run, their costs, and whether their results are published."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PIPELINE = 'pipeline=~"$pipeline"'
 
 
 def pipeline(addresses: Sequence[ConstantVariable]) -> Dashboard:
-    """Return the dashboard. ``addresses`` are the constants of where links lead to."""
+    """Return the dashboard. ``addresses`` are the constants with the addresses of links."""
     spent, budget = (
         promql.newest(promql.other(name, _PIPELINE))
         for name in ("night_spent_seconds", "night_budget_seconds")

@@ -1,4 +1,4 @@
-"""Overview: what needs a look this morning, worst first."""
+"""Overview: what needs attention this morning, worst first."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SUCCESS = ValueMap(
 
 
 def overview(addresses: Sequence[ConstantVariable]) -> Dashboard:
-    """Return the dashboard. ``addresses`` are the constants of where links lead to."""
+    """Return the dashboard. ``addresses`` are the constants with the addresses of links."""
     return assemble(
         links.OVERVIEW,
         "Overview",
@@ -53,7 +53,7 @@ def overview(addresses: Sequence[ConstantVariable]) -> Dashboard:
 
 
 def last_night() -> Stat:
-    """Return how long ago the last night of each pipeline ended."""
+    """Return a panel with the time since the last night of each pipeline."""
     return panels.stat(
         "Since the last night",
         "Time since the end of the last night. After 36 hours there is an alert.",
@@ -66,7 +66,7 @@ def last_night() -> Stat:
 
 
 def _night(title: str, metric: str, description: str) -> Stat:
-    """Return a figure of the last night: of success 0 is bad, of all else any."""
+    """Return a panel with one value of the last night: bad is 0 for success, else any value."""
     success = metric == "night_success"
     return panels.stat(
         title,
@@ -93,7 +93,7 @@ def _open(state: str, description: str) -> Stat:
 
 
 def _found(title: str, *, worse: bool) -> Table:
-    """Return the regressions, or the improvements, that nobody has taken up yet."""
+    """Return a table of the regressions, or the improvements, without a decision."""
     way = f'{_TARGET},worse="{str(worse).lower()}"'
     states = promql.ever(promql.other("regression_state", f'{way},state=~"suspected|confirmed"'))
     effects = promql.ever(promql.other("regression_effect_ratio", way))
@@ -130,7 +130,7 @@ def _found(title: str, *, worse: bool) -> Table:
 
 
 def _lines() -> Table:
-    """Return the newest relative QPS of every line and group of steps."""
+    """Return a panel with the newest relative QPS of every line and group of steps."""
     relative = promql.newest_over_first(_CHOSEN)
     trend = links.to_dashboard(
         "Target trend",
@@ -161,7 +161,7 @@ def _lines() -> Table:
 
 
 def _trend() -> TimeSeries:
-    """Return the median of each line, by the time of its revisions."""
+    """Return a chart of the median of each line, by the time of its revisions."""
     points = promql.points(promql.relative(matchers=_CHOSEN))
     return panels.chart(
         "Relative QPS of the lines",

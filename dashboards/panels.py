@@ -1,4 +1,4 @@
-"""Kinds of panels, each with the look that it has everywhere."""
+"""Kinds of panels, with the same look on every dashboard."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from dashboards import look
 from dashboards.variables import SOURCE
 
 VALUE = "Value"
-"""What Grafana calls the value of a table of one query; of several it is ``Value #A``."""
+"""Grafana's name of the value column for one query; for several queries it is ``Value #A``."""
 
 
 def chart(
@@ -53,10 +53,10 @@ def chart(
     thresholds: ThresholdsConfig | None = None,
     one_color_each: bool = True,
 ) -> TimeSeries:
-    """Return a chart over time of expressions by their legends.
+    """Return a chart over time of expressions, by their legends.
 
-    Measured points are drawn as such, and joined over whatever lies between them. Each query has
-    a colour of its own, unless it is one query of many series.
+    Measured points are drawn as points and connected. Each query has its own colour, except for a
+    single query with many series.
     """
     panel = (
         TimeSeries()
@@ -97,7 +97,7 @@ def chart(
 
 
 def bars(panel: TimeSeries, *, stacked: bool = False) -> TimeSeries:
-    """Draw a chart as bars: what is counted, not measured."""
+    """Draw a chart as bars, for counted values."""
     panel.draw_style(GraphDrawStyle.BARS).fill_opacity(80)
     if stacked:
         panel.stacking(build.StackingConfig().mode(StackingMode.NORMAL).group("A"))
@@ -115,7 +115,7 @@ def stat(
     decimals: int | None = None,
     mappings: Sequence[ValueMapping] = (),
 ) -> Stat:
-    """Return one figure for each series of an expression, as it is at the end of the range."""
+    """Return a panel with one value for each series of an expression, at the end of the range."""
     panel = (
         Stat()
         .title(title)
@@ -134,7 +134,7 @@ def stat(
 
 
 class Column:
-    """How a field of a table is shown: its title, unit, limits, where it leads."""
+    """The display of a table's field: title, unit, limits, link."""
 
     def __init__(
         self,
@@ -180,9 +180,9 @@ def table(
 ) -> Table:
     """Return a table of the newest values, a row for each set of labels, worst first.
 
-    ``columns`` are the fields that are shown, in their order; fields are labels and ``Value``, or
-    ``Value #A`` ... with several queries, whose rows are joined by equal labels. Rows are in the
-    order of the field ``by``, which need not be shown.
+    ``columns`` are the shown fields, in order; fields are labels and ``Value``, or ``Value #A`` ...
+    with several queries, whose rows are joined by equal labels. Rows are sorted by the field
+    ``by``, which need not be shown.
     """
     panel = _table(title, description, queries)
     if len(queries) > 1:
@@ -221,7 +221,7 @@ def grid(
     thresholds: ThresholdsConfig | None,
     link: DashboardLink,
 ) -> Table:
-    """Return a heat map of steps by versions: a coloured table with the figure in each cell.
+    """Return a heat map of steps by versions: a coloured table with the value in each cell.
 
     The expression has the labels ``step``, ``revision`` and ``place``, which orders the versions.
     """

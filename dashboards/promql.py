@@ -1,12 +1,12 @@
-"""Expressions over points that are days apart: each says how far it looks, none looks 5 minutes.
+"""PromQL expressions for points that are days apart, each with an explicit time range.
 
-A correction of a value stands a millisecond behind it, so ``last_over_time`` is also what makes
-the corrected one count.
+The default range of 5 minutes would find nothing. A corrected value is published a millisecond
+after the first, so ``last_over_time`` returns the corrected one.
 """
 
 from __future__ import annotations
 
-from pipeline.metrics import METRICS, Direction
+from pipeline.model.metrics import METRICS, Direction
 from pipeline.publish.names import (
     COMPARED,
     FIGURES,
@@ -23,29 +23,29 @@ SETUP = (
     'target="$target",line="$line",machine_class="$machine_class",'
     'workload="$workload",config="$config",clients="$clients"'
 )
-"""Matchers of one line on one machine class, as chosen at the top of a dashboard."""
+"""Matchers of the chosen line and machine class."""
 
 STEPS = f'{SETUP},group=~"$group",step=~"$step"'
-"""The same, of the chosen steps."""
+"""The same, limited to the chosen steps."""
 
 EITHER = "${view}"
-"""The view that is chosen at the top of a dashboard: by run or by revision."""
+"""The chosen view: by time of the run, or of the revision."""
 
 _SERIES = ", ".join(SERIES_LABELS)
 
 _NOW = "@ end() offset -$__interval"
-"""The end of a time range, and not that of Grafana's axis, which may be days before it."""
+"""The end of the time range; the end of Grafana's axis may be days earlier."""
 
 
 def figure(view: str, metric: str, matchers: str = STEPS) -> str:
-    """Return the selector of a metric of the store, by its name there, in a view."""
+    """Return the selector of a metric of the store in a view."""
     published = FIGURES[metric]
     labels = "".join(f',{label}="{value}"' for label, value in published.labels.items())
     return f"{full_name(view, published)}{{{matchers}{labels}}}"
 
 
 def other(name: str, matchers: str = "") -> str:
-    """Return the selector of a metric that is no figure of a step, by its name in OTHERS."""
+    """Return the selector of a metric in OTHERS, which is not measured in steps."""
     return f"{OTHERS[name].name}{{{matchers}}}"
 
 
@@ -60,28 +60,28 @@ def newest(selector: str) -> str:
 
 
 def ever(selector: str) -> str:
-    """Return the last value of each series, in the time range or before: a state lasts."""
+    """Return the last value of each series, in the time range or before, because a state lasts."""
     return f"last_over_time({selector}{EVER})"
 
 
 def points(selector: str) -> str:
-    """Return the values of each series, each once, wherever they lie in the time range.
+    """Return the values of each series, each once, anywhere in the time range.
 
-    Every place of the axis shows the last value between itself and the next one. Looking forward
-    is what makes the newest value visible: Grafana's axis ends at a whole interval, which may be a
+    Each place of the axis shows the last value between itself and the next place. Only by looking
+    forward the newest value is visible: Grafana's axis ends at a whole interval, which may be a
     week before now.
     """
     return f"last_over_time({selector}[$__interval] offset -$__interval)"
 
 
 def over_its_mean(selector: str) -> str:
-    """Return the values of each series over its mean in the time range; 0 of what is always 0."""
+    """Return the values of each series divided by its mean in the time range; 0 if all are 0."""
     mean = f"avg_over_time({selector}[$__range] {_NOW})"
     return f"{points(selector)} / clamp_min({mean}, 1e-9)"
 
 
 def age(selector: str) -> str:
-    """Return the seconds since the newest of the moments that the series tell, by pipeline."""
+    """Return the seconds since the newest of the published times, by pipeline."""
     return f"time() - max by (pipeline) ({newest(selector)})"
 
 
@@ -100,9 +100,10 @@ def runs_relative_to_base(matchers: str = STEPS) -> str:
 
 
 def change_points(view: str, matchers: str) -> str:
-    """Return 1 wherever a change point is held, its effect in percent as the label ``percent``.
+    """Return 1 for each current change point, with its effect in percent as the label ``percent``.
 
-    An annotation has no value, only labels; what is not held any more is published as 0.
+    An annotation has only labels, no value; a change point that is no longer found is published as
+    0.
     """
     name = OTHERS["revision_change_point_effect_ratio"].name.replace(REVISION, view, 1)
     held = points(f"{name}{{{matchers}}}")
@@ -115,7 +116,7 @@ def change_points(view: str, matchers: str) -> str:
 # --- versions against each other --------------------------------------------------------
 
 EVER = "[20y]"
-"""Every revision of a line, whatever the time range: a base may be older than what is shown."""
+"""Every revision of a line, whatever the time range: a base may be older than the shown range."""
 
 _COSTS = "|".join(
     full_name(VERSION, FIGURES[metric])
@@ -137,7 +138,7 @@ def version_values() -> str:
 def version_ratios() -> str:
     """Return the chosen metric of every version relative to the base.
 
-    Costs are turned over: below 1 is worse in every metric.
+    For costs the ratio is inverted: below 1 is worse in every metric.
     """
     base = _chosen(',revision="$base"')
     more, less = _chosen(f',__name__!~"{_COSTS}"'), _chosen(f',__name__=~"{_COSTS}"')
@@ -150,7 +151,7 @@ def version_ratios() -> str:
 def newest_over_first(matchers: str) -> str:
     """Return the throughput of the newest revision of each step over that of the first.
 
-    By their places in the line, because releases of one day have no order in time.
+    Revisions are ordered by position, because releases of one day have no order in time.
     """
     ends = (last(other(f"{end}_operations_per_second", matchers)) for end in ("newest", "first"))
     return " / ".join(ends)
@@ -164,7 +165,7 @@ def newest_over_base(matchers: str = STEPS) -> str:
 
 
 def last(selector: str) -> str:
-    """Return the last value of each series, however old."""
+    """Return the last value of each series, of any age."""
     return f"last_over_time({selector}{EVER})"
 
 
@@ -174,9 +175,9 @@ def _chosen(more: str = "") -> str:
 
 
 def _in_order(expression: str) -> str:
-    """Keep the newest versions and the base, with their place in the line as the label ``place``.
+    """Keep the newest versions and the base, with their position as the label ``place``.
 
-    Seven digits always, so that places are in order as text.
+    Positions have seven digits, so that they are in order as text.
     """
     line = 'target="$target",line="$line"'
     places, base = (

@@ -1,4 +1,4 @@
-"""Step detail: one step of one line, all that was measured of it side by side."""
+"""Step detail: all measurements of one step of one line, side by side."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _QPS = "Throughput"
 
 
 def step(addresses: Sequence[ConstantVariable]) -> Dashboard:
-    """Return the dashboard. ``addresses`` are the constants of where links lead to."""
+    """Return the dashboard. ``addresses`` are the constants with the addresses of links."""
     charts = _charts()
     return assemble(
         links.STEP,
@@ -56,7 +56,7 @@ def step(addresses: Sequence[ConstantVariable]) -> Dashboard:
 
 
 def _chart(title: str, description: str, metrics: Mapping[str, str], unit: str) -> TimeSeries:
-    """Return a chart of metrics of the store by their legends, in the chosen view."""
+    """Return a chart of metrics of the store, by their legends, in the chosen view."""
     return panels.chart(
         title,
         description,
@@ -91,7 +91,7 @@ def _activity() -> TimeSeries:
 def _activities() -> Table:
     return panels.table(
         "Its newest run, and the mean of all",
-        "Of every activity. A name ends with its unit: docs/metrics.md.",
+        "Of every activity. A name ends with its unit: docs/reference/metrics.md.",
         [promql.newest(_ACTIVITY), f"avg_over_time({_ACTIVITY}[$__range])"],
         {
             "activity": panels.Column("activity"),
@@ -130,7 +130,7 @@ def _charts() -> list[TimeSeries]:
         ),
         _chart(
             "Response time",
-            "Of an event; docs/metrics.md says what an event is.",
+            "Of an event; docs/reference/metrics.md says what an event is.",
             {"p50": "latency_p50", "p95": "latency_p95", "p99": "latency_p99"},
             look.SECONDS,
         ),

@@ -20,7 +20,7 @@ _REST = 'metric!~"qps|nopm"'
 
 
 def trend(addresses: Sequence[ConstantVariable]) -> Dashboard:
-    """Return the dashboard. ``addresses`` are the constants of where links lead to."""
+    """Return the dashboard. ``addresses`` are the constants with the addresses of links."""
     step = links.to_step(links.of_series("step"))
     relative = promql.points(promql.relative())
     return assemble(
@@ -92,9 +92,9 @@ def trend(addresses: Sequence[ConstantVariable]) -> Dashboard:
 def change_point_events(
     matchers: str, by_revision: Sequence[str], by_run: Sequence[str]
 ) -> list[Event]:
-    """Return the change points, over panels by the time of revisions and by that of runs.
+    """Return the change points as events over panels by time of revision and by time of run.
 
-    Those of throughput are drawn at first, those of other metrics can be switched on.
+    Those of throughput are initially drawn, those of other metrics can be switched on.
     """
     return [
         Event(
@@ -116,7 +116,7 @@ def change_point_events(
 
 
 def change_point_table(matchers: str) -> Table:
-    """Return the change points that are held, the largest first."""
+    """Return a table of the current change points, the largest first."""
     effects = f"{promql.newest(promql.other('revision_change_point_effect_ratio', matchers))} != 0"
     fingerprint = links.of_row("fingerprint")
     return panels.table(

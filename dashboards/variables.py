@@ -1,4 +1,4 @@
-"""What is chosen at the top of a dashboard. Each choice narrows those behind it."""
+"""The variables at the top of a dashboard. Each choice limits the following ones."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ from pipeline.publish.names import (
 )
 
 SOURCE = DataSourceRef(type_val="prometheus", uid="${datasource}")
-"""The Prometheus that every query goes to."""
+"""The Prometheus that all queries use."""
 
 THROUGHPUT = full_name(VERSION, FIGURES["qps"])
-"""What every line has, whether or not it is known when its revisions were made."""
+"""A metric that every line has, also a line whose revisions have no known time."""
 
 _ALL = VariableOption(selected=True, text="All", value="$__all")
 
 
 def source() -> DatasourceVariable:
-    """Return the choice of a Prometheus; the one that is provisioned by default."""
+    """Return the variable of the Prometheus data source; by default the provisioned one."""
     return DatasourceVariable("datasource").label("Prometheus").type("prometheus").regex("")
 
 
 def addresses(report: str, site: str, issues: str) -> list[ConstantVariable]:
-    """Return where links lead to outside of Grafana; empty where there is no such place."""
+    """Return constants with the addresses of links out of Grafana; empty if there is none."""
     given = {"report_url": report, "site_url": site, "issues_url": issues}
     return [ConstantVariable(name).value(value) for name, value in given.items()]
 
@@ -53,9 +53,9 @@ def label(
     among: tuple[str, ...] = (),
     several: bool = False,
 ) -> QueryVariable:
-    """Return the choice of a value of a label, among those with the choices before it.
+    """Return the variable of a label's value, limited by the previous variables.
 
-    With ``several`` any number can be chosen, all at first.
+    With ``several`` any number of values can be chosen, initially all.
     """
     built = (
         QueryVariable(name)
@@ -76,12 +76,12 @@ def _with(names: tuple[str, ...]) -> str:
 
 
 def setup(metric: str = THROUGHPUT) -> list[QueryVariable]:
-    """Return the choice of one line on one machine class."""
+    """Return the variable of a line on a machine class."""
     return [label(name, metric, among=SETUP[:place]) for place, name in enumerate(SETUP)]
 
 
 def groups_and_steps(metric: str = THROUGHPUT) -> list[QueryVariable]:
-    """Return the choice of groups of steps and of steps, all at first."""
+    """Return the variables of groups of steps and of steps, initially all."""
     return [
         label("group", metric, among=SETUP, several=True),
         label("step", metric, among=(*SETUP, "group"), several=True),
@@ -89,17 +89,17 @@ def groups_and_steps(metric: str = THROUGHPUT) -> list[QueryVariable]:
 
 
 def step() -> QueryVariable:
-    """Return the choice of one step."""
+    """Return the variable of a single step."""
     return label("step", among=SETUP)
 
 
 def activity() -> QueryVariable:
-    """Return the choice of what a DBMS does beside the statements."""
+    """Return the variable of the DBMS activity."""
     return label("activity", OTHERS["activity"].name, among=(*SETUP, "step"), several=True)
 
 
 def base() -> QueryVariable:
-    """Return the choice of the revision that others are compared with."""
+    """Return the variable of the revision to compare with."""
     return (
         QueryVariable("base")
         .label("Base")
@@ -111,7 +111,7 @@ def base() -> QueryVariable:
 
 
 def compared_metric() -> QueryVariable:
-    """Return the choice of a metric that is kept for each version."""
+    """Return the variable of the metric to compare between versions."""
     prefix = f"{PREFIX}{VERSION}_"
     return (
         QueryVariable("metric")
@@ -126,7 +126,7 @@ def compared_metric() -> QueryVariable:
 
 
 def how_many() -> CustomVariable:
-    """Return the choice of how many versions are shown."""
+    """Return the variable of the number of shown versions."""
     return (
         CustomVariable("newest")
         .label("Newest versions")
@@ -136,7 +136,7 @@ def how_many() -> CustomVariable:
 
 
 def view() -> CustomVariable:
-    """Return the choice of when a value is shown: when it was measured, or when made."""
+    """Return the variable of the time of values: of the run, or of the revision."""
     return (
         CustomVariable("view")
         .label("By time of")
@@ -146,10 +146,10 @@ def view() -> CustomVariable:
 
 
 def workload_version() -> QueryVariable:
-    """Return the choice of a version of the workload: what it was, not which came first."""
+    """Return the variable of the workload's version."""
     return label("workload_version", among=SETUP)
 
 
 def pipeline() -> QueryVariable:
-    """Return the choice of pipelines."""
+    """Return the variable of pipelines."""
     return label("pipeline", OTHERS["night_timestamp_seconds"].name, several=True)

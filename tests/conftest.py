@@ -16,13 +16,12 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from pipeline.config import Paths
-from pipeline.errors import UserError
-from pipeline.execute.build import OFFICIAL, SHIPPED_OPTIONS, Builder, install
-from pipeline.execute.discover import Offer, revisions_of
 from pipeline.machine.account import Account, find_account
 from pipeline.machine.fingerprint import fingerprint
 from pipeline.machine.lease import INHERITED
-from pipeline.machine.places import RUN
+from pipeline.machine.paths import RUN
+from pipeline.measure.build import OFFICIAL, SHIPPED_OPTIONS, Builder, install
+from pipeline.measure.discover import Offer, revisions_of
 from pipeline.model import Build, Machine, Provenance, Revision
 from pipeline.sources import source_for
 from pipeline.sources.base import Fetched
@@ -34,6 +33,7 @@ from pipeline.targets.postgres import Postgres
 from pipeline.targets.postgres.server import PostgresServer
 from pipeline.targets.sqlite import SQLite
 from pipeline.targets.sqlite.database import SQLiteDatabase
+from pipeline.text.errors import UserError
 from tests.ports import free_port
 from tests.prometheus import CONFIG, Prometheus, tool
 from tests.s3 import S3

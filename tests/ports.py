@@ -6,8 +6,8 @@ import itertools
 import os
 from contextlib import suppress
 
-from pipeline.errors import UserError
 from pipeline.machine.ports import check_port
+from pipeline.text.errors import UserError
 
 # Below those that the kernel gives to whoever asks for any, and apart for tests side by side.
 _FIRST = 20_000 + 1_000 * int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))

@@ -18,7 +18,7 @@ import requests
 from pipeline.hub.prometheus import BLOCKS
 from pipeline.machine.account import contained
 from pipeline.machine.ports import LOOPBACK
-from pipeline.publish.samples import Labels, Sample
+from pipeline.publish.samples import Labels, TimedValue
 from tests.ports import free_port
 
 CONFIG = """\
@@ -34,7 +34,7 @@ storage:
 LAST = 4_102_444_800
 """Seconds from 1970 to 2100: every sample of a test is older."""
 
-Series = dict[Labels, list[Sample]]
+Series = dict[Labels, list[TimedValue]]
 
 
 def tool(name: str) -> str:
@@ -169,5 +169,5 @@ def _labels(metric: Mapping[str, str]) -> Labels:
     return tuple(sorted(metric.items()))
 
 
-def _samples(values: list[tuple[float, str]]) -> list[Sample]:
-    return [Sample(round(at * 1000), float(value)) for at, value in values]
+def _samples(values: list[tuple[float, str]]) -> list[TimedValue]:
+    return [TimedValue(round(at * 1000), float(value)) for at, value in values]

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.errors import UserError
-from pipeline.execute.discover import Offer, revisions_of
+from pipeline.measure.discover import Offer, revisions_of
 from pipeline.model import BuildOptions
 from pipeline.sources import source_for
 from pipeline.targets.base.archives import source_members, unpacked
 from pipeline.targets.sqlite import SQLite
+from pipeline.text.errors import UserError
 
 FAST = BuildOptions(name="fast_to_compile", flags="-O0 -fno-omit-frame-pointer")
 """SQLite in three seconds instead of twenty."""

@@ -1,6 +1,6 @@
 """A simulated machine: the whole product runs as it is, but nothing is compiled or measured.
 
-Two edges are replaced. :class:`pipeline.execute.build.Builder` hands out builds whose hash is that
+Two edges are replaced. :class:`pipeline.measure.build.Builder` hands out builds whose hash is that
 of the commit's tree, and ``measure_cell`` writes a real bundle (sysbench's output as captured,
 samples, settings) whose figures are a function of the revision, the step and seeded noise. Time is
 simulated too: a run takes the seconds that it is said to take, and budgets are counted with it.
@@ -25,16 +25,14 @@ from typing import Any, NamedTuple, Protocol
 import pytest
 from sqlalchemy import Engine, event
 
-import pipeline.analyse.bench
-import pipeline.cli.context
-import pipeline.cli.measuring
-import pipeline.execute.run
-import pipeline.journal
-from pipeline.bundle import BUNDLES, write_bundle
+import pipeline.experiments.runner
+import pipeline.measure.run
+import pipeline.storage.journal
+import pipeline.use_cases.context
+import pipeline.use_cases.measuring
 from pipeline.cli import main
-from pipeline.cli.context import Context
-from pipeline.execute.build import Builder, NotBuiltError
-from pipeline.execute.measure import Bench
+from pipeline.measure.build import Builder, NotBuiltError
+from pipeline.measure.measure import Bench
 from pipeline.model import (
     Build,
     Cell,
@@ -50,10 +48,12 @@ from pipeline.model import (
     digest,
 )
 from pipeline.probes.base import dump_samples
+from pipeline.storage.bundle import BUNDLES, write_bundle
+from pipeline.use_cases.context import Context
 from pipeline.workloads.sysbench.family import Sysbench
 from tests.nights import Night
 from tests.repositories import git
-from tests.store.bundles import output, sample
+from tests.storage.bundles import output, sample
 
 BEGINNING = datetime(2026, 1, 5, 20, tzinfo=UTC)
 """When the clock of a simulated machine reads 0 s."""
@@ -378,13 +378,13 @@ def simulate(folder: Path, patched: pytest.MonkeyPatch) -> Simulation:
     patched.chdir(folder)
     patched.setattr(Builder, "find", lambda _, revision, options: made.find(revision))
     patched.setattr(Builder, "obtain", lambda _, revision, options: made.obtain(revision))
-    patched.setattr(pipeline.execute.run, "measure_cell", measure_cell)
-    patched.setattr(pipeline.analyse.bench, "measure_cell", measure_cell)
+    patched.setattr(pipeline.measure.run, "measure_cell", measure_cell)
+    patched.setattr(pipeline.experiments.runner, "measure_cell", measure_cell)
     patched.setattr(Context, "clock", lambda _: made.clock())
-    patched.setattr(pipeline.journal, "datetime", Clock)
+    patched.setattr(pipeline.storage.journal, "datetime", Clock)
     # What this machine is like says nothing of the one that is simulated.
-    patched.setattr(pipeline.cli.context, "fingerprint", lambda *_: made.machine())
-    patched.setattr(pipeline.cli.measuring, "preflight", lambda *_: {})
+    patched.setattr(pipeline.use_cases.context, "fingerprint", lambda *_: made.machine())
+    patched.setattr(pipeline.use_cases.measuring, "preflight", lambda *_: {})
     patched.setattr(Sysbench, "tools", lambda _: {"sysbench": "sysbench 1.0.20"})
     return made
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.config import Config, ConfigFile, Paths, load_config
-from pipeline.errors import UserError
+from pipeline.text.errors import UserError
 
 START = """\
 [[line]]
@@ -52,15 +52,23 @@ def refusal(text: str) -> str:
             "there is no line 'y'",
         ),
         ("[notify]\nsincs = 'x'", "15: notify.sincs", "did you mean sinks?"),
-        ("[publish]\nurl = '127.0.0.1:9090'", "15: publish.url", "is no address of a receiver"),
+        (
+            "[publish]\nurl = '127.0.0.1:9090'",
+            "15: publish.url",
+            "is not the address of a receiver",
+        ),
         ("[publish]\nsecret = 'a b'", "15: publish.secret", "not the name of an environment"),
         ("[hub]\nretention = '15'", "15: hub.retention", "write a number and y, w or d"),
-        ("[hub]\nalertmanager = 'here'", "15: hub.alertmanager", "is no host with a port"),
-        ("[hub]\nsite_url = 'here'", "15: hub.site_url", "is no address; write one as"),
-        ("[hub]\nhost = 'here'", "14: hub", "host 'here' is no IP address, as 127.0.0.1"),
+        ("[hub]\nalertmanager = 'here'", "15: hub.alertmanager", "is not a host with a port"),
+        ("[hub]\nsite_url = 'here'", "15: hub.site_url", "is not an address; write for example"),
+        (
+            "[hub]\nhost = 'here'",
+            "14: hub",
+            "host 'here' is not an IP address; write one, for example 127.0.0.1",
+        ),
         ("[hub]\ngrafana_port = 0", "15: hub.grafana_port", "greater than or equal to 1"),
         ("[quick]\nrow = 5000", "15: quick.row", "did you mean rows?"),
-        ("[quick]\nzzz = 1", "15: quick.zzz", "known are repetitions, newest"),
+        ("[quick]\nzzz = 1", "15: quick.zzz", "choose one of repetitions, newest"),
         (
             "[[line]]\nname = 'x'\ntarget = 'postgres'\nsinze = '14'",
             "17: line.sinze",
@@ -68,7 +76,7 @@ def refusal(text: str) -> str:
         ),
         # The misspelt name is the mistake, not that the name is missing.
         ("[[line]]\nnamee = 'x'\ntarget = 'postgres'", "15: line.namee", "did you mean name?"),
-        ("[[line]]\ntarget = 'postgres'", "14: line.name", "is missing, and there is no default"),
+        ("[[line]]\ntarget = 'postgres'", "14: line.name", "is missing and has no default"),
         (
             "measure = '15 minutes'",
             "14: workload.measure",
@@ -82,7 +90,7 @@ def refusal(text: str) -> str:
         (
             "[detect]\nmin_effect = 0.03",
             "15: detect.min_effect",
-            "0.03 is not a percentage; write it with its sign",
+            "0.03 is not a percentage; write it with the percent sign",
         ),
         ("rows = '20000'", "14: workload.rows", "input should be a valid integer"),
         ("rows = 20000.0", "14: workload.rows", "input should be a valid integer"),
@@ -93,7 +101,7 @@ def refusal(text: str) -> str:
             "16: workload.clients",
             "input should be greater than or equal to 1",
         ),
-        ("clients = []", "14: workload.clients", "is an empty list; put at least one"),
+        ("clients = []", "14: workload.clients", "is an empty list; give at least one"),
         ("clients = 4", "14: workload.clients", "is not a list; write it in brackets"),
         ("steps = 'scan'", "14: workload.steps", "is not a list; write it in brackets"),
         ("config = 1979-05-27", "14: workload.config", "input should be a valid string"),
@@ -108,7 +116,7 @@ def refusal(text: str) -> str:
         (
             "[machine]\nprice_per_hour = 0.34",
             "15: machine.price_per_hour",
-            "0.34 is not a price; write a number and the code of a currency",
+            "0.34 is not a price; write a number and a currency code",
         ),
         ("[night]\nrepetitions = 0", "15: night.repetitions", "input should be greater than"),
         (
@@ -135,7 +143,7 @@ def refusal(text: str) -> str:
         (
             "[preflight]\nignore = ['load']\nrefuse = ['turbo', 'load']",
             "15: preflight.ignore",
-            "load is in refuse, too; keep it in one",
+            "load is in refuse too; remove it from one",
         ),
         ("[preflight]\nwait = 10", "15: preflight.wait", "10 is not a duration"),
         ("[notify]\nsinks = ['mail']", "15: notify.sinks", "input should be 'directory'"),
@@ -147,7 +155,7 @@ def refusal(text: str) -> str:
         (
             "[[line]]\nname='x'\ntarget='postgres'\nsince = 'v14'",
             "17: line.since",
-            "'v14' is not a version; write one or the beginning of one",
+            "'v14' is not a version; write a version or its beginning",
         ),
         (
             "[[line]]\nname='x'\ntarget='postgres'\nsince = 14",
@@ -157,20 +165,24 @@ def refusal(text: str) -> str:
         (
             "[[line]]\nname='x'\ntarget='postgres'\nrevisions=['17.1']\nsince='14'",
             "14: line",
-            "give either revisions, or take",
+            "set either revisions, or take",
         ),
         (
             "[[line]]\nname = 'second'\ntarget = 'postgres'",
             "15: line.name",
-            "two lines are named second",
+            "two line tables have the name second",
         ),
-        ("[[workload]]\nname = 'cached'", "15: workload.name", "two workloads are named cached"),
+        (
+            "[[workload]]\nname = 'cached'",
+            "15: workload.name",
+            "two workload tables have the name cached",
+        ),
         (
             "lines = [\n  'first',\n  'secnd',\n]",
             "16: workload.lines",
             "there is no line 'secnd'; did you mean second?",
         ),
-        ("[[night]]", "14: night", "there is one table of these; write [night] above it"),
+        ("[[night]]", "14: night", "this table can appear only once; write [night] above it"),
         ("x = [", "14: not valid TOML", ""),
         ("name = 'again'", "14: not valid TOML", "cannot overwrite a value"),
     ],
@@ -185,7 +197,7 @@ def test_a_mistake_is_answered_with_its_line_and_what_was_meant(
 
 def test_a_single_table_where_there_can_be_many() -> None:
     assert refusal("[line]\nname = 'x'\n").startswith(
-        "nightshift.toml:1: line: there can be many of these; write [[line]] above each"
+        "nightshift.toml:1: line: this table can appear several times; write [[line]] above each"
     )
 
 
@@ -219,12 +231,14 @@ def test_units_are_read(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="does not exist; run in the folder that holds it or give"):
+    with pytest.raises(
+        UserError, match="does not exist; change to the folder that holds it, or give"
+    ):
         load_config(tmp_path / "nightshift.toml")
 
 
 def test_a_folder_for_a_file(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"is a folder; give the file in it, as --config .*\.toml"):
+    with pytest.raises(UserError, match=r"is a folder; give the file in it: --config .*\.toml"):
         load_config(tmp_path)
 
 
@@ -240,7 +254,9 @@ def test_a_file_that_may_not_be_read(tmp_path: Path) -> None:
 def test_text_that_is_not_utf8_is_named_with_its_line(tmp_path: Path) -> None:
     path = tmp_path / "nightshift.toml"
     path.write_bytes(b"[night]\n# d\xe9\n")
-    with pytest.raises(UserError, match=r"nightshift\.toml:2: not UTF-8; save the file"):
+    with pytest.raises(
+        UserError, match=r"nightshift\.toml:2: the file is not encoded in " "UTF-8; save it"
+    ):
         load_config(path)
 
 

@@ -1,4 +1,4 @@
-"""docs/evidence.md names tests, benchmarks and checks that exist, in the lanes of their paths."""
+"""docs/internals/evidence.md names tests, benchmarks and checks that exist, in the right lanes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import NamedTuple
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs/evidence.md"
+PAGE = ROOT / "docs/internals/evidence.md"
 
 LANES = {
     "tests/real/": "test-real",

@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from pipeline.metrics import METRICS, Direction
 from pipeline.model import (
     Cell,
     Frozen,
@@ -14,7 +13,8 @@ from pipeline.model import (
     column_name,
     digest,
 )
-from tests.execute.samples import cell, revision, workload
+from pipeline.model.metrics import METRICS, Direction
+from tests.measure.samples import cell, revision, workload
 
 
 def changed(path: str, value: Any) -> Cell:

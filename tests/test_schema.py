@@ -13,8 +13,8 @@ import jsonschema
 import pytest
 
 from pipeline.config import Config, ConfigFile, json_schema, load_config
-from pipeline.errors import UserError
-from pipeline.units import parse_duration, parse_percent
+from pipeline.text.errors import UserError
+from pipeline.text.units import parse_duration, parse_percent
 
 ROOT = Path(__file__).parents[1]
 
@@ -152,11 +152,11 @@ def test_a_default_with_a_unit_is_the_one_used(table: str) -> None:
 
 
 def test_the_documentation_tells_every_setting_with_its_default() -> None:
-    text = (ROOT / "docs/configuration.md").read_text()
+    text = (ROOT / "docs/reference/configuration.md").read_text()
     sections = dict(re.findall(r"(?ms)^## \[+(\w+)\]+.*?$(.*?)(?=^## |\Z)", text))
     for table, name, setting in SETTINGS:
         row = re.search(rf"(?m)^\| `{name}` \| (.*?) \|", sections[table])
-        assert row is not None, f"docs/configuration.md does not tell {table}.{name}"
+        assert row is not None, f"docs/reference/configuration.md does not tell {table}.{name}"
         default = setting.get("default")
         if default not in (None, "", [], 0):
             shown = json.dumps(default, ensure_ascii=False)
@@ -164,4 +164,4 @@ def test_the_documentation_tells_every_setting_with_its_default() -> None:
     named = {(table, name) for table, name, _ in SETTINGS}
     for table, body in sections.items():
         for name in re.findall(r"(?m)^\| `(\w+)` \|", body):
-            assert (table, name) in named, f"docs/configuration.md tells of {table}.{name}"
+            assert (table, name) in named, f"documented, but no setting: {table}.{name}"

@@ -96,7 +96,7 @@ def read_parts(root: Path) -> list[Part]:
             raise ValueError(f"{declaration}: unknown settings {', '.join(sorted(unknown))}")
         lost = [each for each in table["inputs"] if not (root / each).exists()]
         if lost:
-            raise ValueError(f"{declaration}: no such input: {', '.join(lost)}")
+            raise ValueError(f"{declaration}: these inputs do not exist: {', '.join(lost)}")
         parts.append(
             Part(
                 folder.name,
@@ -144,7 +144,11 @@ def _names(tree: ast.Module) -> Iterator[str]:
 
 
 def digests(inputs: Iterable[str], root: Path) -> dict[str, str]:
-    """Return a digest of the content of each input. Files that git ignores do not count."""
+    """Return a digest of the content of each input. Files that git ignores do not count.
+
+    Of a Python file its code counts: comments, docstrings and layout cannot change what a part
+    shows.
+    """
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=root,
@@ -158,10 +162,32 @@ def digests(inputs: Iterable[str], root: Path) -> dict[str, str]:
         total = hashlib.sha256()
         for name in files:
             if Path(name).is_relative_to(each):
-                content = hashlib.sha256((root / name).read_bytes()).hexdigest()
+                content = hashlib.sha256(_content(root / name)).hexdigest()
                 total.update(f"{name}\0{content}\n".encode())
         found[each] = total.hexdigest()[:16]
     return found
+
+
+def _content(path: Path) -> bytes:
+    """Return what counts of a file."""
+    content = path.read_bytes()
+    if path.suffix != ".py":
+        return content
+    tree = ast.parse(content)
+    for node in ast.walk(tree):
+        for name, body in ast.iter_fields(node):
+            if isinstance(body, list):
+                # Docstrings of modules, classes, functions and, below them, constants.
+                setattr(node, name, [each for each in body if not _is_text(each)])
+    return ast.unparse(tree).encode()
+
+
+def _is_text(node: object) -> bool:
+    """Whether a statement is nothing but a string."""
+    match node:
+        case ast.Expr(ast.Constant(str())):
+            return True
+    return False
 
 
 def read_record(root: Path, commit: str = "") -> dict[str, Any]:
@@ -259,10 +285,14 @@ def write_record(
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the parts that are due; return 0, 1 if one failed, 2 for a wrong command line."""
     parser = argparse.ArgumentParser(prog="make test-real", description=__doc__.partition("\n")[0])
-    parser.add_argument("parts", nargs="*", help="run these parts, whatever changed")
+    parser.add_argument("parts", nargs="*", help="run these parts, whether they changed or not")
     parser.add_argument("--all", action="store_true", help="run every part")
-    parser.add_argument("--list", action="store_true", help="say what would be run, and why")
-    parser.add_argument("--record-of", default="", metavar="REF", help="believe this commit alone")
+    parser.add_argument(
+        "--list", action="store_true", help="list the parts that would run, and why"
+    )
+    parser.add_argument(
+        "--record-of", default="", metavar="REF", help="count only records of this commit"
+    )
     asked, more = parser.parse_known_args(arguments)
     parts = read_parts(ROOT)
     unknown = set(asked.parts) - {part.name for part in parts}

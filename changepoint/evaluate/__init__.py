@@ -1,1 +1,1 @@
-"""How often detection alarms without a cause and finds what is there: simulation with seeds."""
+"""Simulations with seeds that measure false alarms and recall of the detection."""

@@ -1,4 +1,4 @@
-"""``python -m changepoint.evaluate``: print the error rates that docs/statistics.md quotes."""
+"""Print the error rates that docs/internals/statistics.md quotes."""
 
 from __future__ import annotations
 
@@ -16,57 +16,73 @@ from changepoint.evaluate.field.engines import ENTRIES
 from changepoint.evaluate.field.table import field_table
 from changepoint.evaluate.measure import alarms, recall
 from changepoint.evaluate.powers import power_table
-from changepoint.evaluate.simulate import NOISES, Ladder
+from changepoint.evaluate.simulate import NOISES, SeriesShape
 from changepoint.evaluate.spreads import spread_table
 
 UNCHANGED = (
-    Ladder(2, 3),
-    Ladder(5, 3),
-    Ladder(10, 3),
-    Ladder(14, 3),
-    Ladder(30, 1),
-    Ladder(100, 1),
+    SeriesShape(2, 3),
+    SeriesShape(5, 3),
+    SeriesShape(10, 3),
+    SeriesShape(14, 3),
+    SeriesShape(30, 1),
+    SeriesShape(100, 1),
 )
-STEPPED = (Ladder(5, 3), Ladder(10, 3), Ladder(30, 1))
+STEPPED = (SeriesShape(5, 3), SeriesShape(10, 3), SeriesShape(30, 1))
 KINDS = ("gauss", "t3", "bimodal", "spikes", "quantised", "AR(.5)", "AR(.5) wide", "drift")
 BUDGETS = (0.1, 0.5, 5.0)
+"""Budgets of alarms per 1000 nights: a strict one, the default, and the most generous one."""
 STEPS = (0.03, 0.05, 0.1)
+"""Step sizes to search for, as a fraction of the level."""
 SIGMAS = (1.0, 2.0)
+"""Noise of a value in percent of the level: of a quiet machine, and of a typical one."""
 
 Table = Callable[..., Iterator[str]]
-"""From trials, a seed and what else a table asks for to its lines."""
+"""Yields the lines of a table from trials, a seed and further arguments."""
 
 
 def main() -> None:
     """Print one table as markdown."""
     parser = argparse.ArgumentParser(
         prog="python -m changepoint.evaluate",
-        description="Simulate series and print false alarms and recall at the default setting;"
-        " field: of every engine, ours and others, with their times.",
+        description=(
+            "Simulate series and print the false-alarm rate and the recall of the default "
+            "method. The command field compares all engines, with their run times."
+        ),
         epilog="example: python -m changepoint.evaluate alarms --trials 200 --seed 1",
     )
-    parser.add_argument("table", choices=(*TABLES, *BY_NOISE, "field"), help="what to measure")
-    parser.add_argument("--trials", type=int, default=1000, help="series per figure (default 1000)")
-    parser.add_argument("--seed", type=int, default=1, help="of the simulated series (default 1)")
+    parser.add_argument("table", choices=(*TABLES, *BY_NOISE, "field"), help="which table to print")
+    parser.add_argument(
+        "--trials",
+        type=int,
+        default=1000,
+        help="number of simulated series for each printed figure (default 1000)",
+    )
+    parser.add_argument("--seed", type=int, default=1, help="seed of the simulation (default 1)")
     parser.add_argument(
         "--engines",
         default=",".join(ENTRIES),
-        help="of field, separated by commas (default: all, %(default)s)",
+        help=(
+            "engines that the command field compares, separated by commas (default: all, "
+            "%(default)s)"
+        ),
     )
     parser.add_argument(
         "--noise",
         default=",".join(KINDS),
-        help="of budget, steps and power, separated by commas (default: %(default)s)",
+        help=(
+            "kinds of noise for the commands budget, steps and power, separated by commas "
+            "(default: %(default)s)"
+        ),
     )
     options = parser.parse_args()
     kinds = options.noise.split(",")
     if unknown := sorted(set(kinds) - set(NOISES)):
-        parser.error(f"no noise {unknown[0]!r}; there is {', '.join(NOISES)}")
+        parser.error(f"noise {unknown[0]!r} does not exist; choose from {', '.join(NOISES)}")
     engines = options.engines.split(",")
     if unknown := sorted(set(engines) - set(ENTRIES)):
-        parser.error(f"no engine {unknown[0]!r}; there is {', '.join(ENTRIES)}")
+        parser.error(f"engine {unknown[0]!r} does not exist; choose from {', '.join(ENTRIES)}")
     if options.trials < 1 or options.seed < 0:
-        parser.error("--trials must be at least 1 and --seed not negative")
+        parser.error("--trials must be at least 1 and --seed at least 0")
     if options.table in BY_NOISE:
         table: Table = partial(BY_NOISE[options.table], kinds=kinds)
     else:
@@ -118,7 +134,7 @@ def recall_table(trials: int, seed: int) -> Iterator[str]:
     yield "| --- |" + " --- |" * 7
     noise = NOISES["gauss"]
     for ladder in STEPPED:
-        # Without replicates there is nothing to find at the very ends.
+        # Without replicates a change at the very ends cannot be found.
         margin = 1 if ladder.replicates > 1 else ladder.positions // 6
         places = (margin, ladder.positions // 2, ladder.positions - margin)
         for at, sigma, step in product(places, SIGMAS, STEPS):

@@ -1,4 +1,4 @@
-"""Simulated bisections: how often the culprit is found, in how many builds and runs."""
+"""Simulated bisections: how often the culprit is found, with how many builds and runs."""
 
 from __future__ import annotations
 
@@ -8,32 +8,34 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from changepoint.bisection import Bisection
+from changepoint.bisection.search import Bisection
+from changepoint.comparison.sequential import Sequential
 from changepoint.evaluate.measure import Rate
-from changepoint.evaluate.simulate import LEVEL, NOISES, Ladder
-from changepoint.sequential import Sequential
+from changepoint.evaluate.simulate import LEVEL, NOISES, SeriesShape
 
 COUNT = 1024
+"""Revisions of a line, both ends included: ten halvings."""
 UNBUILDABLE = 0.1
 """Probability that a revision does not build."""
 
 BUILD_COST = 4.0
-"""Of a build, in runs."""
+"""Cost of a build, in runs."""
 
 SMALLEST = 0.02
 """Smallest effect of interest, at which the ends are compared."""
 
 CONFIDENCE = 0.99
+"""Probability at which a search ends, and confidence of the comparison of the ends."""
 MOST_PAIRS = 100
-"""Pairs of runs after which the ends are not known to differ."""
+"""Pairs of runs after which the ends count as undecided."""
 
 MOST_RUNS = 500
-"""Runs after which a search is given up."""
+"""Runs after which a search is abandoned."""
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """What is simulated: culprits of some effects, and the noise.
+class SimulatedLine:
+    """The parameters of a simulated line: the effects of its culprits, and the noise.
 
     ``sigma`` is the noise of a run and ``layout`` that of a build, as fractions of the level.
     """
@@ -48,26 +50,26 @@ class Line:
         return f"{effects} | {self.noise} | {self.sigma:.1%} | {self.layout:.1%}"
 
 
-LINES: Sequence[Line] = (
-    Line(),
-    Line((0.03,)),
-    Line(noise="t3"),
-    Line(noise="spikes"),
-    Line(noise="bimodal", sigma=0.01),
-    Line(noise="AR(.5)"),
-    Line(noise="drift"),
-    Line(layout=0.003),
-    Line((0.03,), layout=0.003),
-    Line((0.03,), sigma=0.005, layout=0.003),
-    Line((0.3,)),
+LINES: Sequence[SimulatedLine] = (
+    SimulatedLine(),
+    SimulatedLine((0.03,)),
+    SimulatedLine(noise="t3"),
+    SimulatedLine(noise="spikes"),
+    SimulatedLine(noise="bimodal", sigma=0.01),
+    SimulatedLine(noise="AR(.5)"),
+    SimulatedLine(noise="drift"),
+    SimulatedLine(layout=0.003),
+    SimulatedLine((0.03,), layout=0.003),
+    SimulatedLine((0.03,), sigma=0.005, layout=0.003),
+    SimulatedLine((0.3,)),
 )
 
 
 class World:
-    """One line as it is: its culprits, which of it builds, and what a run of it yields."""
+    """One simulated line: its culprits, its buildable revisions, and the results of runs."""
 
-    def __init__(self, line: Line, random: np.random.Generator) -> None:
-        """Draw the culprits' places and all that is drawn only once."""
+    def __init__(self, line: SimulatedLine, random: np.random.Generator) -> None:
+        """Draw the culprits' places and everything else that is drawn only once."""
         self.culprits = sorted(random.choice(np.arange(1, COUNT), len(line.effects), False))
         self._shift = np.zeros(COUNT)
         for at, effect in zip(self.culprits, line.effects, strict=True):
@@ -75,13 +77,13 @@ class World:
         self._shift += random.normal(0.0, 1.0, COUNT) * line.layout
         self._dead = random.random(COUNT) < UNBUILDABLE
         self._dead[[0, COUNT - 1]] = False
-        # In the order in which they are made, so that what drifts or remembers does so.
-        self._noise = iter(NOISES[line.noise](random, Ladder(20_000, 1))[:, 0] * line.sigma)
+        # In the order of measurement, so that drift and memory apply in that order.
+        self._noise = iter(NOISES[line.noise](random, SeriesShape(20_000, 1))[:, 0] * line.sigma)
         self.built = {0, COUNT - 1}
         self.builds = self.runs = 0
 
     def build(self, position: int) -> bool:
-        """Build a position that was not, and say whether that went well."""
+        """Build a position for the first time, and return whether that succeeded."""
         if position not in self.built:
             self.builds += 1
             if self._dead[position]:
@@ -96,8 +98,8 @@ class World:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """What a search ended on, and the runs that had shown before that its ends differ."""
+class SearchResult:
+    """The result of a search, and the earlier runs that showed its ends to differ."""
 
     last_good: int
     first_bad: int
@@ -105,14 +107,14 @@ class Found:
     end_runs: int
 
     def holds(self, culprit: int) -> bool:
-        """Say whether it names this culprit."""
+        """Whether it names this culprit."""
         return self.last_good < culprit <= self.first_bad
 
 
-def search(world: World, low: int, high: int) -> Found | None:
-    """Compare the ends by pairs of runs; search the culprit between if they differ.
+def search(world: World, low: int, high: int) -> SearchResult | None:
+    """Compare the ends by pairs of runs; search for the culprit in between if they differ.
 
-    None where they were not shown to.
+    None if they were not shown to differ.
     """
     before = world.runs
     ends = Sequential(smallest_effect=SMALLEST, limit=MOST_PAIRS, confidence=CONFIDENCE)
@@ -133,11 +135,13 @@ def search(world: World, low: int, high: int) -> Found | None:
         else:
             bisection.skip(at)
     culprit = bisection.culprit
-    return Found(low + culprit.last_good, low + culprit.first_bad, culprit.done, shown - before)
+    return SearchResult(
+        low + culprit.last_good, low + culprit.first_bad, culprit.done, shown - before
+    )
 
 
-def search_all(world: World, low: int, high: int) -> list[Found]:
-    """Search, and then to either side of what was found."""
+def search_all(world: World, low: int, high: int) -> list[SearchResult]:
+    """Search, and then search on either side of the result."""
     found = search(world, low, high) if high > low else None
     if found is None:
         return []
@@ -146,7 +150,7 @@ def search_all(world: World, low: int, high: int) -> list[Found]:
 
 
 def bisection_table(trials: int, seed: int) -> Iterator[str]:
-    """One row per line: how searches for one culprit end; then two culprits, and none."""
+    """One row per line: the results of searches for one culprit; then two culprits, and none."""
     yield (
         "| effect | noise | of a run | of a build | found | wrong | given up | no change "
         "| builds, mean/most | runs of the ends | runs of the search, mean/p90 |"
@@ -159,7 +163,7 @@ def bisection_table(trials: int, seed: int) -> Iterator[str]:
     yield no_culprit(trials, seed)
 
 
-def one_culprit(line: Line, trials: int, seed: int) -> str:
+def one_culprit(line: SimulatedLine, trials: int, seed: int) -> str:
     """Return the row of a line with one culprit."""
     random = np.random.default_rng(seed)
     worlds = [World(line, random) for _ in range(trials)]
@@ -179,9 +183,9 @@ def one_culprit(line: Line, trials: int, seed: int) -> str:
 
 
 def two_culprits(trials: int, seed: int) -> str:
-    """Return a sentence on lines with two culprits of the same size."""
+    """Return a sentence about lines with two culprits of the same size."""
     random = np.random.default_rng(seed)
-    worlds = [World(Line((0.05, 0.05)), random) for _ in range(trials)]
+    worlds = [World(SimulatedLine((0.05, 0.05)), random) for _ in range(trials)]
     both = wrong = 0
     for world in worlds:
         found = search_all(world, 0, COUNT - 1)
@@ -195,9 +199,9 @@ def two_culprits(trials: int, seed: int) -> str:
 
 
 def no_culprit(trials: int, seed: int) -> str:
-    """Return a sentence on lines without one."""
+    """Return a sentence about lines without a culprit."""
     random = np.random.default_rng(seed)
-    worlds = [World(Line(()), random) for _ in range(trials)]
+    worlds = [World(SimulatedLine(()), random) for _ in range(trials)]
     none = sum(search(world, 0, COUNT - 1) is None for world in worlds)
     return (
         f"no culprit: no change {Rate(none, trials)}, "

@@ -1,7 +1,7 @@
-"""The simulation behind ``changepoint.calibration``: strength of the best split, unchanged series.
+"""Simulate the strength of the best split of unchanged series, for ``detection.calibration``.
 
-Prints, per length, the factors NIGHTLY and SINGLE at several strengths h; that they do not
-depend on h is what makes one factor per length enough.
+Prints, per length, the factors NIGHTLY and SINGLE at several strengths h. One factor per length
+suffices if they do not depend on h.
 """
 
 from __future__ import annotations
@@ -10,28 +10,32 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from changepoint.calibration import LENGTHS
-from changepoint.growing import prepared
+from changepoint.detection.calibration import LENGTHS
+from changepoint.detection.growing import prepared
+from changepoint.detection.interval_cache import cached_interval, memo_of
+from changepoint.detection.scan import LEAST, TAIL, clipped_share
+from changepoint.detection.segment import strengths_of
 from changepoint.jit import compiled
-from changepoint.memo import memo_of, stretch
-from changepoint.scan import LEAST, TAIL, clipped_share
-from changepoint.segment import strengths_of
 from changepoint.series import Floats, Ints
 
 LIMITS = np.array([8.0, 10.0, 12.0, 14.0, 16.0])
+"""Limits of the evidence whose alarms are counted: those that budgets imply."""
 MARGIN = 5
+"""Positions from an earlier alarm within which an alarm counts as the same."""
 SHORTEST = 8
+"""Positions of the first searched night."""
 FLOOR = 1e-12
+"""Lower bound of the noise, as in the search: no simulated series comes near it."""
 SPREAD = 1.19
-"""A length stands for those from 1/1.19 to 1.19 of it: half a doubling."""
+"""Factor around a length that the length represents: half a doubling."""
 
 
 @compiled
 def first_split(values: Floats, least: int) -> tuple[float, int]:
-    """Strength and place of the best split of a whole series: what a search starts with."""
+    """Strength and place of the best split of a whole series: the first step of a search."""
     y, sums, scale = prepared(values, FLOOR, 1.0)
     memo = memo_of(y, sums)
-    at = stretch(y, sums, 0, len(y), least, memo)[1]
+    at = cached_interval(y, sums, 0, len(y), least, memo)[1]
     edges = np.array([0, at, len(y)])
     sizes = (clipped_share(values, y, scale), FLOOR * FLOOR, TAIL)
     return strengths_of(y, sums, edges, sizes, least, memo, 0.0)[0], at
@@ -39,7 +43,7 @@ def first_split(values: Floats, least: int) -> tuple[float, int]:
 
 @compiled
 def prefixes(values: Floats, limits: Floats, least: int) -> tuple[Ints, Ints]:
-    """For each limit and prefix length, (limits, n + 1): is there a new alarm, is there one."""
+    """For each limit and prefix length, (limits, n + 1): is there a new alarm, and any alarm."""
     n = len(values)
     new = np.zeros((len(limits), n + 1), np.int64)
     any_ = np.zeros((len(limits), n + 1), np.int64)

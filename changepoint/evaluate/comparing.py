@@ -1,4 +1,4 @@
-"""``python -m changepoint.evaluate.comparing``: the error rates that docs/comparing.md quotes."""
+"""Print the error rates that docs/guide/comparing.md quotes."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ from types import MappingProxyType
 
 import numpy as np
 
-from changepoint import joint, sign_bets
 from changepoint.api import detect
-from changepoint.compare import compare
+from changepoint.comparison import sign_bets
+from changepoint.comparison.sequential import Sequential
+from changepoint.comparison.two_samples import compare
+from changepoint.comparison.verdict import Verdict
+from changepoint.detection import joint_test
+from changepoint.detection.pooled import pooled
 from changepoint.evaluate.measure import Rate
-from changepoint.evaluate.simulate import LEVEL, NOISES, Ladder, Noise
-from changepoint.pooled import pooled
-from changepoint.sequential import Sequential
+from changepoint.evaluate.simulate import LEVEL, NOISES, Noise, SeriesShape
 from changepoint.series import Floats
-from changepoint.verdict import Verdict
 
 KINDS = ("gauss", "t3", "bimodal", "spikes", "quantised", "coarse")
 SIGMA = 1.0
@@ -30,15 +31,16 @@ SMALLEST = 0.03
 """The smallest effect of interest, three times that noise."""
 
 SIDES: Sequence[tuple[int, int]] = ((2, 2), (3, 3), (5, 5), (10, 10), (3, 10))
+"""Numbers of runs of the two sides."""
 LIMIT = 60
 """Pairs after which a sequential comparison ends."""
 
-POOLED_LADDERS = (Ladder(60, 1), Ladder(10, 3))
+POOLED_LADDERS = (SeriesShape(60, 1), SeriesShape(10, 3))
 
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """Of comparisons of one true effect: intervals that hold it, and the verdicts."""
+    """Comparisons of one true effect: the number of intervals that contain it, and the verdicts."""
 
     covered: Rate
     verdicts: Mapping[Verdict, Rate]
@@ -46,7 +48,7 @@ class Compared:
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """Of sequential comparisons of one true effect: the verdicts, and blocks until they ended."""
+    """Sequential comparisons of one true effect: the verdicts, and the blocks until their end."""
 
     verdicts: Mapping[Verdict, Rate]
     median: float
@@ -56,7 +58,7 @@ class Stopped:
 def compared(
     noise: Noise, sides: tuple[int, int], effect: float, trials: int, seed: int
 ) -> Compared:
-    """Compare ``sides`` runs of base and head, of which head differs by ``effect``."""
+    """Compare ``sides`` runs of base and head, where head differs by ``effect``."""
     random = np.random.default_rng(seed)
     covered = 0
     verdicts: Counter[Verdict] = Counter()
@@ -72,11 +74,11 @@ def compared(
 def sampled(
     runs: int, samples: int, memory: float, between: float, trials: int, seed: int
 ) -> tuple[Rate, Rate]:
-    """Coverage with autocorrelated samples: of the comparison, and of runs taken as one.
+    """Coverage with autocorrelated samples: of the comparison, and of runs treated as one.
 
     Each run has ``samples`` samples with normal noise of 3 % whose neighbours correlate by
     ``memory``, every fiftieth a stall to half the level; runs differ by ``between`` percent. The
-    second rate is that of Welch's interval of all samples of a side, as if they were independent.
+    second rate is that of Welch's interval of all samples of a side, treated as independent.
     """
     random = np.random.default_rng(seed)
     covered = naive = 0
@@ -126,12 +128,18 @@ def ever_missed(noise: Noise, trials: int, seed: int) -> Rate:
 
 
 def pooled_rates(
-    noise: Noise, ladder: Ladder, shared: float, step: float, changing: int, trials: int, seed: int
+    noise: Noise,
+    ladder: SeriesShape,
+    shared: float,
+    step: float,
+    changing: int,
+    trials: int,
+    seed: int,
 ) -> tuple[Rate, Rate]:
     """Search six series with a step in the middle of ``changing`` of them, noise 2 %.
 
-    shared: share of the variance that the series of a run have in common. Returns how many groups
-    show any change, and how many show one within a tenth of the positions of the step.
+    shared: share of the variance that the series of a run have in common. Returns the rates of
+    groups with any change, and with one within a tenth of the positions from the step.
     """
     found = near = 0
     labels = ladder.labels().tolist()
@@ -143,12 +151,18 @@ def pooled_rates(
     return Rate(found, trials), Rate(near, trials)
 
 
-def alone(
-    noise: Noise, ladder: Ladder, shared: float, step: float, changing: int, trials: int, seed: int
+def unpooled(
+    noise: Noise,
+    ladder: SeriesShape,
+    shared: float,
+    step: float,
+    changing: int,
+    trials: int,
+    seed: int,
 ) -> Rate:
-    """How many of the same groups show any change in one of their series searched by itself.
+    """The rate of the same groups with any change in one of their series searched individually.
 
-    Each series at a sixth of the alarm probability, so that the group alarms no more often.
+    Each series has a sixth of the alarm probability, so that the group alarms no more often.
     """
     labels = ladder.labels().tolist()
     found = 0
@@ -165,18 +179,24 @@ def alone(
 def shuffle_levels(
     noise: Noise, shared: float, levels: Sequence[float], trials: int, seed: int
 ) -> tuple[Rate, ...]:
-    """How often the joint test of three unchanged series of 20 rows is at or below each level."""
+    """The rate at which the joint test of three unchanged series of 20 rows reaches each level."""
     hits = np.zeros(len(levels), dtype=np.int64)
-    ladder = Ladder(20, 1)
+    ladder = SeriesShape(20, 1)
     for group in _groups(noise, ladder, shared, 0.0, 0, trials, seed):
         values = np.stack(list(group.values())[:3], axis=1)
-        pvalue, _, _ = joint.split(joint.scores(values), np.arange(21), 4999, 0)
+        pvalue, _, _ = joint_test.split(joint_test.scores(values), np.arange(21), 4999, 0)
         hits += pvalue <= np.array(levels)
     return tuple(Rate(int(h), trials) for h in hits)
 
 
 def _groups(
-    noise: Noise, ladder: Ladder, shared: float, step: float, changing: int, trials: int, seed: int
+    noise: Noise,
+    ladder: SeriesShape,
+    shared: float,
+    step: float,
+    changing: int,
+    trials: int,
+    seed: int,
 ) -> Iterator[dict[str, Floats]]:
     random = np.random.default_rng(seed)
     stepped = (ladder.positions // 2) * ladder.replicates
@@ -195,7 +215,7 @@ def _rates(verdicts: Counter[Verdict], trials: int) -> Mapping[Verdict, Rate]:
 
 
 def _runs(noise: Noise, count: int, random: np.random.Generator) -> Floats:
-    return LEVEL + SIGMA * noise(random, Ladder(count, 1)).ravel()
+    return LEVEL + SIGMA * noise(random, SeriesShape(count, 1)).ravel()
 
 
 def _samples(
@@ -237,7 +257,7 @@ def compare_table(trials: int, seed: int) -> Iterator[str]:
 
 
 def samples_table(trials: int, seed: int) -> Iterator[str]:
-    """One row per size, memory and difference between runs: coverage of ours and of the naive."""
+    """One row per size, memory and difference between runs: coverage of ours and a naive one."""
     yield "| runs | samples | memory | between runs | covered | samples taken as independent |"
     yield "| --- |" + " --- |" * 5
     for runs in (2, 3, 5):
@@ -270,7 +290,7 @@ def sequential_table(trials: int, seed: int) -> Iterator[str]:
 
 
 def pooled_table(trials: int, seed: int) -> Iterator[str]:
-    """One row per noise, shape and tie: alarms, and recall of steps in all six and in three."""
+    """One row per noise, shape and dependence: alarms; recall of steps in all six and in three."""
     yield "| noise | series | shared | no change: alarms | 2 % in six: near | 4 % in three: near |"
     yield "| --- |" + " --- |" * 5
     for kind in (*KINDS[:5], "position .5"):
@@ -278,7 +298,7 @@ def pooled_table(trials: int, seed: int) -> Iterator[str]:
             for shared in (0.0, 0.5):
                 options = NOISES[kind], ladder, shared
                 none, _ = pooled_rates(*options, 0.0, 6, trials, seed)
-                # Recall is not small: a fifth of the groups tells enough.
+                # Recall is not small: a fifth of the groups suffices.
                 fewer = max(trials // 5, 1)
                 _, six = pooled_rates(*options, 0.02, 6, fewer, seed + 1)
                 _, three = pooled_rates(*options, 0.04, 3, fewer, seed + 2)
@@ -309,7 +329,7 @@ def alone_table(trials: int, seed: int) -> Iterator[str]:
                 found, _ = pooled_rates(*options)
                 yield (
                     f"| {ladder} | {shared:g} | {step:.0%} in {changing} of 6 | {found.value:.2f} "
-                    f"| {alone(*options).value:.2f} |"
+                    f"| {unpooled(*options).value:.2f} |"
                 )
 
 
@@ -332,12 +352,17 @@ def main() -> None:
         description="Simulate comparisons and print coverage and error rates with 95 % limits.",
         epilog="example: python -m changepoint.evaluate.comparing compare --trials 200 --seed 1",
     )
-    parser.add_argument("table", choices=TABLES, help="what to measure")
-    parser.add_argument("--trials", type=int, default=1000, help="per figure (default 1000)")
-    parser.add_argument("--seed", type=int, default=1, help="of the simulation (default 1)")
+    parser.add_argument("table", choices=TABLES, help="which table to print")
+    parser.add_argument(
+        "--trials",
+        type=int,
+        default=1000,
+        help="simulated comparisons for each printed figure (default 1000)",
+    )
+    parser.add_argument("--seed", type=int, default=1, help="seed of the simulation (default 1)")
     options = parser.parse_args()
     if options.trials < 1 or options.seed < 0:
-        parser.error("--trials must be at least 1 and --seed not negative")
+        parser.error("--trials must be at least 1 and --seed at least 0")
     for line in TABLES[options.table](options.trials, options.seed):
         sys.stdout.write(line + "\n")
         sys.stdout.flush()

@@ -1,8 +1,8 @@
-"""``python -m changepoint.evaluate.coverage``: how often the 95 % intervals hold the truth.
+"""``python -m changepoint.evaluate.coverage``: how often the 95 % intervals contain the truth.
 
-One step in series of single values, either anywhere in their middle three fifths or with three to
-ten values after it, which is all that a night sees. Judged is the change that is reported
-nearest to the step, within five positions of it: a step that is not found has no interval.
+One step in series of single values, either anywhere in their middle three fifths, or with three to
+ten values after it, as a night first sees it. The reported change nearest to the step is evaluated,
+within five positions of it: a step that is not found has no interval.
 """
 
 from __future__ import annotations
@@ -16,21 +16,26 @@ import numpy as np
 
 from changepoint.api import detect, methods
 from changepoint.evaluate.measure import Rate
-from changepoint.evaluate.simulate import NOISES, Ladder, Noise, draw
+from changepoint.evaluate.simulate import NOISES, Noise, SeriesShape, draw
 
 KINDS = ("gauss", "t3", "bimodal", "spikes", "quantised", "AR(.5)", "drift")
 STEPS = (0.04, 0.05, 0.1)
+"""Steps whose intervals are counted, as a fraction of the level: smaller ones are rarely found."""
 SHORTEST = 20
+"""Fewest positions of a series: a shorter one rarely shows these steps."""
 SIGMA = 2.0
+"""Noise of a value in percent of the level."""
 MARGIN = 5
+"""Positions from the truth within which a change counts as found."""
 
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """Intervals of the steps that were found.
+    """The intervals of the steps that were found.
 
-    found: of the steps. position, effect: of those found, in how many the truth is inside.
-    places, width: median width of the interval of the position, in positions, and of the effect.
+    found: rate among the steps. position, effect: rates among those found whose interval contains
+    the truth. places, width: median width of the interval of the position, in positions, and of the
+    effect.
     """
 
     found: Rate
@@ -43,7 +48,7 @@ class Coverage:
 def coverage(
     noise: Noise, length: int, step: float, late: bool, method: str, trials: int, seed: int
 ) -> Coverage:
-    """What the intervals of ``trials`` series with one relative ``step`` are worth.
+    """Measure the intervals in ``trials`` series with one relative ``step``.
 
     length: positions of a series. late: whether the step is at the end, not in the middle.
     """
@@ -54,7 +59,7 @@ def coverage(
     positions = effects = 0
     for _ in range(trials):
         at = int(random.integers(*bounds))
-        values = draw(noise, Ladder(length, 1), random, sigma=SIGMA, step=step, at=at)
+        values = draw(noise, SeriesShape(length, 1), random, sigma=SIGMA, step=step, at=at)
         changes = [c for c in detect(values, method=method).changes if abs(c.index - at) <= MARGIN]
         if not changes:
             continue
@@ -94,18 +99,22 @@ def main() -> None:
     """Print the table as markdown."""
     parser = argparse.ArgumentParser(
         prog="python -m changepoint.evaluate.coverage",
-        description="Simulate steps and print how often their intervals hold the truth.",
+        description="Simulate steps and print how often the intervals contain the true value.",
         epilog="example: python -m changepoint.evaluate.coverage --trials 500 --seed 1",
     )
-    parser.add_argument("--positions", type=int, default=200, help="of a series (default 200)")
-    parser.add_argument("--method", default="default", help="method of detect (default: default)")
-    parser.add_argument("--trials", type=int, default=2000, help="series a row (default 2000)")
-    parser.add_argument("--seed", type=int, default=1, help="of the simulated series (default 1)")
+    parser.add_argument(
+        "--positions", type=int, default=200, help="positions of each series (default 200)"
+    )
+    parser.add_argument("--method", default="default", help="detection method (default: default)")
+    parser.add_argument(
+        "--trials", type=int, default=2000, help="simulated series for each row (default 2000)"
+    )
+    parser.add_argument("--seed", type=int, default=1, help="seed of the simulation (default 1)")
     options = parser.parse_args()
     if options.trials < 1 or options.seed < 0:
-        parser.error("--trials must be at least 1 and --seed not negative")
+        parser.error("--trials must be at least 1 and --seed at least 0")
     if options.positions < SHORTEST or options.method not in methods():
-        parser.error(f"--positions must be at least {SHORTEST}, --method one of {methods()}")
+        parser.error(f"--positions must be at least {SHORTEST} and --method one of {methods()}")
     for line in coverage_table(options.positions, options.method, options.trials, options.seed):
         sys.stdout.write(line + "\n")
         sys.stdout.flush()

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import betaincinv
 
 from changepoint.api import detect
-from changepoint.evaluate.simulate import Ladder, Noise, draw
+from changepoint.evaluate.simulate import Noise, SeriesShape, draw
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +37,10 @@ class Rate:
 
 @dataclass(frozen=True, slots=True)
 class Recall:
-    """Of series with one step: how many show it, and how well what is said of it holds.
+    """Series with one step: the rate of detection, and the validity of the reported values.
 
-    found: a change exactly where the step is. position, effect: of those found, how many have
-    the true place and the true size inside their intervals. other: a change somewhere else.
+    found: a change exactly at the step. position, effect: among those found, the rates with the
+    true place and the true size inside their intervals. other: a change somewhere else.
     """
 
     found: Rate
@@ -49,8 +49,8 @@ class Recall:
     other: Rate
 
 
-def alarms(noise: Noise, ladder: Ladder, trials: int, seed: int) -> Rate:
-    """How many of ``trials`` unchanged series raise an alarm of edivisive at the default budget."""
+def alarms(noise: Noise, ladder: SeriesShape, trials: int, seed: int) -> Rate:
+    """The rate of alarms of edivisive at the default budget in ``trials`` unchanged series."""
     random = np.random.default_rng(seed)
     hits = 0
     for _ in range(trials):
@@ -60,9 +60,9 @@ def alarms(noise: Noise, ladder: Ladder, trials: int, seed: int) -> Rate:
 
 
 def recall(
-    noise: Noise, ladder: Ladder, *, sigma: float, step: float, at: int, trials: int, seed: int
+    noise: Noise, ladder: SeriesShape, *, sigma: float, step: float, at: int, trials: int, seed: int
 ) -> Recall:
-    """What becomes of a relative ``step`` before position ``at``, by edivisive, default budget."""
+    """The recall of a relative ``step`` before position ``at``, by edivisive, default budget."""
     random = np.random.default_rng(seed)
     found = positions = effects = other = near = 0
     for _ in range(trials):

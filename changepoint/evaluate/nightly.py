@@ -1,8 +1,8 @@
-"""What a user sees night by night: new false alarms, recall near the step, and delay.
+"""A user's view night by night: new false alarms, recall near the step, and delay.
 
 Each night appends one position and searches the whole prefix. An alarm is counted on the first
-night on which a change is reported there: within ``MARGIN`` positions of an earlier one it is the
-same alarm. Rates of nights are given with limits that treat series, not nights, as independent.
+night that reports a change there: within ``MARGIN`` positions of an earlier one it is the same
+alarm. The confidence limits of nightly rates treat series, not nights, as independent.
 """
 
 from __future__ import annotations
@@ -15,18 +15,20 @@ import numpy as np
 
 from changepoint.api import detect
 from changepoint.evaluate.measure import Rate
-from changepoint.evaluate.simulate import Ladder, Noise, draw
+from changepoint.evaluate.simulate import Noise, SeriesShape, draw
 from changepoint.series import Floats, Ints
 
 MARGIN = 5
-"""Positions between a change and the truth, or an earlier alarm, that still count as the same."""
+"""Positions between a change and the truth, or an earlier alarm, that count as the same."""
 
 FIRST_NIGHT = 20
+"""Positions of the first searched night: shorter series hardly show any step."""
 SIGMA = 2.0
+"""Noise of a value in percent of the level."""
 NEVER = math.inf
 
 Places = Callable[[Floats, Ints], list[int]]
-"""From values and their positions to the positions that are reported as changes."""
+"""Returns the positions that are reported as changes, from values and their positions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +58,12 @@ def reported(method: str, alarms_per_1000: float) -> Places:
 def alarms(places: Places, noise: Noise, length: int, trials: int, seed: int) -> Alarms:
     """New alarms of ``trials`` unchanged series that grow to ``length`` positions."""
     random = np.random.default_rng(seed)
-    drawn = (draw(noise, Ladder(length, 1), random, sigma=SIGMA) for _ in range(trials))
+    drawn = (draw(noise, SeriesShape(length, 1), random, sigma=SIGMA) for _ in range(trials))
     counts = [_new_alarms(places, values) for values in drawn]
     nights = length - FIRST_NIGHT + 1
     per_night = np.array(counts) / nights * 1000.0
     rate = float(np.mean(per_night))
-    # Never narrower than a Poisson count allows, even if there was no alarm at all.
+    # Never narrower than a Poisson count allows, even without any alarm.
     spread = max(
         float(np.std(per_night)) / math.sqrt(trials),
         math.sqrt(sum(counts) + 1.0) / (trials * nights) * 1000.0,
@@ -85,7 +87,7 @@ def recall(places: Places, noise: Noise, step: float, trials: int, seed: int) ->
     hits = 0
     for _ in range(trials):
         at = int(random.integers(40, 161))
-        values = draw(noise, Ladder(200, 1), random, sigma=SIGMA, step=step, at=at)
+        values = draw(noise, SeriesShape(200, 1), random, sigma=SIGMA, step=step, at=at)
         hits += any(abs(found - at) <= MARGIN for found in places(values, np.arange(200)))
     return Rate(hits, trials)
 
@@ -98,7 +100,7 @@ def delays(
     The night of the step is the first. Infinite if 40 nights do not suffice.
     """
     random = np.random.default_rng(seed)
-    ladder = Ladder(140, replicates)
+    ladder = SeriesShape(140, replicates)
     labels = ladder.labels()
     taken: list[float] = []
     for _ in range(trials):
@@ -119,12 +121,12 @@ def delays(
 
 
 def coverage(noise: Noise, step: float, trials: int, seed: int) -> tuple[Rate, Rate]:
-    """How often the intervals of position and effect of the default method hold the truth."""
+    """How often the intervals of position and effect of the default method contain the truth."""
     random = np.random.default_rng(seed)
     position = effect = found = 0
     for _ in range(trials):
         at = int(random.integers(40, 161))
-        values = draw(noise, Ladder(200, 1), random, sigma=SIGMA, step=step, at=at)
+        values = draw(noise, SeriesShape(200, 1), random, sigma=SIGMA, step=step, at=at)
         changes = detect(values, method="default").changes
         if not changes:
             continue

@@ -1,4 +1,4 @@
-"""How often a step of the size that is told to be found is found."""
+"""How often a step of the reported detectable size is found."""
 
 from __future__ import annotations
 
@@ -9,20 +9,24 @@ from dataclasses import dataclass
 import numpy as np
 
 from changepoint.api import detect
+from changepoint.detection.power import FRESH
 from changepoint.evaluate.measure import Rate
-from changepoint.evaluate.simulate import NOISES, Ladder, Noise, draw
-from changepoint.power import FRESH
+from changepoint.evaluate.simulate import NOISES, Noise, SeriesShape, draw
 
 POSITIONS = (8, 12, 20, 21, 30, 45, 100, 200)
+"""Positions of the series, on both sides of ``default.LADDER``."""
 REPLICATES = (1, 2, 3, 5)
+"""Runs per position."""
 SIGMA = 2.0
+"""Noise of a value in percent of the level."""
 MARGIN = 5
-"""Positions off that still count as found; so does a position interval that holds the truth."""
+"""Positions from the truth within which a change counts as found; so does a position interval that
+contains the truth."""
 
 
 @dataclass(frozen=True, slots=True)
 class Power:
-    """found: of steps of the size told, in series that told one. told: the median of the sizes."""
+    """found: rate of steps of the reported size, if one is reported. told: median size."""
 
     found: Rate
     told: float
@@ -35,14 +39,14 @@ class Power:
 
 def power(
     noise: Noise,
-    ladder: Ladder,
+    ladder: SeriesShape,
     trials: int,
     seed: int,
     *,
     fresh: bool = False,
     min_effect: float = 0.0,
 ) -> Power:
-    """Ask unchanged series what would be found in them, and look for it in others of their kind.
+    """Take the detectable size from unchanged series, and search for such steps in similar ones.
 
     The step is a drop in the middle or, if ``fresh``, before the last positions.
     """
@@ -78,7 +82,7 @@ def power_table(trials: int, seed: int, kinds: Sequence[str]) -> Iterator[str]:
         for fresh in (False, True):
             for replicates in REPLICATES:
                 row = (
-                    str(power(NOISES[name], Ladder(n, replicates), trials, seed, fresh=fresh))
+                    str(power(NOISES[name], SeriesShape(n, replicates), trials, seed, fresh=fresh))
                     for n in POSITIONS
                 )
                 place = "fresh" if fresh else "middle"

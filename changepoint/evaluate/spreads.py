@@ -1,6 +1,6 @@
-"""Changes of spread, simulated: alarms, what steps of level are taken for, recall and delay.
+"""Simulated changes of spread: alarms, false alerts at steps of level, recall and delay.
 
-Changes of level are searched first, as a user's night does, and handed on.
+Changes of level are searched first, as in a user's night, and passed on.
 """
 
 from __future__ import annotations
@@ -12,28 +12,38 @@ from types import MappingProxyType
 import numpy as np
 
 from changepoint.api import detect
+from changepoint.detection.spread import SpreadChange, find
 from changepoint.evaluate import nightly
 from changepoint.evaluate.measure import Rate
-from changepoint.evaluate.simulate import LEVEL, NOISES, Ladder, Noise, draw
+from changepoint.evaluate.simulate import LEVEL, NOISES, Noise, SeriesShape, draw
 from changepoint.series import Floats, Ints, read
-from changepoint.spread import SpreadChange, find
 
 NEAR = 10
-"""Positions between a change of spread and the truth that count as found."""
+"""Positions between a change of spread and the truth within which it counts as found."""
 
 SERIES_PER_TRIAL = 5
-"""Unchanged series for each trial of the other tables: alarms are rare and quickly counted."""
+"""Unchanged series per trial of the other tables: alarms are rare and quickly counted."""
 
 LONGEST_DELAY = 40
+"""Nights after which a missing change of spread counts as not found."""
 KINDS = ("gauss", "t3", "bimodal", "spikes", "quantised", "coarse", "AR(.5)", "drift")
 RATIOS = (1.5, 2.0, 3.0, 5.0)
+"""Ratios of the larger to the smaller spread: from the smallest reported one to an obvious one."""
 STEPS = (0.03, 0.05, 0.1, 0.5, -0.3)
-SHAPES = (Ladder(100, 1), Ladder(200, 1), Ladder(30, 3))
-LADDERS = (Ladder(5, 3), Ladder(10, 3), Ladder(14, 3), Ladder(5, 5), Ladder(10, 5), Ladder(20, 5))
+"""Steps of the level that must not be reported as changes of spread, as a fraction of it."""
+SHAPES = (SeriesShape(100, 1), SeriesShape(200, 1), SeriesShape(30, 3))
+LADDERS = (
+    SeriesShape(5, 3),
+    SeriesShape(10, 3),
+    SeriesShape(14, 3),
+    SeriesShape(5, 5),
+    SeriesShape(10, 5),
+    SeriesShape(20, 5),
+)
 
 
-def flicker(random: np.random.Generator, ladder: Ladder) -> Floats:
-    """A constant of which one value in thirty is a quantum higher."""
+def flicker(random: np.random.Generator, ladder: SeriesShape) -> Floats:
+    """A constant where one value in thirty is a quantum higher."""
     high = random.random((ladder.positions, ladder.replicates)) < 1.0 / 30.0
     return high.astype(np.float64)
 
@@ -44,7 +54,7 @@ UNCHANGED: Mapping[str, Noise] = MappingProxyType(
 
 
 def louder(
-    noise: Noise, ladder: Ladder, random: np.random.Generator, ratio: float, at: int
+    noise: Noise, ladder: SeriesShape, random: np.random.Generator, ratio: float, at: int
 ) -> Floats:
     """Values (positions * replicates,) with ``ratio`` times the noise from position ``at`` on."""
     deviations = nightly.SIGMA * noise(random, ladder)
@@ -66,19 +76,19 @@ def places(values: Floats, labels: Ints) -> list[int]:
 
 
 def unstepped(values: Floats, _labels: Ints) -> list[int]:
-    """The same of single values of which the level is known not to change."""
+    """The same for single values whose level is known not to change."""
     return [change.at for change in find(read(values, None), [], 0.5)]
 
 
 def at_steps(noise: Noise, step: float, trials: int, seed: int) -> tuple[Rate, Rate]:
-    """Series in which a step of level becomes an alert of spread, before it is found and after.
+    """Rates of spread alerts caused by a step of level, before and after the step is found.
 
     The step is after 100 nights; the nights from the 96th to the 145th are searched.
     """
     random = np.random.default_rng(seed)
     early = late = 0
     for _ in range(trials):
-        values = draw(noise, Ladder(145, 1), random, sigma=nightly.SIGMA, step=step, at=100)
+        values = draw(noise, SeriesShape(145, 1), random, sigma=nightly.SIGMA, step=step, at=100)
         before = after = False
         for night in range(96, 146):
             levels = [c.index for c in detect(values[:night]).changes if c.kind == "level"]
@@ -91,9 +101,9 @@ def at_steps(noise: Noise, step: float, trials: int, seed: int) -> tuple[Rate, R
 
 
 def recall(
-    noise: Noise, ladder: Ladder, ratio: float, trials: int, seed: int
+    noise: Noise, ladder: SeriesShape, ratio: float, trials: int, seed: int
 ) -> tuple[Rate, Rate, Rate]:
-    """A change in the middle: found within ``NEAR``, and the truth in both intervals of those."""
+    """A change in the middle: rate found within ``NEAR``, and coverage of both intervals."""
     random = np.random.default_rng(seed)
     at = ladder.positions // 2
     near = min(NEAR, max(ladder.positions // 10, 1))
@@ -108,7 +118,7 @@ def recall(
     return Rate(found, trials), Rate(position, max(found, 1)), Rate(size, max(found, 1))
 
 
-def delays(ladder: Ladder, ratio: float, trials: int, seed: int) -> tuple[float, float]:
+def delays(ladder: SeriesShape, ratio: float, trials: int, seed: int) -> tuple[float, float]:
     """Median and 90 % quantile of the nights to a change of normal noise, 40 before the end.
 
     Infinite if those do not suffice.
@@ -155,7 +165,7 @@ def spread_table(trials: int, seed: int) -> Iterator[str]:
     yield ""
     yield "| series | ratio | delay, median/p90 |"
     yield "| --- | --- | --- |"
-    for ladder in (Ladder(140, 1), Ladder(70, 3)):
+    for ladder in (SeriesShape(140, 1), SeriesShape(70, 3)):
         for ratio in RATIOS[1:]:
             median, late_ = delays(ladder, ratio, trials, seed)
             yield f"| {ladder} | {ratio:g} | {median:g}/{late_:g} |"

@@ -11,56 +11,87 @@ from types import FrameType
 import typer
 
 from pipeline.cli.app import app
-from pipeline.cli.console import warn
-from pipeline.errors import UserError
+from pipeline.cli.console import fail, show_events
+from pipeline.text.errors import UserError
+
+_OF_THE_FILE_SYSTEM = {
+    errno.EACCES,
+    errno.EEXIST,
+    errno.EIO,
+    errno.EISDIR,
+    errno.ELOOP,
+    errno.ENAMETOOLONG,
+    errno.ENOTDIR,
+    errno.EPERM,
+    errno.EROFS,
+    errno.ESTALE,
+}
+"""Errors about a path that is not what it should be: another kind of file, or another owner's."""
 
 INTERRUPTED = 130
-"""Exit code after ctrl-C or a termination signal, as shells give it."""
+"""Exit code after ctrl-C or a termination signal, as shells define it."""
 
 
 def main() -> None:
-    """Run the command line. A user's error is one line and exit code 2."""
+    """Run the command line. An error of the user prints one line and exits with code 2."""
     signal.signal(signal.SIGTERM, _interrupt)
-    # The account of the servers must be able to enter and read what we install.
+    # The account of the servers must be able to enter and read the files that builds install.
     os.umask(0o022)
+    show_events()
     try:
         code = app(prog_name="nightshift", standalone_mode=False)
-    except UserError as error:
-        warn(str(error))
-        sys.exit(2)
-    except typer.TyperException as error:
-        warn(_usage(error))
-        sys.exit(2)
     except (typer.Abort, KeyboardInterrupt):
         code = INTERRUPTED
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(1)
-    except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+    except Exception as error:
+        mistake = _mistake(error)
+        if mistake is None:
             raise
-        warn(
-            f"the disk is full{f' at {error.filename}' if error.filename else ''}; free some "
-            "space and run the same command again, nothing already measured is lost"
-        )
+        fail("; ".join([mistake, *getattr(error, "__notes__", ())]))
         sys.exit(2)
-    if code == INTERRUPTED:  # As typer itself makes it of ctrl-C.
-        warn("stopped; what was measured is kept, run the same command again to go on")
+    if code == INTERRUPTED:  # typer exits with the same code after ctrl-C.
+        fail("stopped; all results are kept: run the same command again to continue")
     sys.exit(code if isinstance(code, int) else 0)
 
 
+def _mistake(error: Exception) -> str | None:
+    """Return the one-line message of an error that the user can fix; None for a bug."""
+    if isinstance(error, typer.TyperException):
+        return _usage(error)
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return (
+            f"the disk is full{(f' at {error.filename}' if error.filename else '')}; free some "
+            "space and run the same command again: all results are kept"
+        )
+    if isinstance(error, OSError) and error.filename and _is_of_the_file_system(error):
+        return (
+            f"{error.filename} cannot be used ({error.strerror}); see what is there and whose it "
+            "is, then run the same command again"
+        )
+    return str(error) if isinstance(error, UserError) else None
+
+
+def _is_of_the_file_system(error: OSError) -> bool:
+    """Return whether a path is not what it should be, such as a link to nowhere."""
+    dangles = error.errno == errno.ENOENT and os.path.islink(error.filename)  # noqa: PTH114 - bytes
+    return dangles or error.errno in _OF_THE_FILE_SYSTEM
+
+
 def _usage(error: typer.TyperException) -> str:
-    """Say what is wrong with a command line, in one line."""
+    """Describe in one line what is wrong with a command line."""
     context = getattr(error, "ctx", None)
     path = "nightshift" if context is None else context.command_path
     said = error.format_message()
     stop = "" if said.endswith((".", "?", ")")) else "."
-    return f"{said}{stop} `{path} --help` shows what there is."
+    return f"{said}{stop} `{path} --help` shows the options."
 
 
 def _interrupt(number: int, _frame: FrameType | None) -> None:
-    """End on a termination signal as on ctrl-C: servers are stopped, folders removed.
+    """Stop after a termination signal as after ctrl-C: end servers, remove folders.
 
-    The number tells it from ctrl-C, which the terminal sends to what we have started, too.
+    The number distinguishes the signal from ctrl-C, which the terminal sends to child processes
+    too.
     """
     raise KeyboardInterrupt(number)

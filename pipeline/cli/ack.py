@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pipeline.cli.app import app
-from pipeline.cli.context import Context
-from pipeline.cli.decisions import FingerprintArgument, NoteOption, UntilOption, decide
+from pipeline.cli.decision_options import FingerprintArgument, NoteOption, UntilOption, show_state
 from pipeline.cli.options import ConfigOption, Format, FormatOption
 from pipeline.config import DEFAULT_FILE
-from pipeline.journal import EventKind
+from pipeline.storage.journal import EventKind
+from pipeline.use_cases.context import Context
+from pipeline.use_cases.decisions import decide
 
 
 @app.command("ack")
@@ -20,9 +21,10 @@ def ack_verb(
 ) -> None:
     """Acknowledge a regression until a day.
 
-    After that day it stands where its last measurement put it. What recovers meanwhile is resolved
-    all the same.
+    After that day the regression returns to the state of its last measurement. A regression that
+    recovers before is resolved anyway.
 
     Example: nightshift ack 3f2a91c04b7d --note "waits for 17.12" --until 2031-12-31
     """
-    decide(Context(config), fingerprint, EventKind.ACKNOWLEDGED, form, note, until)
+    name, state = decide(Context(config), fingerprint, EventKind.ACKNOWLEDGED, note, until)
+    show_state(name, state, form)

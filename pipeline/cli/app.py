@@ -5,17 +5,19 @@ from __future__ import annotations
 import gc
 from difflib import get_close_matches
 from importlib import import_module
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 from typer.main import get_command_from_info, get_group_from_info
+from typer.models import CommandInfo
 
+from pipeline.cli.console import Verbosity, show_events
 from pipeline.cli.verbs import GROUPS, VERBS, Verb
 
 
 class VerbGroup(TyperGroup):
-    """The root command. Its help comes from the table of verbs, without importing any of them."""
+    """The root command. Its help comes from the table of verbs, without importing any verb."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names of all verbs, in the order of the help."""
@@ -25,10 +27,10 @@ class VerbGroup(TyperGroup):
         """Import a verb's module and return the verb's command."""
         if cmd_name not in VERBS:
             return None
-        # Modules leave next to no garbage, and looking for it takes a tenth of their import.
+        # Importing creates almost no garbage, and the collector would take a tenth of the time.
         gc.disable()
         try:
-            return _command(VERBS[cmd_name])
+            return _with_verbosity(_command(VERBS[cmd_name]))
         finally:
             gc.enable()
 
@@ -56,7 +58,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-"""Each verb adds itself here. A verb's docstring is its help, with an example."""
+"""Verb modules register their commands here. A verb's docstring is its help, with an example."""
 
 
 @app.callback(invoke_without_command=True)
@@ -66,8 +68,50 @@ def help_if_alone(context: typer.Context) -> None:
         typer.echo(context.get_help())
 
 
+def add_group(name: str) -> typer.Typer:
+    """Add a verb that consists of several verbs; without one of them it prints its help."""
+    group = typer.Typer(help=VERBS[name].help, callback=help_if_alone, invoke_without_command=True)
+    app.add_typer(group, name=name)
+    return group
+
+
+def _verbosity(
+    verbose: Annotated[
+        bool,
+        typer.Option(
+            "--verbose",
+            help="Log each step of the work to standard error.",
+            callback=lambda given: show_events(Verbosity.VERBOSE) if given else None,
+            expose_value=False,
+        ),
+    ] = False,
+    quiet: Annotated[
+        bool,
+        typer.Option(
+            "--quiet",
+            help="Print only results and errors, no progress and no warnings.",
+            callback=lambda given: show_events(Verbosity.QUIET) if given else None,
+            expose_value=False,
+        ),
+    ] = False,
+) -> None:
+    """The options of every verb."""
+
+
+def _with_verbosity(command: Any) -> Any:
+    """Add the options of every verb to a command, or to all commands of a group."""
+    for each in getattr(command, "commands", {"": command}).values():
+        options = get_command_from_info(
+            CommandInfo(callback=_verbosity),
+            pretty_exceptions_short=app.pretty_exceptions_short,
+            rich_markup_mode=app.rich_markup_mode,
+        ).params
+        each.params += options
+    return command
+
+
 def _command(verb: Verb) -> Any:
-    """Import the module of a verb, with which it adds itself to the application."""
+    """Import the module of a verb, which registers the verb's command."""
     import_module(verb.module)
     for group in app.registered_groups:
         if group.name == verb.name:

@@ -1,10 +1,17 @@
-"""The two streams that the verbs write to: results, and progress with warnings."""
+"""The two output streams of the verbs: results on one, progress and warnings on the other."""
 
 from __future__ import annotations
 
+import logging
+import sys
+from enum import Enum
+from typing import NoReturn
+
 from rich.console import Console
 
-# Without emoji: they are written :100:, as is the line of a file.
+from pipeline.use_cases.event_log import LOGGER, Redaction, fields_of
+
+# Without emoji, which rich would make of ":100:", as in FILE:LINE messages.
 out = Console(highlight=False, soft_wrap=True, emoji=False)
 """Results, on standard output."""
 
@@ -13,14 +20,76 @@ err = Console(stderr=True, highlight=False, soft_wrap=True, emoji=False)
 
 
 def screen() -> Console:
-    """Return where progress is shown.
+    """Return the console that shows progress.
 
-    On a terminal that shows the results too, one console must draw both, or a table would be
-    written across the bar.
+    If the terminal also shows the results, one console must draw both; otherwise a table would
+    overwrite the progress bar.
     """
     return out if out.is_terminal else err
 
 
-def warn(text: str) -> None:
-    """Print one line on standard error."""
+class Verbosity(Enum):
+    """The log level of the events that are printed on standard error."""
+
+    QUIET = logging.ERROR
+    USUAL = logging.WARNING
+    VERBOSE = logging.INFO
+
+
+FRUITLESS = 3
+"""Exit code of a verb that had something to measure, but measured no run."""
+
+
+def fail_without_figure() -> NoReturn:
+    """End a verb that measured no run, with exit code ``FRUITLESS``."""
+    fail("no run was measured; the warnings above and `nightshift nights` give the reasons")
+    sys.exit(FRUITLESS)
+
+
+def fail(text: str) -> None:
+    """Print a one-line error on standard error."""
     err.print(f"nightshift: {text}", style="yellow", markup=False)
+
+
+def warn(text: str) -> None:
+    """Print a warning on standard error, as one line."""
+    if not _lines.quiet:
+        fail(text)
+
+
+class EventLines(logging.Handler):
+    """Prints each logged event of the use cases as one line on standard error."""
+
+    def __init__(self) -> None:
+        super().__init__(Verbosity.USUAL.value)
+        self.addFilter(Redaction())
+
+    @property
+    def quiet(self) -> bool:
+        """Whether warnings and progress are suppressed."""
+        return self.level > logging.WARNING
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print one event: a warning as text, any other event with its fields."""
+        if record.levelno >= logging.WARNING:
+            fail(record.getMessage())
+            return
+        fields = "".join(f"  {name}={value}" for name, value in fields_of(record).items())
+        err.print(f"nightshift: {record.getMessage()}{fields}", markup=False)
+
+
+_lines = EventLines()
+
+
+def show_events(verbosity: Verbosity = Verbosity.USUAL) -> None:
+    """Print logged events of the pipeline from the level of ``verbosity`` on."""
+    _lines.setLevel(verbosity.value)
+    logger = logging.getLogger(LOGGER)
+    logger.setLevel(logging.INFO)
+    if _lines not in logger.handlers:
+        logger.addHandler(_lines)
+
+
+def is_quiet() -> bool:
+    """Return whether only results and errors are printed."""
+    return _lines.quiet

@@ -7,30 +7,30 @@ from typing import Annotated
 import typer
 
 from pipeline.cli.app import app
-from pipeline.cli.console import out, warn
-from pipeline.cli.measuring import MeasuringContext
+from pipeline.cli.console import out
 from pipeline.cli.options import ConfigOption, Format, FormatOption
 from pipeline.cli.output import print_json
 from pipeline.config import DEFAULT_FILE
-from pipeline.errors import UserError
-from pipeline.execute.discover import Discovered, Offer, discover
-from pipeline.model import Revision
-from pipeline.targets import find_target
-from pipeline.units import counted
+from pipeline.text.units import plural
+from pipeline.use_cases.discover import discover_stage
+from pipeline.use_cases.measuring import MeasuringContext
 
 NEWEST = 10
-"""Commits of a branch that are listed; a repository has thousands."""
+"""Number of listed commits of a branch, which may have thousands."""
 
 
 @app.command("discover")
 def discover_verb(
     target: Annotated[
         str,
-        typer.Argument(help="A DBMS, to ask all its sources.", show_default=False),
+        typer.Argument(help="Only this DBMS, from all its sources.", show_default=False),
     ] = "",
     config: ConfigOption = DEFAULT_FILE,
     refresh: Annotated[
-        bool, typer.Option("--refresh", help="Ask even if it was asked within the hour.")
+        bool,
+        typer.Option(
+            "--refresh", help="Query the sources even if they were queried within the last hour."
+        ),
     ] = False,
     form: FormatOption = Format.TEXT,
 ) -> None:
@@ -38,11 +38,7 @@ def discover_verb(
 
     Example: nightshift discover mariadb
     """
-    context = MeasuringContext(config)
-    if target:
-        found = _everywhere(context, target, refresh)
-    else:
-        found = discover(context.offers(), context.cache, context.results, refresh=refresh)
+    found = discover_stage(MeasuringContext(config), target, refresh)
     if form is Format.JSON:
         print_json(
             [
@@ -59,7 +55,7 @@ def discover_verb(
     for offer, revisions in found.items():
         kind = "commit" if offer.supply.commits else "release"
         out.print(
-            f"{offer.target} from {offer.supply.name}: {counted(len(revisions), kind)}",
+            f"{offer.target} from {offer.supply.name}: {plural(len(revisions), kind)}",
             style="bold",
         )
         if offer.supply.commits:
@@ -70,21 +66,3 @@ def discover_verb(
         for major in majors:
             versions = [r.version for r in revisions if r.major == major]
             out.print(f"  {major:<5} {' '.join(versions)}", markup=False)
-
-
-def _everywhere(context: MeasuringContext, name: str, refresh: bool) -> Discovered:
-    """Ask every source of a target; one that is out of reach is told and the others go on."""
-    try:
-        target = find_target(name)
-    except KeyError as error:
-        raise UserError(error.args[0]) from error
-    found: dict[Offer, tuple[Revision, ...]] = {}
-    for supply in target.supplies:
-        offer = Offer(name, supply)
-        try:
-            found |= discover([offer], context.cache, None, refresh=refresh)
-        except UserError as error:
-            warn(f"{name} from {supply.name}: {error}")
-    if not found:
-        raise UserError(f"no source of {name} can be reached; check the network and run again")
-    return found

@@ -10,21 +10,17 @@ from rich.text import Text
 
 from pipeline.cli.app import app
 from pipeline.cli.console import out
-from pipeline.cli.context import Context
 from pipeline.cli.options import ConfigOption, Format, FormatOption
 from pipeline.cli.output import print_json
 from pipeline.config import DEFAULT_FILE
-from pipeline.execute.ready import ready, tried
-from pipeline.machine.checks.base import Found, Level, Look, Verdict
+from pipeline.machine.checks.base import CheckResult, Severity, Verdict
 from pipeline.machine.fingerprint import memory_gb
-from pipeline.machine.preflight import examine
-from pipeline.machine.system import System
 from pipeline.model import Machine
-from pipeline.store.database import is_newest, open_store
-from pipeline.store.queries import last_machine
-from pipeline.units import counted
+from pipeline.text.units import plural
+from pipeline.use_cases.context import Context
+from pipeline.use_cases.doctor import examine_machine
 
-_WORDS = {Level.REFUSE: "refuse", Level.WARN: "warn", Level.IGNORE: "note"}
+_WORDS = {Severity.REFUSE: "refuse", Severity.WARN: "warn", Severity.IGNORE: "note"}
 _STYLES = {
     "refuse": "bold red",
     "warn": "yellow",
@@ -32,10 +28,10 @@ _STYLES = {
     "unknown": "dim",
     "good": "green",
 }
-"""What is said of a check, worst first, and its colour."""
+"""The words for the results of checks, worst first, with their colours."""
 
 _NARROW, _WIDE = 60, 100
-"""Columns of text that are easy to read; a terminal of another width gets the nearest."""
+"""Limits of the text width in columns, for readability."""
 
 _INDENT = "  "
 
@@ -44,28 +40,26 @@ _INDENT = "  "
 def doctor_verb(config: ConfigOption = DEFAULT_FILE, form: FormatOption = Format.TEXT) -> None:
     """Report what disturbs measurements on this machine.
 
-    Nothing is changed. Each check is good, or unknown where the machine does not tell; a bad one
-    is a reason to refuse a night, to warn, or only a note, as [preflight] in nightshift.toml says.
-    The exit code is 2 if a night would be refused, 1 if it would be warned of something, else 0.
+    The command changes nothing. The result of a check is good, bad, or unknown if the machine does
+    not report the value. By [preflight] in nightshift.toml, a bad result refuses a night, is a
+    warning, or is only a note. The exit code is 2 if a night would be refused, 1 if there would be
+    a warning, else 0.
 
     Example: nightshift doctor
     """
-    context = Context(config, needed=False)
-    store, last = _store(context)
-    look = Look(System(folder=context.cache), last)
-    checks = [*ready(context.file), store, *examine(look, context.config.preflight.policy())]
+    machine, checks = examine_machine(Context(config, needed=False))
     words = [word(each) for each in checks]
     if form is Format.JSON:
         print_json(
             {
                 "fit": "refuse" not in words,
-                "machine": look.machine.model_dump(mode="json"),
+                "machine": machine.model_dump(mode="json"),
                 "checks": [each.model_dump(mode="json") for each in checks],
             }
         )
     else:
         width = min(max(out.width, _NARROW), _WIDE)
-        for part in _wrap(_machine(look.machine), width):
+        for part in _wrap(_machine(machine), width):
             out.print(part, markup=False)
         for line in listed(checks, width):
             out.print(line)
@@ -73,15 +67,15 @@ def doctor_verb(config: ConfigOption = DEFAULT_FILE, form: FormatOption = Format
     raise typer.Exit(2 if "refuse" in words else 1 if "warn" in words else 0)
 
 
-def word(found: Found) -> str:
-    """Return what is said of a check: its level where it is bad, else its verdict."""
+def word(found: CheckResult) -> str:
+    """Return the word for the result of a check: its severity if bad, else its verdict."""
     return _WORDS[found.level] if found.verdict is Verdict.BAD else found.verdict.value
 
 
-def listed(checks: Sequence[Found], width: int) -> Iterator[Text]:
-    """Yield lines of at most ``width`` columns: by group, worst first.
+def listed(checks: Sequence[CheckResult], width: int) -> Iterator[Text]:
+    """Yield lines of at most ``width`` columns: checks by group, worst first.
 
-    What is bad is told with why that matters and how it is mended.
+    A bad result is followed by its effect and its remedy.
     """
     order = list(_STYLES)
     names = max(len(each.name) for each in checks)
@@ -101,12 +95,12 @@ def listed(checks: Sequence[Found], width: int) -> Iterator[Text]:
 
 
 def _wrap(text: str, width: int, indent: str = "") -> list[str]:
-    """Wrap a text, but never within a command's option or a package's name."""
+    """Wrap a text, but never within an option of a command or a package name."""
     return textwrap.wrap(text, width, subsequent_indent=indent, break_on_hyphens=False)
 
 
 def summary(words: Sequence[str]) -> str:
-    """Return the one line about all checks."""
+    """Return the one-line summary of all checks."""
     counts = {said: words.count(said) for said in _STYLES if said in words}
     told = ", ".join(f"{count} {said}" for said, count in counts.items())
     end = "not fit to measure" if "refuse" in counts else "fit to measure"
@@ -115,24 +109,6 @@ def summary(words: Sequence[str]) -> str:
 
 def _machine(machine: Machine) -> str:
     return (
-        f"{machine.hostname}: {machine.cpu_model}, {counted(machine.cores, 'processor')}, "
+        f"{machine.hostname}: {machine.cpu_model}, {plural(machine.cores, 'processor')}, "
         f"{memory_gb(machine.memory_bytes)} GB, {machine.storage}, Linux {machine.kernel}"
     )
-
-
-def _store(context: Context) -> tuple[Found, Machine | None]:
-    """Look into the store for this machine at its last run; one that is not there is not made."""
-    last = None
-
-    def opened() -> str:
-        nonlocal last
-        url = context.config.store.url
-        if not url and not (context.config.paths.results / "store.db").exists():
-            return "made at the first night"
-        store = open_store(context.config.store_url, migrate=False)
-        if not is_newest(store):
-            return "of an older nightshift; migrated at the next night"
-        last = last_machine(store, context.machine.hostname)
-        return "in paths.results" if not url else "as store.url says"
-
-    return tried("store", opened, "What is known of earlier nights is there."), last

@@ -2,47 +2,46 @@
 
 from __future__ import annotations
 
-import os
-from functools import partial
 from typing import Annotated
 
 import typer
 
-from pipeline.cli.app import app
-from pipeline.cli.console import err, out
-from pipeline.cli.context import Context
-from pipeline.cli.costs import costs_verb
+from pipeline.cli.app import add_group
+from pipeline.cli.console import err, is_quiet, out
+from pipeline.cli.cost_lines import cost_lines
 from pipeline.cli.options import ConfigOption, Format, FormatOption, read_option
 from pipeline.cli.output import print_json
 from pipeline.config import DEFAULT_FILE
-from pipeline.errors import UserError
-from pipeline.fleet.cloud import connect
-from pipeline.fleet.estate import Swept
-from pipeline.fleet.fleet import Fleet, Status
-from pipeline.fleet.pace import Pace
+from pipeline.fleet.fleet import FleetStatus
 from pipeline.fleet.quote import Quote
-from pipeline.fleet.runners import find_runners
-from pipeline.journal import now
-from pipeline.units import Money, counted, parse_duration, show_duration, show_money
+from pipeline.fleet.resources import Swept
+from pipeline.storage.journal import now
+from pipeline.text.errors import UserError
+from pipeline.text.units import (
+    Money,
+    parse_duration,
+    plural,
+    show_duration,
+    show_money,
+    show_small_money,
+)
+from pipeline.use_cases.context import Context
+from pipeline.use_cases.costs import bills_of
+from pipeline.use_cases.fleet import fleet_of, has_servers
 
-group = typer.Typer()
-app.add_typer(group, name="fleet")
+group = add_group("fleet")
 
 NightArgument = Annotated[
-    str, typer.Argument(help="Name of the night, as the id of a workflow's run.")
+    str, typer.Argument(help="Name of the night, for example the id of a workflow run.")
 ]
-_NO_SERVERS = "no [[class]] has a server_type: there are no servers for nights"
+_NO_SERVERS = "no [[class]] has a server_type, so nights use no cloud servers"
 
 TtlOption = Annotated[
-    str, typer.Option("--ttl", help="Time to live, in place of that of the configuration: 3h.")
+    str,
+    typer.Option(
+        "--ttl", help="Time to live of the servers, for example 3h. Default: [fleet] ttl."
+    ),
 ]
-
-
-@group.callback(invoke_without_command=True)
-def fleet_group(context: typer.Context) -> None:
-    """Create bench servers for a night, and delete them."""
-    if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
 
 
 @group.command("quote")
@@ -51,12 +50,12 @@ def quote_verb(
     ttl: TtlOption = "",
     form: FormatOption = Format.TEXT,
 ) -> None:
-    """Price the servers of a night, and make nothing.
+    """Print the price of the servers of a night; create nothing.
 
     Example: nightshift fleet quote --ttl 4h
     """
     context = Context(config)
-    asked = _fleet(context).quote(seconds=_seconds(ttl))
+    asked = fleet_of(context, _tell).quote(seconds=_seconds(ttl))
     if form is Format.JSON:
         print_json(asked)
         return
@@ -71,19 +70,19 @@ def up_verb(
     ttl: TtlOption = "",
     form: FormatOption = Format.TEXT,
 ) -> None:
-    """Make the servers of a night, each as a runner of the repository.
+    """Create the servers of a night, each as a runner of the repository.
 
-    What that costs is asked first, and beyond a budget nothing is made. Again, it makes what is
-    missing.
+    The price is checked first: if it exceeds a budget, no server is created. A second call creates
+    only missing servers.
 
     Example: nightshift fleet up 2026-03-01
     """
     context = Context(config)
-    if _reserved(context):
+    if not has_servers(context):
         _tell(_NO_SERVERS)
         names = []
     else:
-        names = _fleet(context).up(night, _seconds(ttl))
+        names = fleet_of(context, _tell).up(night, _seconds(ttl))
     if form is Format.JSON:
         print_json({"servers": names})
         return
@@ -93,11 +92,11 @@ def up_verb(
 
 @group.command("status")
 def status_verb(config: ConfigOption = DEFAULT_FILE, form: FormatOption = Format.TEXT) -> None:
-    """List the servers, what they cost, and until when they live.
+    """List the servers with their costs and the end of their time to live.
 
     Example: nightshift fleet status
     """
-    found = _fleet(Context(config)).status()
+    found = fleet_of(Context(config), _tell).status()
     if form is Format.JSON:
         print_json(found)
         return
@@ -105,7 +104,20 @@ def status_verb(config: ConfigOption = DEFAULT_FILE, form: FormatOption = Format
         out.print(line, markup=False)
 
 
-group.command("costs")(costs_verb)
+@group.command("costs")
+def costs_verb(config: ConfigOption = DEFAULT_FILE, form: FormatOption = Format.TEXT) -> None:
+    """Show the costs of nights, runs and confirmed regressions.
+
+    It uses the record of servers and the bundles, and needs no network.
+
+    Example: nightshift fleet costs --format json
+    """
+    bills = bills_of(Context(config))
+    if form is Format.JSON:
+        print_json({**bills.model_dump(mode="json"), "cost": bills.cost})
+        return
+    for line in cost_lines(bills):
+        out.print(line, markup=False)
 
 
 @group.command("down")
@@ -114,49 +126,32 @@ def down_verb(
     config: ConfigOption = DEFAULT_FILE,
     form: FormatOption = Format.TEXT,
 ) -> None:
-    """Delete everything of a night. Again, it deletes what was left.
+    """Delete all resources of a night. A second call deletes what the first could not.
 
     Example: nightshift fleet down 2026-03-01
     """
     context = Context(config)
-    if _reserved(context, unless_token=True):
+    if not has_servers(context, may_have=True):
         _tell(_NO_SERVERS)
         _swept(Swept([], []), form)
     else:
-        _swept(_fleet(context).down(night), form)
+        _swept(fleet_of(context, _tell).down(night), form)
 
 
 @group.command("reap")
 def reap_verb(config: ConfigOption = DEFAULT_FILE, form: FormatOption = Format.TEXT) -> None:
-    """Delete everything of ours that is past its time to live.
+    """Delete all resources of this pipeline that are past their time to live.
 
-    Nothing that lacks our label is touched.
+    Resources without the label of this pipeline are never touched.
 
     Example: nightshift fleet reap
     """
     context = Context(config)
-    if _reserved(context, unless_token=True):
+    if not has_servers(context, may_have=True):
         _tell(_NO_SERVERS)
         _swept(Swept([], []), form)
     else:
-        _swept(_fleet(context).reap(), form)
-
-
-def _reserved(context: Context, *, unless_token: bool = False) -> bool:
-    """Tell whether all machines are reserved, so that there is nothing to make.
-
-    There may be servers of an earlier configuration. With ``unless_token`` they are looked for
-    where there is a token to do so.
-    """
-    if any(each.server_type for each in context.config.machine_class):
-        return False
-    return not (unless_token and os.environ.get(context.config.fleet.secret))
-
-
-def _fleet(context: Context) -> Fleet:
-    pace = Pace(context.config.fleet.patience, _tell)
-    cloud = connect(context.config.fleet, pace)
-    return Fleet(context.config, cloud, partial(find_runners, context.config, pace), _tell)
+        _swept(fleet_of(context, _tell).reap(), form)
 
 
 def _seconds(ttl: str) -> float:
@@ -164,15 +159,15 @@ def _seconds(ttl: str) -> float:
 
 
 def _quoted(asked: Quote, context: Context) -> list[str]:
-    """Return a quote as lines."""
+    """Return the text lines of a quote."""
     lines = []
-    for wish in asked.wishes:
+    for wish in asked.server_requests:
         (kind, at), *others = wish.places
         instead = ", ".join(f"{kind} in {at}" for kind, at in others)
         lines.append(
             f"{wish.machine_class}: {wish.count} x {kind} in {at}"
             + (f" (or {instead})" if instead else "")
-            + f", {asked.hours} h at up to {_exactly(wish.dearest)}: "
+            + f", {asked.hours} h at up to {show_small_money(wish.dearest)}: "
             f"{show_money(wish.cost(asked.hours))}"
         )
     settings = context.config.fleet
@@ -181,15 +176,15 @@ def _quoted(asked: Quote, context: Context) -> list[str]:
     return lines
 
 
-def _listed(found: Status) -> list[str]:
-    """Return a status as lines."""
+def _listed(found: FleetStatus) -> list[str]:
+    """Return the text lines of a status."""
     moment = now()
     lines = []
     for each in found.servers:
         rent = each.rent
         left = (rent.expires - moment).total_seconds()
         life = (
-            f"past its time to live by {show_duration(-left)}"
+            f"past its time to live since {show_duration(-left)}"
             if each.past
             else (f"{show_duration(left)} left")
         )
@@ -199,14 +194,14 @@ def _listed(found: Status) -> list[str]:
             f"{rent.night}  {age} old, {show_money(each.cost)}, {life}"
         )
     lines.append(
-        f"{counted(len(found.servers), 'server')}; this month so far: "
+        f"{plural(len(found.servers), 'server')}; this month so far: "
         f"{show_money(found.month)}{_budget(found.per_month)}"
     )
     return lines
 
 
 def _swept(swept: Swept, form: Format) -> None:
-    """Say what was deleted. Raises UserError where something could not be."""
+    """Print the deleted resources. Raises UserError if some could not be deleted."""
     if form is Format.JSON:
         print_json(swept._asdict())
     else:
@@ -216,8 +211,8 @@ def _swept(swept: Swept, form: Format) -> None:
         _tell(f"left {what}")
     if swept.left:
         raise UserError(
-            f"{counted(len(swept.left), 'resource')} could not be deleted and may cost money; run "
-            "the same command again, or delete it at Hetzner Cloud"
+            f"{plural(len(swept.left), 'resource')} could not be deleted and may cost money; "
+            "run the same command again, or delete them in the Hetzner Cloud console"
         )
 
 
@@ -225,11 +220,7 @@ def _budget(budget: Money | None) -> str:
     return f" of {show_money(budget)}" if budget is not None else " (no budget is set)"
 
 
-def _exactly(price: Money) -> str:
-    """Write the price of an hour, of which hundredths are not enough."""
-    return f"{price.amount:.4f} {price.currency}"
-
-
 def _tell(text: str) -> None:
-    """Say one line of what goes on, on standard error: standard output lists the servers."""
-    err.print(f"fleet: {text}", markup=False)
+    """Print one line of progress on standard error: standard output lists the servers."""
+    if not is_quiet():
+        err.print(f"fleet: {text}", markup=False)

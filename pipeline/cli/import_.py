@@ -7,65 +7,50 @@ from typing import Annotated
 
 import typer
 
-from pipeline.cli.app import app
-from pipeline.cli.console import out, warn
-from pipeline.cli.measuring import MeasuringContext
+from pipeline.cli.app import add_group
+from pipeline.cli.console import out
 from pipeline.cli.options import ConfigOption, Format, FormatOption
 from pipeline.cli.output import print_json
 from pipeline.config import DEFAULT_FILE
-from pipeline.store.published import import_published, read_published
+from pipeline.use_cases.import_published import import_table
+from pipeline.use_cases.measuring import MeasuringContext
 
-group = typer.Typer()
-app.add_typer(group, name="import")
-
-
-@group.callback(invoke_without_command=True)
-def import_group(context: typer.Context) -> None:
-    """Import results that were measured elsewhere."""
-    if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
+group = add_group("import")
 
 
 @group.command("csv")
 def csv_verb(
-    file: Annotated[Path, typer.Argument(help="A row per step, a column per version.")],
+    file: Annotated[
+        Path,
+        typer.Argument(help="A CSV file with a row for each step and a column for each version."),
+    ],
     line: Annotated[
-        str, typer.Option(help="Name of the line that the versions make; the file's name if empty.")
+        str, typer.Option(help="Name of the line that the versions form. Default: the file's name.")
     ] = "",
-    target: Annotated[str, typer.Option(help="The DBMS, where the file does not say.")] = "",
+    target: Annotated[str, typer.Option(help="The DBMS, if the file does not name it.")] = "",
     machine: Annotated[
-        str, typer.Option(help="The machine class, where the file does not say.")
+        str, typer.Option(help="The machine class, if the file does not name it.")
     ] = "",
-    metric: Annotated[str, typer.Option(help="The metric, where the file does not say.")] = "",
+    metric: Annotated[str, typer.Option(help="The metric, if the file does not name it.")] = "",
     config: ConfigOption = DEFAULT_FILE,
     form: FormatOption = Format.TEXT,
 ) -> None:
-    """Take a table of absolute values as if it had been measured elsewhere.
+    """Import a table of absolute values that was measured elsewhere.
 
     Example: nightshift import csv table.csv --line tproc-c --target postgres
     """
-    context = MeasuringContext(config)
-    name = line or file.stem
-    written = import_published(
-        read_published(file, metric),
-        line=name,
-        target=target,
-        machine_class=machine,
-        bundles=context.bundles,
-    )
-    report = context.ingest()
-    for refused in report.refused:
-        warn(str(refused))
+    taken = import_table(MeasuringContext(config), file, line, target, machine, metric)
     if form is Format.JSON:
         print_json(
             {
-                "line": name,
-                "bundles": [str(path) for path in written],
-                "measurements": report.measurements,
+                "line": taken.line,
+                "bundles": [str(path) for path in taken.bundles],
+                "measurements": taken.measurements,
             }
         )
         return
     out.print(
-        f"line {name}: {len(written)} versions taken; `nightshift table --line {name}` shows them",
+        f"line {taken.line}: {len(taken.bundles)} versions imported; `nightshift table --line "
+        f"{taken.line}` shows them",
         markup=False,
     )

@@ -5,24 +5,20 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from pipeline.analyse.detection import searched_series
-from pipeline.analyse.ledger import VERDICTS, Alarm, Ledger, Sensitivity, make_ledger
-from pipeline.analyse.refresh import refresh
-from pipeline.analyse.spent import Spent, cost_of
 from pipeline.cli.app import app
 from pipeline.cli.console import out
-from pipeline.cli.measuring import MeasuringContext
 from pipeline.cli.options import ConfigOption, Format, FormatOption, QuickOption
 from pipeline.cli.output import print_json
-from pipeline.cli.stages import rules_of
 from pipeline.config import DEFAULT_FILE
-from pipeline.journal import now
+from pipeline.ledger.ledger import VERDICTS, Alarm, Ledger, Sensitivity
+from pipeline.ledger.machine_time import Spent, cost_of
 from pipeline.model import RegressionKind
-from pipeline.store.regressions import stored_regressions
-from pipeline.units import Money, counted, show_duration, show_money
+from pipeline.text.units import Money, plural, show_duration, show_money
+from pipeline.use_cases.ledger import ledger_of
+from pipeline.use_cases.measuring import MeasuringContext
 
 _SHOWN = 20
-"""Series that are listed: those that show least. A setup has thousands."""
+"""Number of listed series, the least sensitive first; a setup has thousands."""
 
 
 @app.command("ledger")
@@ -33,41 +29,35 @@ def ledger_verb(
 ) -> None:
     """Show the cost of alarms and the smallest detectable changes.
 
-    What became of every alarm, the time spent on it, and of every series the smallest change that
-    is found in about 8 of 10 cases.
+    It lists the outcome of every alarm and the time spent on it, and for every series the smallest
+    change that detection finds in about 8 of 10 cases.
 
     Example: nightshift ledger --format json
     """
     context = MeasuringContext(config, quick)
-    plan = context.plan()
-    refresh(context.results, context.store, now())
-    ledger = make_ledger(
-        stored_regressions(context.store),
-        searched_series(context.store, plan, context.config.detect),
-        rules_of(context),
-        context.results,
-        context.store,
-    )
+    ledger = ledger_of(context)
     price = context.config.machine.price_per_hour
     if form is Format.JSON:
         print_json(_tree(ledger, price))
         return
     ended = ", ".join(f"{ledger.count(verdict)} {verdict}" for verdict in VERDICTS)
-    out.print(f"{counted(len(ledger.alarms), 'alarm')}: {ended}", markup=False)
+    out.print(f"{plural(len(ledger.alarms), 'alarm')}: {ended}", markup=False)
     for alarm in ledger.alarms:
         out.print(_alarm(alarm, price), markup=False)
     out.print(_spent(ledger.spent, price), markup=False)
     out.print(
-        f"{counted(len(ledger.series), 'series', 'series')}, whose thresholds allow "
+        f"{plural(len(ledger.series), 'series', 'series')}, whose thresholds allow "
         f"{ledger.wrong_issues_per_month:.2g} wrong issues a month"
     )
     if ledger.series:
-        out.print("the smallest change that is found in about 8 of 10 cases:")
+        out.print("smallest change that detection finds in about 8 of 10 cases:")
         out.print("  middle   newest 5")
     for one in ledger.series[:_SHOWN]:
         out.print(_series(one), markup=False)
     if len(ledger.series) > _SHOWN:
-        out.print(f"  and {len(ledger.series) - _SHOWN} that show more; --format json has them all")
+        out.print(
+            f"  and {len(ledger.series) - _SHOWN} more sensitive series; --format json lists all"
+        )
 
 
 def _alarm(alarm: Alarm, price: Money | None) -> str:
@@ -83,7 +73,7 @@ def _alarm(alarm: Alarm, price: Money | None) -> str:
 
 
 def _spent(spent: Spent, price: Money | None) -> str:
-    """Say what the machine measured, by what for."""
+    """Return the measured machine time as text, in all and by purpose."""
     parts = [f"{name} {show_duration(60 * minutes)}" for name, minutes in spent if minutes]
     of = f": {', '.join(parts)}" if parts else ""
     at = f"; an hour is {show_money(price)}" if price is not None else ""
@@ -92,7 +82,7 @@ def _spent(spent: Spent, price: Money | None) -> str:
 
 
 def _money(minutes: float, price: Money | None) -> str:
-    """Return what so many minutes cost, in parentheses; nothing where no price is known."""
+    """Return the cost of some minutes in parentheses; empty if the machine has no price."""
     return f" ({show_money(cost_of(minutes, price))})" if price is not None else ""
 
 
@@ -104,12 +94,12 @@ def _series(one: Sensitivity) -> str:
     )
     return (
         f"  {effect:>6}  {fresh:>9}  {key.line}: {key.step} {key.metric}  ({key.workload}, "
-        f"{counted(key.clients, 'client')}, {counted(one.positions, 'position')})"
+        f"{plural(key.clients, 'client')}, {plural(one.positions, 'position')})"
     )
 
 
 def _tree(ledger: Ledger, price: Money | None) -> dict[str, Any]:
-    """Return the ledger for scripts; ``money`` and ``currency`` only where a price is known."""
+    """Return the ledger for JSON; ``money`` and ``currency`` only if the machine has a price."""
     return {
         "alarms": len(ledger.alarms),
         **{verdict.replace(" ", "_"): ledger.count(verdict) for verdict in VERDICTS},

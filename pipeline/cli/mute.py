@@ -8,13 +8,14 @@ import typer
 
 from pipeline.cli.app import app
 from pipeline.cli.console import out
-from pipeline.cli.context import Context
-from pipeline.cli.decisions import NoteOption, UntilOption, last_day, person
+from pipeline.cli.decision_options import NoteOption, UntilOption
 from pipeline.cli.options import ConfigOption, Format, FormatOption
 from pipeline.cli.output import print_json
 from pipeline.config import DEFAULT_FILE
-from pipeline.journal import Event, EventKind, Journal, mutes, now
-from pipeline.model import Pattern, digest
+from pipeline.model import Pattern
+from pipeline.storage.journal import Event
+from pipeline.use_cases.context import Context
+from pipeline.use_cases.decisions import list_mutes, mute
 
 _ANY = Pattern()
 
@@ -22,36 +23,32 @@ _ANY = Pattern()
 @app.command("mute")
 def mute_verb(
     config: ConfigOption = DEFAULT_FILE,
-    target: Annotated[str, typer.Option(help="Of which targets: a shell pattern.")] = "*",
-    line: Annotated[str, typer.Option(help="Of which lines.")] = "*",
-    workload: Annotated[str, typer.Option(help="Of which workloads.")] = "*",
-    step: Annotated[str, typer.Option(help="Of which steps.")] = "*",
-    metric: Annotated[str, typer.Option(help="Of which metrics.")] = "*",
+    target: Annotated[
+        str, typer.Option(help="Shell pattern: the targets of the muted series.")
+    ] = "*",
+    line: Annotated[str, typer.Option(help="Shell pattern: the lines of the muted series.")] = "*",
+    workload: Annotated[
+        str, typer.Option(help="Shell pattern: the workloads of the muted series.")
+    ] = "*",
+    step: Annotated[str, typer.Option(help="Shell pattern: the steps of the muted series.")] = "*",
+    metric: Annotated[
+        str, typer.Option(help="Shell pattern: the metrics of the muted series.")
+    ] = "*",
     note: NoteOption = "",
     until: UntilOption = None,
     form: FormatOption = Format.TEXT,
 ) -> None:
     """Exclude series from detection, or list the mutes.
 
-    Nothing is searched for in them until a day. Without a pattern, what is muted is listed.
+    Detection skips the matching series until a day. Without a pattern, the command lists all mutes.
 
     Example: nightshift mute --step "scan*" --metric cpu_us/o --note "noisy" --until 2031-12-31
     """
     context = Context(config)
-    journal = Journal(context.results)
     pattern = Pattern(target=target, line=line, workload=workload, step=step, metric=metric)
     if pattern != _ANY:
-        event = Event(
-            at=now(),
-            event=EventKind.MUTED,
-            fingerprint=digest(pattern.model_dump())[:12],
-            by=person(),
-            note=note,
-            expires=last_day(until),
-            pattern=pattern,
-        )
-        journal.append([event])
-    held = mutes(journal.read(), now().date())
+        mute(context, pattern, note, until)
+    held = list_mutes(context)
     if form is Format.JSON:
         print_json(
             [

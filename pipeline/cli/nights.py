@@ -10,69 +10,69 @@ import typer
 
 from pipeline.cli.app import app
 from pipeline.cli.console import out
-from pipeline.cli.context import Context
 from pipeline.cli.options import ConfigOption, Format, FormatOption
 from pipeline.cli.output import print_json
 from pipeline.config import DEFAULT_FILE
-from pipeline.journal import Event, EventKind, Journal, now
-from pipeline.nights import Night, Nights, told_in
-from pipeline.units import counted, show_duration, show_money
+from pipeline.storage.journal import now
+from pipeline.storage.night_log import Night
+from pipeline.text.units import plural, show_duration, show_money
+from pipeline.use_cases.context import Context
+from pipeline.use_cases.nights import NightFindings, list_nights
 
 _SHOWN = 14
-"""Nights that are listed: two weeks of them."""
+"""Number of listed nights: two weeks."""
 
 _HEAD = ("began (UTC)", "took", "runs", "failed", "unbuilt", "left", "new", "confirmed")
-"""Headings of the columns of figures, which what was spent and what went wrong stand behind."""
+"""Headings of the number columns; time and errors follow without a heading."""
 
 
 @app.command("nights")
 def nights_verb(
     config: ConfigOption = DEFAULT_FILE,
-    last: Annotated[int, typer.Option(min=1, help="How many are listed.")] = _SHOWN,
+    last: Annotated[int, typer.Option(min=1, help="Number of nights to list.")] = _SHOWN,
     form: FormatOption = Format.TEXT,
 ) -> None:
     """List the last nights and their results.
 
-    Runs that were measured, steps that failed in them, builds that could not be had and runs that
-    are left; regressions that are new and those that were confirmed; machine time.
+    The columns are: measured runs, failed steps, failed builds, remaining runs, new regressions,
+    confirmed regressions. Machine time and errors follow.
 
     Example: nightshift nights --last 30
     """
-    context = Context(config)
-    nights = Nights(context.results).read()
-    events = Journal(context.results).read()
+    nights = list_nights(Context(config))
     shown = nights[-last:]
     if form is Format.JSON:
-        print_json([_tree(night, events) for night in shown])
+        print_json([_tree(row) for row in shown])
         return
     if not nights:
-        out.print("there was no night yet; `nightshift nightly` does one")
+        out.print("there was no night yet; `nightshift nightly` runs one")
         return
-    for night, line in zip([None, *shown], _table(shown, events), strict=True):
-        out.print(line, style="yellow" if night is not None and night.error else None, markup=False)
-    out.print(_now(nights, now()), markup=False)
+    for row, line in zip([None, *shown], _table(shown), strict=True):
+        failed = row is not None and row.night.error
+        out.print(line, style="yellow" if failed else None, markup=False)
+    out.print(_now([row.night for row in nights], now()), markup=False)
 
 
-def _table(nights: Sequence[Night], events: Sequence[Event]) -> list[str]:
-    """Return the heading and a line for each night, the columns of figures below each other."""
-    rows = [_HEAD, *(_figures(night, events) for night in nights)]
+def _table(nights: Sequence[NightFindings]) -> list[str]:
+    """Return the heading and a line for each night, with aligned columns."""
+    rows = [_HEAD, *(_figures(row) for row in nights)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    ends = ["machine time", *(_end(night) for night in nights)]
+    ends = ["machine time", *(_end(row.night) for row in nights)]
     return [
         "  ".join([*(text.rjust(width) for text, width in zip(row, widths, strict=True)), end])
         for row, end in zip(rows, ends, strict=True)
     ]
 
 
-def _figures(night: Night, events: Sequence[Event]) -> tuple[str, ...]:
-    told = told_in(night, events)
+def _figures(row: NightFindings) -> tuple[str, ...]:
+    night = row.night
     figures = (
         night.runs,
         night.failed_steps,
         night.unbuilt,
         night.queue,
-        len(told[EventKind.FOUND]),
-        len(told[EventKind.CONFIRMED]),
+        len(row.found),
+        len(row.confirmed),
     )
     return (
         f"{night.began:%Y-%m-%d %H:%M}",
@@ -82,26 +82,32 @@ def _figures(night: Night, events: Sequence[Event]) -> tuple[str, ...]:
 
 
 def _end(night: Night) -> str:
-    """Say what a night spent on what, and what it ended with."""
+    """Return the machine time of a night and how the night ended, as text."""
     spent = [f"{on} {show_duration(seconds)}" for on, seconds in night.spent.items() if seconds]
-    return "; ".join(part for part in (", ".join(spent) or "none", night.error) if part)
+    lacking = len(night.harness_errors)
+    harness = plural(lacking, "run lost to harness errors", "runs lost to harness errors")
+    parts = (", ".join(spent) or "none", harness if lacking else "", night.error)
+    return "; ".join(part for part in parts if part)
 
 
 def _now(nights: Sequence[Night], at: datetime) -> str:
-    """Say how long ago the last night was, and what all of them cost."""
+    """Return the time since the last night and the machine time of all nights, as text.
+
+    If the clock was set back, the end of the last night lies in the future.
+    """
     last = nights[-1]
-    ago = show_duration((at - last.ended).total_seconds())
+    seconds = (at - last.ended).total_seconds()
+    ended = f"ended {show_duration(seconds)} ago" if seconds >= 0 else "ended in the future"
     minutes = sum(last.spent_so_far.values())
     spent = f"; {show_duration(60 * minutes)} measured in all" if minutes else ""
     money = f" ({show_money(last.money)})" if last.money is not None else ""
-    return f"{counted(len(nights), 'night')}, the last ended {ago} ago{spent}{money}"
+    return f"{plural(len(nights), 'night')}, the last {ended}{spent}{money}"
 
 
-def _tree(night: Night, events: Sequence[Event]) -> dict[str, Any]:
-    told = told_in(night, events)
+def _tree(row: NightFindings) -> dict[str, Any]:
     return {
-        **night.model_dump(mode="json"),
-        "seconds": night.seconds,
-        "new": sorted(told[EventKind.FOUND]),
-        "confirmed": sorted(told[EventKind.CONFIRMED]),
+        **row.night.model_dump(mode="json"),
+        "seconds": row.night.seconds,
+        "new": sorted(row.found),
+        "confirmed": sorted(row.confirmed),
     }

@@ -9,28 +9,31 @@ from typing import Annotated
 
 import typer
 
-from pipeline.errors import UserError
+from pipeline.text.errors import UserError
 
 ConfigOption = Annotated[
     Path, typer.Option("--config", "-c", help="The configuration file.", show_default=True)
 ]
 QuickOption = Annotated[
-    bool, typer.Option("--quick", help="Use the [quick] settings: a real night in two minutes.")
+    bool,
+    typer.Option(
+        "--quick", help="Use the settings of [quick]: a real but short night, about two minutes."
+    ),
 ]
 
 
 class Format(StrEnum):
-    """How results are printed."""
+    """Output formats."""
 
     TEXT = "text"
     JSON = "json"
 
 
-FormatOption = Annotated[Format, typer.Option("--format", help="How results are printed.")]
+FormatOption = Annotated[Format, typer.Option("--format", help="Output format.")]
 
 
 def read_option(name: str, text: str, parse: Callable[[str], float]) -> float:
-    """Read an option that has a unit, above zero. Raises UserError for any other."""
+    """Parse an option with a unit. Raises UserError unless the value is valid and above zero."""
     try:
         value = parse(text)
     except ValueError as error:

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 def print_json(value: Any) -> None:
-    """Print a value as JSON on standard output; infinities, which JSON lacks, as texts."""
+    """Print a value as JSON on standard output; infinite numbers become strings."""
     text = to_json(value, indent=1, inf_nan_mode="strings", fallback=str)
     out.print(text.decode(), markup=False)
 
 
 def print_matrix(jobs: Sequence[Frozen]) -> None:
-    """Print jobs as a matrix of GitHub Actions: one line, fit for a job's output."""
+    """Print jobs as a matrix of GitHub Actions: one line, suitable as the output of a job."""
     text = to_json({"include": [job.model_dump(mode="json") for job in jobs]})
     out.print(text.decode(), markup=False)

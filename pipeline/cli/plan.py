@@ -12,19 +12,18 @@ from pipeline.cli.app import app
 from pipeline.cli.console import out
 from pipeline.cli.options import ConfigOption, QuickOption
 from pipeline.cli.output import print_json, print_matrix
-from pipeline.cli.planning import PlanningContext
 from pipeline.config import DEFAULT_FILE
-from pipeline.execute.expect import Expectation
-from pipeline.execute.matrix import jobs_of
+from pipeline.measure.plan import LONG, NEWEST
 from pipeline.model import Workload
-from pipeline.store.queries import measured
-from pipeline.units import counted, show_duration
+from pipeline.text.units import plural, show_duration
+from pipeline.use_cases.plan import plan_jobs, plan_runs
+from pipeline.use_cases.planning import PlanningContext
 from pipeline.workloads import find_family
 from pipeline.workloads.base import Measure, Timing
 
 
 class PlanFormat(StrEnum):
-    """How a plan is printed."""
+    """Output formats of a plan."""
 
     TEXT = "text"
     JSON = "json"
@@ -35,25 +34,19 @@ class PlanFormat(StrEnum):
 def plan_verb(
     config: ConfigOption = DEFAULT_FILE,
     quick: QuickOption = False,
-    form: Annotated[
-        PlanFormat, typer.Option("--format", help="How it is printed.")
-    ] = PlanFormat.TEXT,
+    form: Annotated[PlanFormat, typer.Option("--format", help="Output format.")] = PlanFormat.TEXT,
 ) -> None:
     """Show the plan: what is measured, and the runs that are left.
 
-    As a matrix of GitHub Actions it is a job for each cell, of which runs are left.
+    With --format github-matrix, print a GitHub Actions matrix: a job for each cell with runs left.
 
     Example: nightshift plan --format github-matrix
     """
     context = PlanningContext(config, quick)
-    plan = context.plan()
-    remaining = plan.remaining(measured(context.store))
-    seconds = Expectation(cell for cell, _ in remaining).left
     if form is PlanFormat.GITHUB_MATRIX:
-        runners = {each.name: each.labels for each in context.config.machine_class}
-        jobs = jobs_of(remaining, runners, limits=context.config.measuring_jobs)
-        print_matrix(jobs)
+        print_matrix(plan_jobs(context))
         return
+    plan, remaining, seconds = plan_runs(context)
     if form is PlanFormat.JSON:
         print_json(
             {
@@ -72,7 +65,9 @@ def plan_verb(
     for line in plan.lines:
         due = [each.label for each in line.revisions if each.label not in line.kept]
         kept = f" ({len(line.kept)} measured before)" if line.kept else ""
-        out.print(f"{line.name}: {' '.join(due)}{kept}", markup=False)
+        older = f"{len(due) - NEWEST} older, " if len(due) > LONG else ""
+        shown = due[-NEWEST:] if older else due
+        out.print(f"{line.name}: {older}{' '.join(shown)}{kept}", markup=False)
     for workload in {cell.workload.hash: cell.workload for cell in plan.due}.values():
         scale = workload.scale
         out.print(
@@ -87,17 +82,17 @@ def plan_verb(
 
 
 def _steps(workload: Workload) -> str:
-    """Say how many steps there are of which length: some families have steps of their own."""
+    """Return the number of steps of each duration, as text: families may have several."""
     family = find_family(workload.family)
     lengths = Counter(
         _length(family.timing(action, workload))
         for action in family.actions(workload)
         if isinstance(action, Measure)
     )
-    return ", ".join(f"{counted(count, 'step')} {length}" for length, count in lengths.items())
+    return ", ".join(f"{plural(count, 'step')} {length}" for length, count in lengths.items())
 
 
 def _length(timing: Timing) -> str:
     if timing.usual is not None and timing.measured == timing.limit:
-        return "that end when their rows are done"
+        return "that end after their rows"
     return f"of {timing.measured:g} s"

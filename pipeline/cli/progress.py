@@ -1,11 +1,10 @@
-"""Showing the progress of a night: bars with the time left on a terminal, lines elsewhere."""
+"""Progress of a night: bars with the time left on a terminal, lines elsewhere."""
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 from rich.console import Console
 from rich.progress import (
@@ -19,42 +18,28 @@ from rich.progress import (
 from rich.table import Column
 from rich.text import Text
 
-from pipeline.execute.watch import Watcher
+from pipeline.cli.console import is_quiet
+from pipeline.measure.progress import Silent, Watcher
 from pipeline.model import Cell, Step
-from pipeline.units import show_duration
+from pipeline.text.units import show_duration
 
 
 def time_left(done: float, total: float, elapsed: float) -> float | None:
-    """Estimate the seconds left from the pace so far; None before there is a pace."""
+    """Estimate the seconds left from the speed so far; None at the beginning."""
     if done <= 0 or elapsed <= 0:
         return None
     return max(total - done, 0.0) * elapsed / done
 
 
-@contextmanager
-def counting(console: Console, stage: str, total: int) -> Iterator[Callable[[], None]]:
-    """Show a bar with the time left while things are counted; nothing off a terminal.
-
-    Gives the function to call once a thing.
-    """
-    if not console.is_terminal or total == 0:
-        yield lambda: None
-        return
-    bars = Bars(console)
-    bars.begin(stage, total)
-    try:
-        yield lambda: bars.advance(1)
-    finally:
-        bars.end()
-
-
 def make_watcher(console: Console) -> Watcher:
-    """Return a watcher fit for the console."""
+    """Return a watcher for a console; a silent one if only results and errors are printed."""
+    if is_quiet():
+        return Silent()
     return Bars(console) if console.is_terminal else Lines(console)
 
 
-class Lines:
-    """One line for each run, for logs and pipes."""
+class Lines(Watcher):
+    """Prints one line for each run, for logs and pipes; a line for each step would be too much."""
 
     def __init__(self, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
         self._console, self._clock = console, clock
@@ -70,28 +55,25 @@ class Lines:
         self._console.print(f"{self._stage}: {text}" if self._stage else text, markup=False)
 
     def run_begins(self, cell: Cell, repetition: int) -> None:
-        """Print what is run, how far the stage is, and the time left."""
+        """Print the run, the progress of the stage, and the time left."""
         left = time_left(self._done, self._total, self._clock() - self._began)
         percent = round(100 * self._done / self._total) if self._total else 0
         remaining = f", {show_left(left)} left" if left is not None else ""
         self.note(f"{describe(cell, repetition)} ({percent} % done{remaining})")
 
-    def step_begins(self, step: Step) -> None:
-        """Say nothing: a line for each step would be noise."""
-
     def advance(self, amount: float, left: float | None = None) -> None:
-        """Count what is done."""
+        """Count finished work."""
         self._done += amount
         if left is not None:
             self._total = self._done + left
 
     def end(self) -> None:
-        """Forget the stage."""
+        """End the stage."""
         self._stage = ""
 
 
-class Bars:
-    """A bar for each stage, with what is being done and the time left."""
+class Bars(Watcher):
+    """Shows a bar for each stage, with the current run and the time left."""
 
     def __init__(self, console: Console) -> None:
         self._progress = Progress(
@@ -99,7 +81,7 @@ class Bars:
             BarColumn(bar_width=20),
             TaskProgressColumn(),
             _TimeLeft(),
-            # In one line whatever the terminal's width; what is cut off matters least.
+            # One line at any terminal width: the end of the text is cut, which matters least.
             TextColumn(
                 "{task.fields[doing]}",
                 markup=False,
@@ -108,7 +90,7 @@ class Bars:
             expand=True,
             console=console,
             transient=True,
-            # Results that go to a file must not be drawn into above the bar instead.
+            # If results go to a file, the bar's console must not print into it.
             redirect_stdout=sys.stdout.isatty(),
         )
         self._task = self._progress.add_task("", visible=False, doing="", end=None)
@@ -132,16 +114,16 @@ class Bars:
         self._progress.console.print(text, markup=False)
 
     def run_begins(self, cell: Cell, repetition: int) -> None:
-        """Show what is run."""
+        """Show the run."""
         self._run = describe(cell, repetition)
         self._progress.update(self._task, doing=self._run, refresh=True)
 
     def step_begins(self, step: Step) -> None:
-        """Show the step of it."""
+        """Show the step of the run."""
         self._progress.update(self._task, doing=f"{step.name} on {self._run}", refresh=True)
 
     def advance(self, amount: float, left: float | None = None) -> None:
-        """Move the bar, and estimate anew when it will be full."""
+        """Advance the bar, and update its time left."""
         self._progress.advance(self._task, amount)
         (task,) = self._progress.tasks
         total = task.total or 0.0 if left is None else task.completed + left
@@ -150,15 +132,15 @@ class Bars:
         self._progress.update(self._task, total=total, end=None if wait is None else elapsed + wait)
 
     def end(self) -> None:
-        """Take the bar away."""
+        """Remove the bar."""
         self._progress.update(self._task, visible=False)
         self._progress.stop()
 
 
 class _TimeLeft(ProgressColumn):
-    """The time left by the pace since the beginning: steadier than rich's own.
+    """Estimates the time left from the speed since the beginning, more stable than rich's own.
 
-    Between two steps it counts down to the moment that was estimated last.
+    Between two steps it counts down to the last estimated end.
     """
 
     def render(self, task: Task) -> Text:
@@ -167,12 +149,12 @@ class _TimeLeft(ProgressColumn):
 
 
 def show_left(seconds: float) -> str:
-    """Write an estimate of the time left; tenths of a second would claim too much."""
+    """Format an estimate of the time left, without tenths of a second: it is not that precise."""
     return show_duration(seconds) if seconds >= 10 else f"{max(round(seconds), 0)}s"
 
 
 def describe(cell: Cell, repetition: int) -> str:
-    """Name a run for people: ``postgres 17.11 cached x10a_c2r24, repetition 2``."""
+    """Describe a run: ``postgres 17.11 cached x10a_c2r24, repetition 2``."""
     what = f"{cell.revision.target} {cell.revision.label} {cell.workload.name} {cell.config.name}"
     clients = cell.workload.scale.clients
     return f"{what}, {clients} client{'s' if clients > 1 else ''}, repetition {repetition}"

@@ -6,21 +6,19 @@ from typing import Annotated, Any
 
 import typer
 
-from pipeline.analyse.explain.explanation import class_of
-from pipeline.analyse.refresh import refresh
-from pipeline.analyse.regressions import size, worst
 from pipeline.cli.app import app
 from pipeline.cli.console import out
-from pipeline.cli.context import Context
 from pipeline.cli.options import ConfigOption, Format, FormatOption
 from pipeline.cli.output import print_json
-from pipeline.cli.summary import summary
+from pipeline.cli.regression_summary import summary
 from pipeline.config import DEFAULT_FILE
-from pipeline.errors import UserError, meant
-from pipeline.journal import now
 from pipeline.model import RegressionState, Shift
-from pipeline.store.regressions import RegressionRow, stored_regressions
-from pipeline.units import counted
+from pipeline.regressions.grouping import worst
+from pipeline.regressions.states import KnownRegression
+from pipeline.text.errors import UserError, did_you_mean
+from pipeline.text.units import plural
+from pipeline.use_cases.context import Context
+from pipeline.use_cases.regressions import list_regressions
 
 
 @app.command("regressions")
@@ -28,44 +26,37 @@ def regressions_verb(
     config: ConfigOption = DEFAULT_FILE,
     state: Annotated[
         list[str] | None,
-        typer.Option(help="Only those in this state; may be given several times."),
+        typer.Option(help="Only regressions in this state; repeatable."),
     ] = None,
     form: FormatOption = Format.TEXT,
 ) -> None:
     """List regressions and improvements with their states.
 
-    The worst come first.
+    The worst regressions come first.
 
     Example: nightshift regressions --state suspected --state confirmed --format json
     """
-    context = Context(config)
-    wanted = _states(state or [])
-    refresh(context.results, context.store, now())
-    rows = sorted(
-        (row for row in stored_regressions(context.store) if row.regression.state in wanted),
-        key=lambda row: (not row.regression.worse, -size(worst(row.regression))),
-    )
+    rows = list_regressions(Context(config), _states(state or []))
     if form is Format.JSON:
-        print_json([_tree(row, class_of(row.regression, context.results)) for row in rows])
+        print_json([_tree(row, why) for row, why in rows])
         return
-    worse = sum(row.regression.worse for row in rows)
-    out.print(f"{counted(worse, 'regression')} and {counted(len(rows) - worse, 'improvement')}")
-    for row in rows:
-        why = class_of(row.regression, context.results)
+    worse = sum(row.regression.worse for row, _ in rows)
+    out.print(f"{plural(worse, 'regression')} and {plural(len(rows) - worse, 'improvement')}")
+    for row, why in rows:
         style = "yellow" if row.regression.worse else "blue"
         out.print(_line(row, why), style=style, markup=False)
 
 
 def _states(names: list[str]) -> set[RegressionState]:
-    """Return the states that were asked for, by default all."""
+    """Return the requested states, by default all. Raises UserError for an unknown state."""
     known = {state.value: state for state in RegressionState}
     for name in names:
         if name not in known:
-            raise UserError(f"there is no state {name!r}; {meant(name, known)}")
+            raise UserError(f"there is no state {name!r}; {did_you_mean(name, known)}")
     return {known[name] for name in names} or set(RegressionState)
 
 
-def _line(row: RegressionRow, why: str) -> str:
+def _line(row: KnownRegression, why: str) -> str:
     found = row.regression
     way = "worse " if found.worse else "better"
     said = f" ({row.reason})" if row.reason else ""
@@ -78,7 +69,7 @@ def _line(row: RegressionRow, why: str) -> str:
     return f"  {found.fingerprint}  {way}  {summary(found)}  {state}"
 
 
-def _tree(row: RegressionRow, why: str) -> dict[str, Any]:
+def _tree(row: KnownRegression, why: str) -> dict[str, Any]:
     found = row.regression
     return {
         "fingerprint": found.fingerprint,

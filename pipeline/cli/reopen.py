@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pipeline.cli.app import app
-from pipeline.cli.context import Context
-from pipeline.cli.decisions import FingerprintArgument, NoteOption, decide
+from pipeline.cli.decision_options import FingerprintArgument, NoteOption, show_state
 from pipeline.cli.options import ConfigOption, Format, FormatOption
 from pipeline.config import DEFAULT_FILE
-from pipeline.journal import EventKind
+from pipeline.storage.journal import EventKind
+from pipeline.use_cases.context import Context
+from pipeline.use_cases.decisions import decide
 
 
 @app.command("reopen")
@@ -19,8 +20,9 @@ def reopen_verb(
 ) -> None:
     """Undo the decision about a regression.
 
-    It stands where its last measurement put it; one that was rejected is suspected again.
+    The regression returns to the state of its last measurement; a rejected one becomes suspected.
 
     Example: nightshift reopen 3f2a91c04b7d --note "seen on another machine"
     """
-    decide(Context(config), fingerprint, EventKind.REOPENED, form, note)
+    name, state = decide(Context(config), fingerprint, EventKind.REOPENED, note)
+    show_state(name, state, form)

@@ -4,22 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from pipeline.analyse.detection import watched_series
-from pipeline.analyse.replay import Raised, nights, replay
-from pipeline.analyse.shifts import SLA
 from pipeline.cli.app import app
 from pipeline.cli.console import out, screen
-from pipeline.cli.measuring import MeasuringContext
 from pipeline.cli.options import ConfigOption, Format, FormatOption, QuickOption
 from pipeline.cli.output import print_json
-from pipeline.cli.progress import counting
-from pipeline.cli.stages import rules_of
+from pipeline.cli.progress import make_watcher
 from pipeline.config import DEFAULT_FILE
-from pipeline.journal import Journal
-from pipeline.metrics import change
-from pipeline.store.controls import control_rows
-from pipeline.store.queries import runs
-from pipeline.units import counted
+from pipeline.ledger.replay import Raised
+from pipeline.model.metrics import change
+from pipeline.text.units import plural
+from pipeline.use_cases.measuring import MeasuringContext
+from pipeline.use_cases.replay import replay_nights
 
 
 @app.command("replay")
@@ -30,28 +25,14 @@ def replay_verb(
 ) -> None:
     """Replay past nights and list what they would have filed.
 
-    As if this configuration had run over what is stored, with a revision more in every night.
-    Nothing is measured and nothing is written: what was confirmed is what experiments of then said.
+    The present configuration is applied to the stored results, with one more revision in each
+    night. Nothing is measured or written; confirmations come from the experiments of that time.
 
     Example: nightshift replay --format json
     """
-    context = MeasuringContext(config, quick)
-    plan = context.plan()
-    settings = context.config.detect
-    series = watched_series(context.store, plan, (*settings.metrics, SLA))
-    with counting(screen(), "replay", nights(plan)) as progress:
-        raised = replay(
-            plan,
-            series,
-            runs(context.store, cells=plan.keys()),
-            rules_of(context),
-            settings.min_effect,
-            Journal(context.results).read(),
-            progress,
-            tuple(control_rows(context.store, settings.metrics)),
-        )
+    nights, raised = replay_nights(MeasuringContext(config, quick), make_watcher(screen()))
     if form is Format.JSON:
-        print_json({"nights": nights(plan), "found": [_tree(one) for one in raised]})
+        print_json({"nights": nights, "found": [_tree(one) for one in raised]})
         return
     filed, left = (
         [one for one in raised if one.filed],
@@ -59,8 +40,8 @@ def replay_verb(
     )
     better = sum(not one.worse for one in raised)
     out.print(
-        f"{counted(nights(plan), 'night')}: {counted(len(filed), 'regression')} would have been "
-        f"filed, {len(left)} more if confirmed; {counted(better, 'improvement')}"
+        f"{plural(nights, 'night')}: {plural(len(filed), 'regression')} would have been filed, "
+        f"and {len(left)} more if confirmed; {plural(better, 'improvement')}"
     )
     for one in raised:
         out.print(_line(one), style="yellow" if one.worse else "blue", markup=False)

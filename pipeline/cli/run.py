@@ -8,14 +8,14 @@ from typing import Annotated
 import typer
 
 from pipeline.cli.app import app
-from pipeline.cli.console import out, screen
-from pipeline.cli.measuring import MeasuringContext
+from pipeline.cli.console import fail_without_figure, out, screen
 from pipeline.cli.options import ConfigOption, Format, FormatOption, QuickOption
 from pipeline.cli.output import print_json
 from pipeline.cli.progress import make_watcher
-from pipeline.cli.stages import run_stage
 from pipeline.config import DEFAULT_FILE
 from pipeline.model import Cell
+from pipeline.use_cases.measuring import MeasuringContext
+from pipeline.use_cases.run import run_stage
 
 
 @app.command("run")
@@ -24,19 +24,20 @@ def run_verb(
     quick: QuickOption = False,
     profile: Annotated[
         bool,
-        typer.Option("--profile", help="Keep a CPU profile of every step, in runs of their own."),
+        typer.Option("--profile", help="Record a CPU profile of every step, in separate runs."),
     ] = False,
     cell: Annotated[
         list[str] | None,
         typer.Option(
-            help="Only these cells, by the keys that `plan --format github-matrix` gives."
+            help="Only this cell; repeatable. `plan --format github-matrix` prints the keys."
         ),
     ] = None,
     form: FormatOption = Format.TEXT,
 ) -> None:
     """Measure the runs left in the plan; each becomes a bundle.
 
-    Where the configuration has machine classes, that is what this machine's class measures.
+    If the configuration has machine classes, only the runs of this machine's class are measured.
+    If there was something to measure, but no run was measured, the exit code is 3.
 
     Example: nightshift run --quick
     """
@@ -50,8 +51,10 @@ def run_verb(
         if form is Format.TEXT:
             out.print(str(path), markup=False)
 
-    run_stage(context, context.plan(), make_watcher(screen()), keep, keys)
+    result = run_stage(context, context.plan(), make_watcher(screen()), keep, keys)
     if form is Format.JSON:
         print_json([str(path) for path in paths])
-    elif not paths:
-        out.print("nothing is left to measure")
+    elif not paths and not result.harness_errors:
+        out.print("nothing left to measure")
+    if result.harness_errors and not paths:
+        fail_without_figure()

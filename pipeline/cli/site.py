@@ -7,26 +7,20 @@ from typing import Annotated
 
 import typer
 
-from pipeline.analyse.detected import load_detected
-from pipeline.analyse.environment.kept import kept_environment
-from pipeline.analyse.refresh import refresh
 from pipeline.cli.app import app
 from pipeline.cli.console import out
-from pipeline.cli.measuring import MeasuringContext
 from pipeline.cli.options import ConfigOption, Format, FormatOption, QuickOption
 from pipeline.cli.output import print_json
 from pipeline.config import DEFAULT_FILE
-from pipeline.execute.plan import Plan
-from pipeline.journal import now
-from pipeline.notify.directory import files
-from pipeline.report.site import write_site
-from pipeline.store.regressions import stored_regressions
+from pipeline.use_cases.measuring import MeasuringContext
+from pipeline.use_cases.site import make_site
 
 
 @app.command("site")
 def site_verb(
     output: Annotated[
-        Path | None, typer.Option(help="The folder of the site; by default site in the results.")
+        Path | None,
+        typer.Option(help="Folder for the site. Default: the folder site in the results."),
     ] = None,
     config: ConfigOption = DEFAULT_FILE,
     quick: QuickOption = False,
@@ -42,25 +36,3 @@ def site_verb(
         print_json({"site": str(page)})
         return
     out.print(str(page), markup=False)
-
-
-def make_site(context: MeasuringContext, plan: Plan, output: Path | None = None) -> Path:
-    """Write the site of a plan, with links to its report page and issues; return its first page."""
-    at = now()
-    refresh(context.results, context.store, at)
-    known = stored_regressions(context.store)
-    detected = load_detected(context.results, plan)
-    environment = kept_environment(context.results)
-    report = context.results / "report.html"
-    return write_site(
-        output or context.results / "site",
-        context.store,
-        plan,
-        detected,
-        known,
-        context.config.report,
-        at,
-        report=report if report.exists() else None,
-        issues=files(context.config.issues_folder),
-        events=environment.events if environment is not None else (),
-    )

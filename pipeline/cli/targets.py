@@ -6,7 +6,7 @@ from pipeline.cli.app import app
 from pipeline.cli.console import out
 from pipeline.cli.options import Format, FormatOption
 from pipeline.cli.output import print_json
-from pipeline.execute.needs import Need, needs_of
+from pipeline.measure.prerequisites import Need, prerequisites_of
 from pipeline.targets import TARGETS
 
 
@@ -17,7 +17,7 @@ def targets_verb(form: FormatOption = Format.TEXT) -> None:
     Example: nightshift targets
     """
     needs = {
-        (target.name, supply.name): needs_of(target.name, supply)
+        (target.name, supply.name): prerequisites_of(target.name, supply)
         for target in TARGETS.values()
         for supply in target.supplies
     }

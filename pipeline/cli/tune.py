@@ -7,56 +7,38 @@ from typing import Annotated
 
 import typer
 
-from pipeline.cli.app import app
+from pipeline.cli.app import add_group
 from pipeline.cli.console import out, warn
-from pipeline.cli.context import Context
 from pipeline.cli.options import ConfigOption, Format, FormatOption
 from pipeline.cli.output import print_json
 from pipeline.config import DEFAULT_FILE
-from pipeline.errors import UserError
-from pipeline.machine.lease import machine_lease
-from pipeline.machine.places import tune_record
-from pipeline.machine.tune import once
-from pipeline.machine.tune.host import Host
-from pipeline.machine.tune.night import give_back
-from pipeline.machine.tune.record import Record
-from pipeline.machine.tune.telling import failed, failures, lines
-from pipeline.machine.tune.tuner import Did, Outcome, Tuner
-from pipeline.units import counted
+from pipeline.machine.tune.format import failed, failures, lines
+from pipeline.machine.tune.tuner import KnobResult, TuneOutcome
+from pipeline.text.errors import UserError
+from pipeline.text.units import plural
+from pipeline.use_cases.context import Context
+from pipeline.use_cases.tune import foresee_tuning, restore_machine, tune_machine, tune_status
 
-group = typer.Typer()
-app.add_typer(group, name="tune")
-
-
-@group.callback(invoke_without_command=True)
-def tune_group(context: typer.Context) -> None:
-    """Tune this machine for steady measurements, or restore it."""
-    if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
+group = add_group("tune")
 
 
 @group.command("set")
 def set_verb(
     config: ConfigOption = DEFAULT_FILE,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show what would change, and change nothing.")
+        bool, typer.Option("--dry-run", help="Show what would change; change nothing.")
     ] = False,
     form: FormatOption = Format.TEXT,
 ) -> None:
-    """Set what [tune] asks for, until `nightshift tune restore` or the next start.
+    """Apply the settings of [tune] until `nightshift tune restore` or the next boot.
 
-    What was there before is written down first. What refuses is told, and all else is set.
+    The original values are recorded first. Settings that cannot be changed are reported; all others
+    are applied.
 
     Example: nightshift tune set --dry-run
     """
     section = Context(config, needed=False).config.tune
-    tuner = this_machine()
-    if dry_run:
-        outcomes = tuner.foreseen(section.settings) + once.foreseen(section.settings)
-    else:
-        with machine_lease().held():
-            outcomes = tuner.set(section.settings, by_hand=True)
-            outcomes += once.do_once(section.settings, tuner.host)
+    outcomes = foresee_tuning(section) if dry_run else tune_machine(section)
     _show(outcomes, form)
     _conclude(failed(outcomes, section.model_fields_set), "set")
 
@@ -64,19 +46,18 @@ def set_verb(
 @group.command("restore")
 def restore_verb(
     left: Annotated[
-        bool, typer.Option("--left", help="Only what a night has set, not what was set by hand.")
+        bool,
+        typer.Option("--left", help="Restore only what a night has set, not what was set by hand."),
     ] = False,
     form: FormatOption = Format.TEXT,
 ) -> None:
-    """Give back what was there before, also after a kill.
+    """Restore the original settings, also after an interrupted night.
 
-    What somebody changed since is told and left.
+    Settings that somebody changed in the meantime are reported and not restored.
 
     Example: nightshift tune restore
     """
-    tuner = this_machine()
-    with machine_lease().held():
-        outcomes = give_back(tuner) if left else tuner.restore()
+    outcomes = restore_machine(left=left)
     _show(outcomes, form)
     if not outcomes and form is Format.TEXT:
         out.print("nothing is tuned")
@@ -85,14 +66,12 @@ def restore_verb(
 
 @group.command("status")
 def status_verb(config: ConfigOption = DEFAULT_FILE, form: FormatOption = Format.TEXT) -> None:
-    """Show what is tuned, what it was before, and what [tune] would change.
+    """Show the tuned settings, their original values, and what [tune] would change.
 
     Example: nightshift tune status
     """
     section = Context(config, needed=False).config.tune
-    tuner = this_machine()
-    tuned = tuner.record.read(tuner.host.boot)
-    foreseen = tuner.foreseen(section.settings)
+    tuned, foreseen = tune_status(section)
     if form is Format.JSON:
         print_json({"tuned": tuned, "asked": foreseen})
         return
@@ -103,32 +82,27 @@ def status_verb(config: ConfigOption = DEFAULT_FILE, form: FormatOption = Format
         out.print(f"tuned until {until}:")
         for entry in tuned.entries:
             out.print(f"  {entry.setting} {entry.knob}: before {entry.before}", markup=False)
-    would = [each for each in foreseen if each.did is Did.SET]
+    would = [each for each in foreseen if each.did is KnobResult.SET]
     if would:
         out.print("`nightshift tune set` would change:")
     for line in lines(would):
         out.print(f"  {line}", markup=False)
 
 
-def this_machine() -> Tuner:
-    """Return what tunes this machine."""
-    return Tuner(Host(), Record(tune_record()))
-
-
-def _show(outcomes: Sequence[Outcome], form: Format) -> None:
+def _show(outcomes: Sequence[TuneOutcome], form: Format) -> None:
     if form is Format.JSON:
         print_json([each.model_dump(mode="json") for each in outcomes])
     else:
-        badly = {Did.REFUSED, Did.LACKING, Did.LEFT}
+        badly = {KnobResult.REFUSED, KnobResult.LACKING, KnobResult.LEFT}
         for line in lines(each for each in outcomes if each.did not in badly):
             out.print(line, markup=False)
     for line in failures(outcomes):
         warn(line)
 
 
-def _conclude(missed: Sequence[Outcome], done: str) -> None:
+def _conclude(missed: Sequence[TuneOutcome], done: str) -> None:
     if missed:
         raise UserError(
-            f"{counted(len(missed), 'value')} cannot be {done}; the lines before say which and "
-            "why, and nothing else is held up by it"
+            f"{plural(len(missed), 'value')} cannot be {done}; the lines above give the "
+            f"reasons; all other values are {done}"
         )

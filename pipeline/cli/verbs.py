@@ -1,4 +1,4 @@
-"""The verbs: their names, their groups, their one-line helps and the modules that hold them."""
+"""The table of verbs: names, groups, one-line helps and modules."""
 
 from __future__ import annotations
 
@@ -35,6 +35,7 @@ GROUPS: Mapping[str, tuple[Verb, ...]] = {
         Verb("bisect", "Search for the revision that caused a regression."),
         Verb("pursue", "Confirm suspected regressions and bisect to their culprits."),
         Verb("explain", "Explain why regressions are slower, with the evidence."),
+        Verb("remeasure", "Measure cells again, by revision, step or reason."),
         Verb("backfill", "Measure skipped revisions, the most informative first."),
     ),
     "Look": (

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pipeline.cli.app import app
-from pipeline.cli.context import Context
-from pipeline.cli.decisions import FingerprintArgument, NoteOption, decide
+from pipeline.cli.decision_options import FingerprintArgument, NoteOption, show_state
 from pipeline.cli.options import ConfigOption, Format, FormatOption
 from pipeline.config import DEFAULT_FILE
-from pipeline.journal import EventKind
+from pipeline.storage.journal import EventKind
+from pipeline.use_cases.context import Context
+from pipeline.use_cases.decisions import decide
 
 
 @app.command("wontfix")
@@ -21,4 +22,5 @@ def wontfix_verb(
 
     Example: nightshift wontfix 3f2a91c04b7d --note "the price of checksums"
     """
-    decide(Context(config), fingerprint, EventKind.WONT_FIX, form, note)
+    name, state = decide(Context(config), fingerprint, EventKind.WONT_FIX, note)
+    show_state(name, state, form)

@@ -1,4 +1,4 @@
-"""nightshift.toml: one file for each group of its tables."""
+"""The configuration nightshift.toml, one module for each group of its tables."""
 
 from pipeline.config.analyse import BisectSection, ConfirmSection, DetectSection, RuleSection
 from pipeline.config.base import Name, Section, Version
@@ -18,7 +18,7 @@ from pipeline.config.places import Paths, StoreSection
 from pipeline.config.plan import (
     ControlSection,
     LineSection,
-    Night,
+    NightSection,
     Quick,
     SourceSection,
     WorkloadSection,
@@ -47,7 +47,7 @@ __all__ = [
     "LineSection",
     "MachineSection",
     "Name",
-    "Night",
+    "NightSection",
     "NotifySection",
     "PatchSection",
     "Paths",

@@ -1,4 +1,4 @@
-"""What counts as a change, and how it is measured again."""
+"""What counts as a change, and how changes are confirmed and bisected."""
 
 from __future__ import annotations
 
@@ -8,97 +8,112 @@ from pydantic import Field
 
 from pipeline.config.base import Section
 from pipeline.model import Pattern
-from pipeline.units import Duration, Percent
+from pipeline.text.units import Duration, Percent
 
 
 class DetectSection(Section):
     """What counts as a change."""
 
     metrics: tuple[str, ...] = Field(
-        default=("qps", "cpu_us/o"), min_length=1, description="the metrics that are looked at"
+        default=("qps", "cpu_us/o"),
+        min_length=1,
+        description="metrics in which detection searches for changes",
     )
     wrong_issues_per_month: float = Field(
         default=1.0,
         gt=0,
         allow_inf_nan=False,
-        description="the false-alarm budget: issues about nothing that may be filed in a month",
+        description="false-alarm budget: the expected number of wrong issues in a month",
     )
     alarms_per_1000: float | None = Field(
         default=None,
         gt=0,
         lt=100,
-        description="false alarms to expect of one series in 1000 nights; if not set, what follows "
-        "from the budget, and at most 0.5",
+        description=(
+            "expected false alarms of one series in 1000 nights; by default derived from the "
+            "budget, at most 0.5"
+        ),
     )
     min_effect: Percent = Field(
-        default=0.03,
-        description="smallest change worth a word",
-        json_schema_extra={"default": "3%"},
+        default="3%", validate_default=True, description="smallest change that is reported"
     )
 
 
 class ConfirmSection(Section):
-    """How suspected regressions are measured again."""
+    """How suspected regressions are confirmed by further measurements."""
 
     smallest_effect: Percent = Field(
-        default=0.02,
+        default="2%",
+        validate_default=True,
         gt=0,
         lt=1,
-        description="smallest change that is confirmed, and that is excluded to reject",
-        json_schema_extra={"default": "2%"},
+        description=(
+            "smallest change of interest: a regression is confirmed above it, and rejected if "
+            "it is excluded"
+        ),
     )
     budget: Duration = Field(
-        default=180.0,
-        description="measured time of one regression",
-        json_schema_extra={"default": "3m"},
+        default="3m", validate_default=True, description="maximum measured time for one regression"
     )
     night: Duration = Field(
-        default=300.0,
-        description="measured time of all regressions of a night, worst first",
-        json_schema_extra={"default": "5m"},
+        default="5m",
+        validate_default=True,
+        description="maximum measured time for all regressions of a night, worst first",
     )
     blocks: int = Field(
-        default=40, ge=3, le=200, description="blocks after which it is left undecided"
+        default=40, ge=3, le=200, description="number of blocks after which the result is undecided"
     )
     figures: int = Field(
-        default=6, ge=1, le=50, description="only so many figures, those that changed most"
+        default=6,
+        ge=1,
+        le=50,
+        description="maximum number of figures that are compared, those that changed most",
     )
 
 
 class BisectSection(Section):
-    """How the culprits of confirmed regressions are searched."""
+    """How bisection searches the culprits of confirmed regressions."""
 
     night: Duration = Field(
-        default=1800.0,
-        description="measured time of all bisections of a night; 0 for none",
-        json_schema_extra={"default": "30m"},
+        default="30m",
+        validate_default=True,
+        description="maximum measured time for all bisections of a night; 0 disables them",
     )
 
 
 class RuleSection(Section):
-    """What counts as a change in some series, where that is not as in [detect].
+    """What counts as a change in some series, where it differs from [detect].
 
-    Of several rules that say something of a series the most specific one wins.
+    If several rules apply to a series, the most specific one wins.
     """
 
-    target: str = Field(default="*", description="of which targets: a shell pattern")
-    line: str = Field(default="*", description="of which lines")
-    workload: str = Field(default="*", description="of which workloads")
-    step: str = Field(default="*", description='of which steps, as "scan*"')
-    metric: str = Field(default="*", description="of which metrics")
-    min_effect: Percent | None = Field(default=None, description="smallest change worth a word")
+    target: str = Field(
+        default="*", description="shell pattern: the targets that this rule applies to"
+    )
+    line: str = Field(default="*", description="shell pattern: the lines that this rule applies to")
+    workload: str = Field(
+        default="*", description="shell pattern: the workloads that this rule applies to"
+    )
+    step: str = Field(
+        default="*",
+        description='shell pattern: the steps that this rule applies to, for example "scan*"',
+    )
+    metric: str = Field(
+        default="*", description="shell pattern: the metrics that this rule applies to"
+    )
+    min_effect: Percent | None = Field(default=None, description="smallest change that is reported")
     alarms_per_1000: float | None = Field(
         default=None,
         gt=0,
         lt=100,
-        description="false alarms to expect of one series in 1000 nights",
+        description="expected false alarms of one series in 1000 nights",
     )
-    mute: bool | None = Field(default=None, description="whether nothing is told of them")
+    mute: bool | None = Field(default=None, description="exclude these series from detection")
     direction: Literal["worse", "better", "both"] | None = Field(
-        default=None, description="which changes are told: worse, better or both"
+        default=None, description="changes that are reported: worse, better or both"
     )
 
     @property
     def pattern(self) -> Pattern:
-        """The series that are meant."""
+        """The series that the rule applies to."""
         return Pattern(**{name: getattr(self, name) for name in Pattern.model_fields})

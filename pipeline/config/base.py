@@ -1,4 +1,4 @@
-"""What every table of the file is made of."""
+"""The base of all tables of the file, and common types."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from pipeline.mistakes import NAME, VERSION
+from pipeline.config.config_errors import NAME, VERSION
 
 
 class Section(BaseModel):
-    """A table of the file: immutable, and every unknown key is a mistake."""
+    """A table of the file: immutable; an unknown key is an error."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 Name = Annotated[str, Field(pattern=NAME)]
-"""Names go into file names, so they are letters, digits, dots, dashes and underscores."""
+"""Names are parts of file names, so only letters, digits, dots, dashes and underscores fit."""
 
 
 Version = Annotated[str, Field(pattern=VERSION)]

@@ -1,4 +1,4 @@
-"""How source code becomes builds."""
+"""How source code is compiled into builds."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from pipeline.config.base import Name, Section, Version
 
 
 class BuildSection(Section):
-    """Build options: how source code is compiled. The published ones need no table."""
+    """Options for compiling source code. The options of the published reports need no table."""
 
-    name: Name = Field(description="how lines and tables call them")
-    compiler: str = Field(default="gcc", description="gcc, clang, gcc-12 or a path")
+    name: Name = Field(description="name, which lines and tables use")
+    compiler: str = Field(default="gcc", description="compiler: gcc, clang, gcc-12 or a path")
     flags: str = Field(
         default="-O2 -fno-omit-frame-pointer", description="flags of the C and C++ compiler"
     )
-    lto: bool = Field(default=False, description="optimise while linking")
+    lto: bool = Field(default=False, description="link-time optimisation")
     configure: tuple[str, ...] = Field(
         default=(), description="options of the DBMS's own configuration step"
     )
 
 
 class PatchSection(Section):
-    """A change to the source code of some revisions, as old ones need for new compilers."""
+    """A change to the source code of some revisions, for example for new compilers."""
 
     target: str = Field(description="the DBMS")
     file: Path = Field(description="a patch that `patch -p1` applies, beside nightshift.toml")

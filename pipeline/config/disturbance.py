@@ -1,4 +1,4 @@
-"""What disturbs a measurement, and how often it is repeated then."""
+"""The limits of disturbances, and the repetition of disturbed steps."""
 
 from __future__ import annotations
 
@@ -7,4 +7,4 @@ from pipeline.machine.disturbance.base import Limits
 
 
 class DisturbanceSection(Limits, Section):
-    """How much may disturb a step, and how often one that was disturbed is measured again."""
+    """How much may disturb a step, and how often a disturbed step is repeated."""

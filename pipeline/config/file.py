@@ -1,6 +1,6 @@
-"""nightshift.toml, read into a validated model.
+"""Read nightshift.toml into a validated model.
 
-A mistake in the file is answered with the file, the line and what was meant.
+An error names the file, the line and a suggestion.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from pydantic import Field, ValidationError
 from pipeline.config.analyse import BisectSection, ConfirmSection, DetectSection, RuleSection
 from pipeline.config.base import Section
 from pipeline.config.build import BuildSection, PatchSection
+from pipeline.config.config_errors import settings_at, toml_message, wording
 from pipeline.config.disturbance import DisturbanceSection
 from pipeline.config.fleet import FleetSection
 from pipeline.config.machine import ClassSection, MachineSection
@@ -26,24 +27,23 @@ from pipeline.config.notify import (
     WebhookSection,
 )
 from pipeline.config.places import Paths, StoreSection
-from pipeline.config.plan import ControlSection, LineSection, Night, Quick, WorkloadSection
+from pipeline.config.plan import ControlSection, LineSection, NightSection, Quick, WorkloadSection
 from pipeline.config.preflight import PreflightSection
 from pipeline.config.publish import HubSection, PublishSection
 from pipeline.config.report import ReportSection
+from pipeline.config.toml_lines import Location, find_line
 from pipeline.config.transfer import BackupSection, CollectSection, S3Section, SshSection
 from pipeline.config.tune import TuneSection
-from pipeline.errors import UserError, meant
 from pipeline.machine.checks import CHECKS
 from pipeline.machine.preflight import ALL
-from pipeline.metrics import METRICS
-from pipeline.mistakes import settings_at, toml_message, wording
-from pipeline.toml_lines import Location, find_line
+from pipeline.model.metrics import METRICS
+from pipeline.text.errors import UserError, did_you_mean
 
 DEFAULT_FILE = Path("nightshift.toml")
 
 
 class Config(Section):
-    """The whole file."""
+    """The configuration: every table of ``nightshift.toml``."""
 
     paths: Paths = Field(default_factory=Paths)
     store: StoreSection = Field(default_factory=StoreSection)
@@ -53,7 +53,7 @@ class Config(Section):
     tune: TuneSection = Field(default_factory=TuneSection)
     disturbance: DisturbanceSection = Field(default_factory=DisturbanceSection)
     fleet: FleetSection = Field(default_factory=FleetSection)
-    night: Night = Field(default_factory=Night)
+    night: NightSection = Field(default_factory=NightSection)
     build: tuple[BuildSection, ...] = ()
     patch: tuple[PatchSection, ...] = ()
     line: tuple[LineSection, ...] = ()
@@ -83,9 +83,10 @@ class Config(Section):
 
     @property
     def measuring_jobs(self) -> dict[str, int]:
-        """How many jobs the servers of a night have for measuring, by their machine class.
+        """The number of a night's measuring jobs, by machine class.
 
-        Each server does so many jobs, and one of a class is for what is measured again.
+        Each server runs ``fleet.jobs`` jobs; one job of each class is reserved for repeated
+        measurements.
         """
         return {
             each.name: max(1, each.count * self.fleet.jobs - 1)
@@ -95,29 +96,32 @@ class Config(Section):
 
     @property
     def issues_folder(self) -> Path:
-        """Where the directory sink writes."""
+        """The folder that the directory sink writes to."""
         return self.notify.folder or self.paths.results / "issues"
 
     @property
     def hub_folder(self) -> Path:
-        """Where the hub keeps its data."""
+        """The folder of the hub's data."""
         return (self.hub.folder or self.paths.results / "hub").absolute()
 
 
 class ConfigFile:
-    """A configuration with the text it came from, so that errors can name a line."""
+    """A configuration with its text, so that errors can name a line."""
 
     def __init__(self, path: Path, text: str) -> None:
         self.path = path
         self.text = text
         try:
             raw = tomllib.loads(text)
+            self.config = _validated(raw)
         except tomllib.TOMLDecodeError as error:
             raise UserError(toml_message(path, text, error)) from error
-        try:
-            self.config = _validated(raw)
         except ValidationError as error:
             raise self._first_problem(error) from error
+        except RecursionError as error:
+            raise UserError(
+                f"{path} has too deeply nested tables or lists; remove them: no setting needs them"
+            ) from error
         self._check_references()
 
     def problem(self, location: Sequence[str | int], message: str) -> UserError:
@@ -127,7 +131,7 @@ class ConfigFile:
         return UserError(f"{self.path}:{line}: {where}: {message}")
 
     def _first_problem(self, error: ValidationError) -> UserError:
-        # A misspelt setting comes before all: the true one counts as missing then.
+        # Report a misspelt setting first: it also makes the correct one count as missing.
         first = min(
             error.errors(),
             key=lambda e: (e["type"] != "extra_forbidden", find_line(self.text, e["loc"])),
@@ -135,8 +139,8 @@ class ConfigFile:
         location = first["loc"]
         if first["type"] == "extra_forbidden":
             known = settings_at(Config, location[:-1])
-            hint = meant(str(location[-1]), known)
-            return self.problem(location, f"there is no such setting; {hint}")
+            hint = did_you_mean(str(location[-1]), known)
+            return self.problem(location, f"unknown setting; {hint}")
         return self.problem(location, wording(first))
 
     def _check_references(self) -> None:
@@ -176,12 +180,16 @@ class ConfigFile:
             for at, name in enumerate(names):
                 if (other := levels.setdefault(name, level)) != level:
                     where = ("preflight", level, at)
-                    raise self.problem(where, f"{name} is in {other}, too; keep it in one")
+                    raise self.problem(
+                        where, f"{name} is in {other} too; remove it from one of the two lists"
+                    )
 
     def _check_once(self, table: str, names: Sequence[str]) -> None:
         for index, name in enumerate(names):
             if name in names[:index]:
-                raise self.problem((table, index, "name"), f"two {table}s are named {name}")
+                raise self.problem(
+                    (table, index, "name"), f"two {table} tables have the name {name}; rename one"
+                )
 
     def _check_known(
         self, location: Location, kind: str, wanted: Sequence[str], known: Iterable[str]
@@ -189,29 +197,32 @@ class ConfigFile:
         for at, name in enumerate(wanted):
             if name not in (choices := list(known)):
                 raise self.problem(
-                    (*location, at), f"there is no {kind} {name!r}; {meant(name, choices)}"
+                    (*location, at),
+                    f"there is no {kind} {name!r}; {did_you_mean(name, choices)}",
                 )
 
 
 def load_config(path: Path) -> ConfigFile:
-    """Read a configuration file. Raises UserError with file and line for any mistake."""
+    """Read a configuration file. Raises UserError with file and line for any error."""
     try:
         data = path.read_bytes()
     except FileNotFoundError as error:
         raise UserError(
-            f"{path} does not exist; run in the folder that holds it or give --config FILE"
+            f"{path} does not exist; change to the folder that holds it, or give --config FILE"
         ) from error
     except IsADirectoryError as error:
         raise UserError(
-            f"{path} is a folder; give the file in it, as --config {path / DEFAULT_FILE}"
+            f"{path} is a folder; give the file in it: --config {path / DEFAULT_FILE}"
         ) from error
     except OSError as error:
         raise UserError(f"{path} cannot be read: {error.strerror}") from error
     try:
-        text = data.decode("utf-8-sig")  # Some editors begin a file with a mark of its encoding.
+        text = data.decode("utf-8-sig")  # Some editors write a byte order mark.
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise UserError(f"{path}:{line}: not UTF-8; save the file in that encoding") from error
+        raise UserError(
+            f"{path}:{line}: the file is not encoded in UTF-8; save it as UTF-8"
+        ) from error
     return ConfigFile(path, text)
 
 
@@ -224,10 +235,10 @@ def json_schema() -> dict[str, Any]:
 
 
 def _validated(raw: Mapping[str, Any]) -> Config:
-    """Validate as strictly as the schema does: "3" is no number and 1 is no boolean.
+    """Validate as strictly as the schema: "3" is no number and 1 is no boolean.
 
-    Strictness is that of JSON, where a list may stand for a tuple and a text for a path. A
-    date, which JSON lacks, goes in as what no setting takes.
+    Strictness is that of JSON, where a list may represent a tuple and a text a path. A date, which
+    JSON lacks, is passed as a value that no setting accepts.
     """
     text = json.dumps(raw, default=lambda moment: {"date": str(moment)})
     return Config.model_validate_json(text, strict=True)

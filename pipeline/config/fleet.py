@@ -1,4 +1,4 @@
-"""Bench servers that are made for a night: Hetzner Cloud."""
+"""Bench servers that are created for a night at Hetzner Cloud."""
 
 from __future__ import annotations
 
@@ -7,25 +7,28 @@ from typing import Annotated
 from pydantic import Field
 
 from pipeline.config.base import Name, Section
-from pipeline.mistakes import LABEL, PACKAGE, RECEIVER, VARIABLE
-from pipeline.units import Duration, Price
+from pipeline.config.config_errors import LABEL, PACKAGE, RECEIVER, VARIABLE
+from pipeline.text.units import Duration, Price
 
 
 class FleetSection(Section):
-    """Servers that are made for a night, of the machine classes with a server_type."""
+    """Servers that are created for a night, for the machine classes with a server_type."""
 
     name: Annotated[str, Field(pattern=LABEL)] = Field(
         default="nightshift",
-        description="value of the label nightshift, by which servers are known as ours; of "
-        "several pipelines in one project each has its own",
+        description=(
+            "value of the label nightshift, which marks the servers of this pipeline; "
+            "pipelines that share a project need different values"
+        ),
     )
     locations: tuple[Name, ...] = Field(
         default=("fsn1", "nbg1", "hel1"),
         min_length=1,
-        description="where servers are made: the first that has one",
+        description="locations, in order of preference; servers are created in the first "
+        "with capacity",
     )
     image: str = Field(
-        default="debian-12", min_length=1, description="image or snapshot that they begin with"
+        default="debian-12", min_length=1, description="image or snapshot that servers start from"
     )
     packages: tuple[Annotated[str, Field(pattern=PACKAGE)], ...] = Field(
         default=(
@@ -41,52 +44,61 @@ class FleetSection(Section):
             "python3-venv",
             "sysbench",
         ),
-        description="Debian packages that they are given",
+        description="Debian packages that are installed on servers",
     )
     ssh_keys: tuple[str, ...] = Field(
         default=(),
-        description="names of the project's keys that root of a server takes; the firewall lets "
-        "nobody in by itself",
+        description=(
+            "names of the project's SSH keys that may log in as root; the firewall blocks all "
+            "incoming connections by default"
+        ),
     )
     jobs: int = Field(
         default=2,
         ge=1,
         le=6,
-        description="jobs that each server does, one after the other, each as a runner of its "
-        "own: what a class has to do in a night is parted accordingly",
+        description=(
+            "jobs of a night for each server, one after the other, each with its own runner; "
+            "the work of a machine class is divided into this many jobs for each server"
+        ),
     )
     ttl: Duration = Field(
-        default=28800.0,
+        default="8h",
+        validate_default=True,
         gt=0,
-        description="time to live: the reaper deletes what is older",
-        json_schema_extra={"default": "8h"},
+        description="time to live: the reaper deletes older servers",
     )
     per_night: Price | None = Field(
-        default=None, description='what the servers of a night may cost, as "5 EUR"'
+        default=None, description='maximum cost of the servers of a night, for example "5 EUR"'
     )
     per_month: Price | None = Field(
-        default=None, description="what all servers of a calendar month (UTC) may cost"
+        default=None, description="maximum cost of all servers in a calendar month (UTC)"
     )
     url: str = Field(
         default="https://api.hetzner.cloud/v1",
         pattern=RECEIVER,
-        description="address of the API; the environment variable HCLOUD_ENDPOINT goes before it",
+        description="address of the API; the environment variable HCLOUD_ENDPOINT takes precedence",
     )
     secret: str = Field(
         default="HCLOUD_TOKEN",
         pattern=VARIABLE,
-        description="name of the environment variable with a token of the project that may write",
+        description="name of the environment variable that holds a read and write token of "
+        "the project",
     )
     runner_secret: str = Field(
         default="GITHUB_TOKEN",
         pattern=VARIABLE,
-        description="name of the environment variable with a token that may administer the "
-        "repository of [github]: it registers runners, which the token that GitHub gives a "
-        "workflow may not",
+        description=(
+            "name of the environment variable that holds a token with administration rights to "
+            "the repository of [github], to register runners (a workflow's own token cannot do "
+            "that)"
+        ),
     )
     patience: Duration = Field(
-        default=600.0,
-        description="time that one step may take: an answer of the API, a server's start, the "
-        "first runner of each to come",
-        json_schema_extra={"default": "10m"},
+        default="10m",
+        validate_default=True,
+        description=(
+            "timeout of one step: an API request, the start of a server, the registration of "
+            "its first runner"
+        ),
     )

@@ -1,4 +1,4 @@
-"""Where regressions are told, and the settings of the places."""
+"""The sinks where regressions are reported, and their settings."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from pipeline.config.base import Section
-from pipeline.mistakes import RECEIVER, REPOSITORY, VARIABLE
-from pipeline.units import Duration
+from pipeline.config.config_errors import RECEIVER, REPOSITORY, VARIABLE
+from pipeline.text.units import Duration
 
 SinkName = Literal["directory", "github", "webhook", "slack"]
-"""The places where regressions can be told."""
+"""The names of the sinks."""
 
 
 class GithubSection(Section):
@@ -34,7 +34,7 @@ class GithubSection(Section):
     labels: tuple[Annotated[str, Field(min_length=1, max_length=50)], ...] = Field(
         default=("nightshift",),
         min_length=1,
-        description="labels of every issue; by the first of them issues are found again",
+        description="labels of every issue; nightshift finds its issues by the first one",
     )
     acknowledged: str = Field(
         default="acknowledged",
@@ -43,49 +43,59 @@ class GithubSection(Section):
         description="label by which people acknowledge a regression",
     )
     at_most: int = Field(
-        default=10, ge=1, description="issues that one night may open; the rest waits for the next"
+        default=10,
+        ge=1,
+        description="maximum number of issues that one night opens; the rest waits for the "
+        "next night",
     )
     patience: Duration = Field(
-        default=600.0,
-        description="time that waiting for GitHub may cost a night; what is left is told next time",
-        json_schema_extra={"default": "10m"},
+        default="10m",
+        validate_default=True,
+        description="maximum time that a night waits for GitHub; the rest is sent the next time",
     )
 
 
 class WebhookSection(Section):
-    """JSON to an address, signed."""
+    """Signed JSON to an address."""
 
-    url: str = Field(default="", pattern=RECEIVER, description="where it is sent")
+    url: str = Field(default="", pattern=RECEIVER, description="address that messages are sent to")
     secret: str = Field(
         default="",
         pattern=VARIABLE,
-        description="name of the environment variable with the key of the signature "
-        "(HMAC-SHA256, as GitHub's); empty for none",
+        description=(
+            "name of the environment variable that holds the signing key (HMAC-SHA256, as in "
+            "GitHub's webhooks); empty for no signature"
+        ),
     )
 
 
 class SlackSection(Section):
-    """Messages to a channel of Slack, Mattermost or whatever takes the same."""
+    """Messages to a channel of Slack, Mattermost or a compatible service."""
 
     secret: str = Field(
         default="NIGHTSHIFT_SLACK_URL",
         pattern=VARIABLE,
-        description="name of the environment variable with the incoming webhook's address, which "
-        "is a secret itself",
+        description=(
+            "name of the environment variable that holds the address of the incoming webhook, "
+            "which is a secret"
+        ),
     )
 
 
 class NotifySection(Section):
-    """Where regressions are told."""
+    """Where regressions are reported."""
 
     sinks: tuple[SinkName, ...] = Field(
         default=("directory",),
-        description="directory: a markdown file for each regression; github: an issue; webhook and "
-        "slack: a message for each change; each has a table of its own",
+        description=(
+            "sinks: directory (a markdown file for each regression), github (an issue), "
+            "webhook and slack (a message for each change); each has its own table"
+        ),
     )
     folder: Path | None = Field(
-        default=None, description="where the files go; by default issues in paths.results"
+        default=None,
+        description="folder of the issue files; by default the folder issues in paths.results",
     )
     suspected: bool = Field(
-        default=False, description="file also what was not confirmed by measuring it again"
+        default=False, description="also report regressions that are not confirmed yet"
     )

@@ -1,4 +1,4 @@
-"""Where things are kept: folders and the store."""
+"""Folders and the store."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from pathlib import Path
 from pydantic import Field
 
 from pipeline.config.base import Section
-from pipeline.units import Size
+from pipeline.text.units import Size
 
 
 class Paths(Section):
-    """Where things are kept."""
+    """The folders of results and cache."""
 
     results: Path = Field(
         default=Path("results"), description="bundles, the store, reports and issues"
@@ -23,14 +23,15 @@ class Paths(Section):
         "/var/cache/nightshift as root and ~/.cache/nightshift otherwise",
     )
     builds_limit: Size = Field(
-        default=50 * 10**9,
-        description="room for installed builds; those not used for longest leave first",
-        json_schema_extra={"default": "50GB"},
+        default="50GB",
+        validate_default=True,
+        description="maximum size of all installed builds; the least recently used are "
+        "removed first",
     )
 
     @property
     def cache_folder(self) -> Path:
-        """The cache as configured, or the default for whoever runs us."""
+        """The configured cache, or the default for the user who runs nightshift."""
         if self.cache is not None:
             return self.cache.expanduser().absolute()
         if (chosen := os.environ.get("NIGHTSHIFT_CACHE")) is not None:
@@ -45,6 +46,8 @@ class StoreSection(Section):
 
     url: str = Field(
         default="",
-        description="SQLAlchemy URL of a PostgreSQL database for a team, as "
-        "postgresql+psycopg://user@host/nightshift; empty for SQLite in paths.results",
+        description=(
+            "SQLAlchemy URL of a PostgreSQL database for a team, for example "
+            "postgresql+psycopg://user@host/nightshift; empty for SQLite in paths.results"
+        ),
     )

@@ -1,4 +1,4 @@
-"""What is measured: lines, workloads, how often, and the short night."""
+"""What is measured: lines, workloads, repetitions, and the short night."""
 
 from __future__ import annotations
 
@@ -7,25 +7,28 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from pipeline.config.base import Name, Section, Version
-from pipeline.model import OptionValue
-from pipeline.units import Duration
+from pipeline.model import MOST, OptionValue
+from pipeline.text.units import Duration
+
+_MOST_ROWS = 10**12
+"""More rows in a table than any machine holds."""
 
 
-class Night(Section):
-    """How a night is run."""
+class NightSection(Section):
+    """How a night runs."""
 
-    repetitions: int = Field(default=3, ge=1, le=100, description="runs of every cell")
+    repetitions: int = Field(default=3, ge=1, le=100, description="number of runs of every cell")
 
 
 class SourceSection(Section):
-    """Revisions of one target: where they are had, and how they become builds."""
+    """Revisions of one target: their source, and how they are built."""
 
-    name: Name = Field(description="how tables and issues call it")
-    target: str = Field(description="the DBMS, as `nightshift targets` lists them")
+    name: Name = Field(description="name, which tables and issues show")
+    target: str = Field(description="the DBMS: one that `nightshift targets` lists")
     source: str = Field(
         default="",
-        description="where its revisions are had; `nightshift targets` lists them, the first is "
-        "taken if not set",
+        description="source of its revisions: one that `nightshift targets` lists; by "
+        "default the first",
     )
     repository: str = Field(
         default="", description="for git and tags: another repository, an address or a folder"
@@ -33,13 +36,17 @@ class SourceSection(Section):
     branch: str = Field(default="", description="for git: another branch")
     major: Version = Field(
         default="",
-        description="for git: the release series that the branch is of, whose configuration its "
-        "commits get; the newest if not set",
+        description=(
+            "for git: the major version whose configuration the commits of the branch use; by "
+            "default the newest"
+        ),
     )
     build: str = Field(
         default="",
-        description="name of the build options; official for what is had prebuilt, rel_o2nofp "
-        "for source code if not set",
+        description=(
+            "name of the build options; by default official for prebuilt releases and "
+            "rel_o2nofp for source code"
+        ),
     )
 
 
@@ -47,99 +54,104 @@ class LineSection(SourceSection):
     """A sequence of revisions of one target."""
 
     take: Literal["newest-of-each-major", "all"] = Field(
-        default="all", description="which of the releases between since and until"
+        default="all", description="selection of the releases between since and until"
     )
-    since: Version = Field(default="", description="first version or major taken")
-    until: Version = Field(default="", description="last version or major taken")
+    since: Version = Field(default="", description="first version or major version")
+    until: Version = Field(default="", description="last version or major version")
     revisions: tuple[str, ...] = Field(
         default=(),
-        description="exactly these versions; a copy of one, as 17.11#2, is a control (A/A)",
+        description="exactly these versions; a copy of one, for example 17.11#2, is a "
+        "control (A/A)",
     )
     bisect: str = Field(
         default="",
-        description="for releases: the line of commits, of the same target, on which the culprits "
-        "of what changes between them are searched",
+        description=(
+            "for releases: the line of commits of the same target on which bisection searches "
+            "for culprits"
+        ),
     )
     newest: int = Field(
         default=0,
         ge=0,
-        description="only the newest N of them are measured, and what was measured before stays "
-        "on the line; 0 for all",
+        description=(
+            "measure only the newest N revisions; revisions that were measured before stay on "
+            "the line; 0 for all"
+        ),
     )
 
     @model_validator(mode="after")
     def _explicit_or_selected(self) -> LineSection:
         if self.revisions and self.model_fields_set & {"take", "since", "until", "newest"}:
-            raise ValueError("give either revisions, or take, since, until and newest")
+            raise ValueError("set either revisions, or take, since, until and newest, but not both")
         return self
 
 
 class WorkloadSection(Section):
-    """A workload and the configurations it is run with."""
+    """A workload and the configurations that it runs with."""
 
-    name: Name = Field(description="how tables and reports call it")
-    family: str = Field(default="sysbench", description="the workload family, as sysbench")
+    name: Name = Field(description="name, which tables and reports show")
+    family: str = Field(default="sysbench", description="the workload family, for example sysbench")
     config: Name = Field(default="x10a", description="name of the DBMS configuration")
     configs: dict[str, Name] = Field(
         default_factory=dict,
-        description='another configuration for the lines of a target, as { mariadb = "z12b" }',
+        description=(
+            'another configuration for the lines of a target, for example { mariadb = "z12b" }'
+        ),
         json_schema_extra={"default": {}},
     )
     lines: tuple[str, ...] = Field(default=(), description="lines to run on; empty for all")
     steps: tuple[str, ...] = Field(
         default=("all",), description='step or group names, or "all"', min_length=1
     )
-    tables: int = Field(default=1, ge=1, description="number of tables")
-    rows: int = Field(default=20_000, ge=1000, description="rows per table")
-    clients: tuple[Annotated[int, Field(ge=1)], ...] = Field(
-        default=(1,), min_length=1, description="numbers of clients, a cell for each"
+    tables: int = Field(default=1, ge=1, le=MOST, description="number of tables")
+    rows: int = Field(default=20_000, ge=1000, le=_MOST_ROWS, description="rows per table")
+    clients: tuple[Annotated[int, Field(ge=1, le=MOST)], ...] = Field(
+        default=(1,), min_length=1, description="numbers of clients; each makes a cell"
     )
     measure: Duration = Field(
-        default=1.0, description="measured time of a step", json_schema_extra={"default": "1s"}
+        default="1s", validate_default=True, description="measured time of a step"
     )
     warmup: Duration = Field(
-        default=0.25,
-        description="time a step runs before it is measured",
-        json_schema_extra={"default": "250ms"},
+        default="250ms", validate_default=True, description="time a step runs before it is measured"
     )
     options: dict[str, OptionValue] = Field(
         default_factory=dict,
-        description="settings that the family has of its own, as { rows_i1 = 100000 }",
+        description="settings of the workload family, for example { rows_i1 = 100000 }",
         json_schema_extra={"default": {}},
     )
     profile: bool = Field(
         default=False,
-        description="keep a CPU profile of the server of every step; such runs share no series "
-        "with those without",
+        description=(
+            "record a CPU profile of the server in every step; runs with and without profiles "
+            "have separate series"
+        ),
     )
 
 
 class ControlSection(SourceSection):
-    """A pinned revision that every machine measures every night: what moves is the machine."""
+    """A pinned revision that every machine measures every night: its changes are the machine's."""
 
-    revision: str = Field(min_length=1, description="the one version that is measured")
-    workload: str = Field(description="name of the workload, with its first number of clients")
+    revision: str = Field(min_length=1, description="the version that is measured")
+    workload: str = Field(description="name of the workload; its first number of clients is used")
     classes: tuple[str, ...] = Field(
-        default=(), description="machine classes that measure it; empty for all"
+        default=(), description="machine classes that measure this control; empty for all"
     )
 
 
 class Quick(Section):
-    """What --quick puts in place of the settings above: a real night in two minutes."""
+    """The settings that --quick puts in place of those above: a real night in two minutes."""
 
-    repetitions: int = Field(default=2, ge=1, le=100, description="runs of every cell")
+    repetitions: int = Field(default=2, ge=1, le=100, description="number of runs of every cell")
     newest: int = Field(default=2, ge=1, description="only the newest N revisions of a line")
     steps: tuple[str, ...] = Field(
         default=("point-query", "scan", "update-index"),
         min_length=1,
         description="step or group names",
     )
-    rows: int = Field(default=5000, ge=1000, description="rows per table")
+    rows: int = Field(default=5000, ge=1000, le=_MOST_ROWS, description="rows per table")
     measure: Duration = Field(
-        default=1.0, description="measured time of a step", json_schema_extra={"default": "1s"}
+        default="1s", validate_default=True, description="measured time of a step"
     )
     warmup: Duration = Field(
-        default=0.1,
-        description="time a step runs before it is measured",
-        json_schema_extra={"default": "100ms"},
+        default="100ms", validate_default=True, description="time a step runs before it is measured"
     )

@@ -1,4 +1,4 @@
-"""What a machine has to be like before it measures."""
+"""The requirements that a machine must meet before it measures."""
 
 from __future__ import annotations
 
@@ -6,28 +6,31 @@ from pydantic import Field
 
 from pipeline.config.base import Section
 from pipeline.machine.preflight import Policy
-from pipeline.units import Duration
+from pipeline.text.units import Duration
 
 
 class PreflightSection(Section):
-    """What is done about a machine that is not as it should be, before it measures."""
+    """What nightshift does if a machine fails a check before it measures."""
 
     refuse: tuple[str, ...] = Field(
         default=(),
-        description='checks of `nightshift doctor` that end a night where they are bad; "all" is '
-        "every check that is named nowhere",
+        description=(
+            'checks of `nightshift doctor` whose bad finding ends a night; "all" stands for '
+            "every check in no list"
+        ),
     )
     warn: tuple[str, ...] = Field(
-        default=(), description="checks that are told, and kept with what is measured"
+        default=(),
+        description="checks whose bad finding is a warning, which is stored with the runs",
     )
-    ignore: tuple[str, ...] = Field(default=(), description="checks that are not made")
+    ignore: tuple[str, ...] = Field(default=(), description="checks that are skipped")
     wait: Duration = Field(
-        default=10.0,
-        description="how long a night waits at most for others to end what they compute",
-        json_schema_extra={"default": "10s"},
+        default="10s",
+        validate_default=True,
+        description="maximum time that a night waits for other processes to end",
     )
 
     def policy(self, *, quick: bool = False) -> Policy:
-        """Return them as what the machine is looked at by; who is in a hurry does not wait."""
+        """Return the policy for the checks; with ``quick``, without waiting."""
         wait = 0.0 if quick else self.wait
         return Policy(refuse=self.refuse, warn=self.warn, ignore=self.ignore, wait=wait)

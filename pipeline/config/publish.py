@@ -1,4 +1,4 @@
-"""Where time series go, and the hub that draws them."""
+"""Where time series are published, and the hub that shows them."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pathlib import Path
 from pydantic import Field, model_validator
 
 from pipeline.config.base import Name, Section
-from pipeline.mistakes import ADDRESS, AGE, HOST_PORT, RECEIVER, VARIABLE
-from pipeline.units import Duration
+from pipeline.config.config_errors import ADDRESS, AGE, HOST_PORT, RECEIVER, VARIABLE
+from pipeline.text.units import Duration
 
 
 class PublishSection(Section):
@@ -18,50 +18,64 @@ class PublishSection(Section):
     url: str = Field(
         default="",
         pattern=RECEIVER,
-        description="the receiver's address for remote write, as "
-        "http://127.0.0.1:9090/api/v1/write; empty to publish nothing",
+        description=(
+            "the receiver's address for remote write, for example "
+            "http://127.0.0.1:9090/api/v1/write; empty to publish nothing"
+        ),
     )
     name: Name = Field(
         default="nightshift",
-        description="the label pipeline of what is told of the nights, where several publish "
-        "to one receiver",
+        description=(
+            "value of the label pipeline in samples about nights; pipelines that share a "
+            "receiver need different values"
+        ),
     )
-    username: str = Field(default="", description="for a receiver that asks for one")
+    username: str = Field(default="", description="user name, for a receiver that requires one")
     secret: str = Field(
         default="",
         pattern=VARIABLE,
-        description="name of the environment variable that holds the password of that user or, "
-        "without one, a bearer token; empty for a receiver that asks for neither",
+        description=(
+            "name of the environment variable that holds the password of username or, without "
+            "username, a bearer token; empty for a receiver without authentication"
+        ),
     )
     certificate: Path | None = Field(
         default=None,
-        description="file of the authority that the receiver's certificate is checked by, where "
-        "the machine does not know it",
+        description=(
+            "file with the certificate authority of the receiver, if this machine does not "
+            "trust it already"
+        ),
     )
     patience: Duration = Field(
-        default=30.0,
-        description="time that a receiver which does not answer is given; what is left is "
-        "published the next time",
-        json_schema_extra={"default": "30s"},
+        default="30s",
+        validate_default=True,
+        description=(
+            "maximum time to wait for a receiver that does not answer; the rest is published "
+            "the next time"
+        ),
     )
 
     @model_validator(mode="after")
     def _password(self) -> PublishSection:
         if self.username and not self.secret:
-            raise ValueError("a username needs secret, the name of the variable with its password")
+            raise ValueError(
+                "username needs secret: the name of the environment variable that holds "
+                "the password"
+            )
         return self
 
 
 class HubSection(Section):
-    """Prometheus and Grafana on one machine, by `nightshift hub up`."""
+    """Prometheus and Grafana on one machine, started by `nightshift hub up`."""
 
     folder: Path | None = Field(
-        default=None, description="where their data is; by default hub in paths.results"
+        default=None,
+        description="folder of the data of Prometheus and Grafana; by default hub in paths.results",
     )
     host: str = Field(
         default="127.0.0.1",
-        description="IP address that both listen on; beyond loopback nothing asks for a password "
-        "but Grafana",
+        description="IP address that both listen on; beyond loopback only Grafana requires "
+        "a password",
     )
     prometheus_port: int = Field(default=9090, ge=1, le=65535, description="port of Prometheus")
     grafana_port: int = Field(default=3000, ge=1, le=65535, description="port of Grafana")
@@ -73,34 +87,34 @@ class HubSection(Section):
     alertmanager: str = Field(
         default="",
         pattern=HOST_PORT,
-        description="HOST:PORT of an Alertmanager; none if empty",
+        description="HOST:PORT of an Alertmanager; empty for none",
     )
     publish: Duration = Field(
-        default=300.0,
+        default="5m",
+        validate_default=True,
         ge=1,
-        description="how often what is new is published",
-        json_schema_extra={"default": "5m"},
+        description="interval at which new measurements are published",
     )
     report_url: str = Field(
-        default="", pattern=ADDRESS, description="where the report page is served, for links"
+        default="", pattern=ADDRESS, description="address of the served report page, for links"
     )
     site_url: str = Field(
-        default="", pattern=ADDRESS, description="where the trend site is served, for links"
+        default="", pattern=ADDRESS, description="address of the served trend site, for links"
     )
     grafana_url: str = Field(
         default="",
         pattern=ADDRESS,
-        description="where Grafana is seen from outside, for links from issues and messages",
+        description="public address of Grafana, for links in issues and messages",
     )
     issues_url: str = Field(
         default="",
         pattern=ADDRESS,
-        description="where issues are, which a regression's fingerprint is looked for in",
+        description="address of the issue tracker, for links that search it for a fingerprint",
     )
 
     @property
     def links(self) -> dict[str, str]:
-        """Where the dashboards' links lead to, by the names of their constants."""
+        """The destinations of the dashboards' links, by the names of their constants."""
         return {name: getattr(self, name) for name in ("report_url", "site_url", "issues_url")}
 
     @model_validator(mode="after")
@@ -108,5 +122,7 @@ class HubSection(Section):
         try:
             ip_address(self.host)
         except ValueError as error:
-            raise ValueError(f"host {self.host!r} is no IP address, as 127.0.0.1") from error
+            raise ValueError(
+                f"host {self.host!r} is not an IP address; write one, for example 127.0.0.1"
+            ) from error
         return self

@@ -1,4 +1,4 @@
-"""How tables look."""
+"""The appearance of tables."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pipeline.config.base import Section
 
 
 class ColourLook(NamedTuple):
-    """What a colour is called on a terminal, and as the paper of a cell in HTML."""
+    """A colour's name on a terminal, and its background in HTML."""
 
     terminal: str
     paper: str
@@ -32,25 +32,27 @@ COLOURS: dict[Colour, ColourLook] = {
 
 
 class ReportSection(Section):
-    """How tables are coloured: relative throughput at or beyond these is marked."""
+    """The colours of tables: relative throughput at or beyond these limits is marked."""
 
     worse: float = Field(
-        default=0.95, gt=0, le=1, description="relative throughput at or below is worse"
+        default=0.95, gt=0, le=1, description="relative throughput at or below this limit is worse"
     )
     better: float = Field(
-        default=1.05, ge=1, description="relative throughput at or above is better"
+        default=1.05, ge=1, description="relative throughput at or above this limit is better"
     )
-    worse_colour: Colour = Field(default="yellow", description="colour of what is worse")
-    better_colour: Colour = Field(default="blue", description="colour of what is better")
+    worse_colour: Colour = Field(default="yellow", description="colour of worse values")
+    better_colour: Colour = Field(default="blue", description="colour of better values")
     between_colour: Colour | Literal[""] = Field(
-        default="", description="colour of what is neither; empty for none"
+        default="", description="colour of other values; empty for none"
     )
     missed_colour: Colour = Field(
         default="red", description="colour of an achieved rate below 95 % of its target"
     )
     further: tuple[tuple[Annotated[float, Field(gt=0)], Colour], ...] = Field(
         default=(),
-        description="colours of what is much worse or much better, as "
-        '[[0.75, "red"], [1.5, "green"]]: below 1 for relative throughput at or below, from 1 on '
-        "for at or above",
+        description=(
+            'colours of much worse and much better values, for example [[0.75, "red"], [1.5, '
+            '"green"]]: a limit below 1 applies to relative throughput at or below it, one '
+            "from 1 on to values at or above it"
+        ),
     )

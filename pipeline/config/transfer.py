@@ -1,4 +1,4 @@
-"""Places that bundles come from, and what such places are asked with."""
+"""Places that bundles are collected from and backed up to, and access to them."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Annotated
 from pydantic import Field
 
 from pipeline.config.base import Section
-from pipeline.mistakes import ENDPOINT, VARIABLE
+from pipeline.config.config_errors import ENDPOINT, VARIABLE
 
 Address = Annotated[str, Field(min_length=1)]
-"""A place, as it is written: see pipeline.transfer.places."""
+"""The address of a place: see pipeline.transfer.places."""
 
 
 class CollectSection(Section):
-    """What `nightshift collect` takes when it is told nothing."""
+    """The places that `nightshift collect` uses without arguments."""
 
     places: tuple[Address, ...] = Field(
         default=(),
@@ -26,12 +26,12 @@ class CollectSection(Section):
 
 
 class BackupSection(Section):
-    """Where `nightshift backup` puts what is not derived."""
+    """Where `nightshift backup` stores the data that cannot be derived."""
 
     to: str = Field(
-        default="", description="the place: a folder, ssh://user@host/path or s3://bucket/prefix"
+        default="", description="destination: a folder, ssh://user@host/path or s3://bucket/prefix"
     )
-    keep: int = Field(default=30, ge=1, description="generations of it that are kept")
+    keep: int = Field(default=30, ge=1, description="number of generations that are kept")
 
 
 class SshSection(Section):
@@ -39,31 +39,35 @@ class SshSection(Section):
 
     config: Path | None = Field(
         default=None,
-        description="file of ssh that names keys and known hosts; by default that of the user",
+        description="ssh configuration file, which names keys and known hosts; by default "
+        "the user's",
     )
 
 
 class S3Section(Section):
-    """The object storage that buckets are at."""
+    """The object storage of the buckets."""
 
     endpoint: str = Field(
         default="",
         pattern=ENDPOINT,
-        description="its address, as https://fsn1.your-objectstorage.com; by default "
-        "AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL of the environment",
+        description=(
+            "address of the object storage, for example https://fsn1.your-objectstorage.com; "
+            "by default AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL of the environment"
+        ),
     )
     region: str = Field(
-        default="", description="what requests are signed for; by default AWS_REGION, or us-east-1"
+        default="",
+        description="region for which requests are signed; by default AWS_REGION, or us-east-1",
     )
     key: str = Field(
         default="AWS_ACCESS_KEY_ID",
         min_length=1,
         pattern=VARIABLE,
-        description="name of the environment variable with the access key",
+        description="name of the environment variable that holds the access key",
     )
     secret: str = Field(
         default="AWS_SECRET_ACCESS_KEY",
         min_length=1,
         pattern=VARIABLE,
-        description="name of the environment variable with the secret key",
+        description="name of the environment variable that holds the secret key",
     )

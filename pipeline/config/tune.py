@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from pipeline.machine.tune.settings import Settings
+from pipeline.machine.tune.settings import TuneSettings
 
 
-class TuneSection(Settings):
-    """What the machine is to be like."""
+class TuneSection(TuneSettings):
+    """The wanted settings of the machine, and whether each night applies them."""
 
     nightly: bool = Field(
-        default=False, description="tune it when a night begins and restore it at its end"
+        default=False, description="tune this machine when a night begins and restore it at the end"
     )
 
     @property
-    def settings(self) -> Settings:
-        """What is asked of the machine."""
-        return Settings(**self.model_dump(include=set(Settings.model_fields)))
+    def settings(self) -> TuneSettings:
+        """The settings alone."""
+        return TuneSettings(**self.model_dump(include=set(TuneSettings.model_fields)))

@@ -1,1 +1,1 @@
-"""Bench servers for a night: priced, made, watched, and deleted when their time has come."""
+"""Bench servers for a night: priced, created, monitored, and deleted when they expire."""

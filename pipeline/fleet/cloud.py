@@ -1,4 +1,4 @@
-"""Hetzner Cloud by its SDK: asked with patience, and its errors in our words."""
+"""A client of Hetzner Cloud: the SDK with retries and translated errors."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from hcloud.ssh_keys import BoundSSHKey
 from hcloud.volumes import BoundVolume
 
 from pipeline.config import FleetSection
-from pipeline.errors import UserError
-from pipeline.fleet.allowance import Allowance
-from pipeline.fleet.meaning import Failed, Gone, plain, translated
-from pipeline.fleet.pace import Pace, Passing
+from pipeline.fleet.api_errors import Failed, Gone, plain, translated
+from pipeline.fleet.rate_limit import Allowance
+from pipeline.fleet.retry import RetryPolicy, TransientError
+from pipeline.text.errors import UserError
 
 Thing = (
     BoundServer
@@ -34,7 +34,8 @@ Thing = (
     | BoundNetwork
     | BoundSSHKey
 )
-"""What can be labelled as made for a night, and costs money or is in the way when it stays."""
+"""Resources that can be labelled as created for a night, and that cost money or block later nights
+if they remain."""
 
 KINDS: Mapping[type[Thing], str] = {
     BoundServer: "server",
@@ -45,40 +46,44 @@ KINDS: Mapping[type[Thing], str] = {
     BoundNetwork: "network",
     BoundSSHKey: "ssh key",
 }
-"""What they are called, in the order in which they are deleted: what others hold on to is last."""
+"""The names of the kinds, in the order of deletion: resources that others use come last."""
 
 _Answer = TypeVar("_Answer")
 
 _TIMEOUT = (10.0, 60.0)
-"""Seconds for a connection, and for an answer."""
+"""Timeouts in seconds: to connect, and for a response."""
 _IN_USE_PATIENCE = 60.0
-"""Seconds in which what a deleted server used is let go."""
+"""Seconds to wait for a deleted server to release its resources."""
 _POLL = 5.0
-"""Seconds between two looks at what goes on, at most."""
+"""Maximum seconds between two polls of an action."""
 
 _MAKING = frozenset({"apply_firewall", "create_server", "start_server"})
-"""Actions that making a server consists of."""
+"""The actions that create a server."""
 
 _PAGES = 20
-"""Pages of 50 actions that are looked through for a server that is gone."""
+"""Pages of 50 actions to search for the deletion of a server."""
 
 _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 
 
-def connect(settings: FleetSection, pace: Pace, environ: Mapping[str, str] = os.environ) -> Cloud:
-    """Return the project that the token in the environment is of. Raises UserError without one."""
+def connect(
+    settings: FleetSection, pace: RetryPolicy, environ: Mapping[str, str] = os.environ
+) -> Cloud:
+    """Return the project of the token in the environment. Raises UserError without a token."""
     token = environ.get(settings.secret, "").strip()
     if not token or not token.isascii() or not token.isprintable():
         raise UserError(
-            f"the environment variable {settings.secret}, which [fleet] names, holds no token; set "
-            "it to one of your Hetzner Cloud project that may read and write"
+            f"the environment variable {settings.secret} ([fleet] secret) holds no token; set "
+            "it to a token of your Hetzner Cloud project with read and write access"
         )
     url = environ.get("HCLOUD_ENDPOINT") or settings.url
     at = urlsplit(url)
     if at.scheme != "https" and at.hostname not in _LOOPBACK:
-        raise UserError(f"the token is not sent to {url}, which anybody could read; use https")
+        raise UserError(
+            f"[fleet] url = {url} is not encrypted, so the token is not sent; use https"
+        )
     client = Client(token, url.rstrip("/"), "nightshift", timeout=_TIMEOUT)
-    # Its own retries sleep by a clock that nobody can set, and there is no setting for them.
+    # The SDK's own retries sleep by a clock that cannot be replaced, and no setting disables them.
     client._client._retry_max_retries = 0
     allowance = Allowance()
     client._client._session.hooks["response"].append(allowance.hear)
@@ -86,19 +91,19 @@ def connect(settings: FleetSection, pace: Pace, environ: Mapping[str, str] = os.
 
 
 class Cloud:
-    """A project. Every call may raise UserError, for what does not pass or is refused."""
+    """A project. Every call may raise UserError, for a persistent failure or a refusal."""
 
-    def __init__(self, client: Client, pace: Pace, allowance: Allowance) -> None:
+    def __init__(self, client: Client, pace: RetryPolicy, allowance: Allowance) -> None:
         self._client, self.pace, self._allowance = client, pace, allowance
 
     def pricing(self) -> Mapping[str, Any]:
-        """Return what everything costs, as the API tells it."""
+        """Return the price list of the API."""
         answer = self._ask(lambda: self._client.request("GET", "/pricing"))
         pricing: Mapping[str, Any] = answer["pricing"]
         return pricing
 
     def listed(self, kind: type[Thing], selector: str) -> Sequence[Thing]:
-        """Return the resources of a kind that a label selector fits."""
+        """Return the resources of a kind that match a label selector."""
         lists: Mapping[type[Thing], Callable[..., Sequence[Thing]]] = {
             BoundServer: self._client.servers.get_all,
             BoundVolume: self._client.volumes.get_all,
@@ -111,14 +116,14 @@ class Cloud:
         return self._ask(lambda: lists[kind](label_selector=selector))
 
     def make(self, ask: Callable[[Client], _Answer]) -> _Answer:
-        """Make something. Raises SoldOut, Limited, and Taken where something has its name."""
+        """Create a resource. Raises SoldOutError, Limited, and NameTakenError."""
         return self._ask(lambda: ask(self._client))
 
     def started(self, server: BoundServer) -> None:
-        """Wait until a server that was made runs.
+        """Wait until a created server runs.
 
-        Raises Failed where it never will, and Gone where others deleted it. What became of anything
-        that somebody else began with it is not asked.
+        Raises Failed if it never will, and Gone if somebody deleted it. Actions that somebody else
+        began with it are ignored.
         """
 
         def look() -> None:
@@ -128,13 +133,13 @@ class Cloud:
                 if action.status == Action.STATUS_ERROR:
                     raise Failed(_why(action))
             if any(action.status == Action.STATUS_RUNNING for action in going):
-                raise Passing(f"server {server.name} is being made")
+                raise TransientError(f"server {server.name} is being created")
 
-        quiet = Pace(self.pace.patience, clock=self.pace.clock, sleep=self.pace.sleep)
+        quiet = RetryPolicy(self.pace.patience, clock=self.pace.clock, sleep=self.pace.sleep)
         quiet.persist(lambda: self._once(look), longest=_POLL)
 
     def exists(self, number: int) -> bool:
-        """Tell whether there is a server of a number."""
+        """Whether a server with this number exists."""
         try:
             self._ask(lambda: self._client.servers.get_by_id(number))
         except Gone:
@@ -142,7 +147,7 @@ class Cloud:
         return True
 
     def deleted(self, number: int) -> datetime | None:
-        """Return when a server was deleted, by whomever; None if that is no longer known."""
+        """Return when a server was deleted, by anybody; None if that is no longer known."""
         wanted = {"id": number, "type": "server"}
         for page in range(1, _PAGES + 1):
             found, meta = self._ask(partial(self._actions, page))
@@ -157,9 +162,9 @@ class Cloud:
         return self._client.servers.actions.get_list(sort=["id:desc"], page=page, per_page=50)
 
     def delete(self, thing: Thing) -> datetime | None:
-        """Delete something and wait until it is gone; it may be already. Raises Failed.
+        """Delete a resource and wait until it is gone; it may be gone already. Raises Failed.
 
-        Of a server it returns since when it is, if that was told.
+        For a server, the time of deletion is returned, if known.
         """
         patience = min(self.pace.patience, _IN_USE_PATIENCE)
         pace = self.pace if isinstance(thing, BoundServer) else _shorter(self.pace, patience)
@@ -179,9 +184,9 @@ class Cloud:
             if action.status == Action.STATUS_ERROR:
                 raise Failed(_why(action))
             if action.status == Action.STATUS_RUNNING:
-                raise Passing(f"{thing.name} is being deleted")
+                raise TransientError(f"{thing.name} is being deleted")
 
-        quiet = Pace(self.pace.patience, clock=self.pace.clock, sleep=self.pace.sleep)
+        quiet = RetryPolicy(self.pace.patience, clock=self.pace.clock, sleep=self.pace.sleep)
         quiet.persist(lambda: self._once(look), longest=_POLL)
         return done.started
 
@@ -194,15 +199,17 @@ class Cloud:
         return translated(ask)
 
 
-def certain(value: _Answer | None) -> _Answer:
-    """Return what the API always tells, and the SDK takes for what may be missing."""
+def required(value: _Answer | None) -> _Answer:
+    """Return a value that the API always sends, although the SDK types it as optional."""
     if value is None:
-        raise UserError("Hetzner Cloud leaves out what it always told of a server; upgrade this")
+        raise UserError(
+            "the answer of Hetzner Cloud lacks a field of the server; upgrade nightshift"
+        )
     return value
 
 
-def _shorter(pace: Pace, patience: float) -> Pace:
-    return Pace(patience, pace.tell, pace.clock, pace.sleep)
+def _shorter(pace: RetryPolicy, patience: float) -> RetryPolicy:
+    return RetryPolicy(patience, pace.tell, pace.clock, pace.sleep)
 
 
 def _why(action: Action) -> str:

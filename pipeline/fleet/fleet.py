@@ -1,4 +1,4 @@
-"""The fleet of a configuration: what its verbs do."""
+"""The fleet of a configuration: the actions of its verbs."""
 
 from __future__ import annotations
 
@@ -7,23 +7,30 @@ from datetime import datetime, timedelta
 from functools import cached_property
 
 from pipeline.config import Config
-from pipeline.errors import UserError
-from pipeline.fleet.alone import alone
-from pipeline.fleet.books import Books
 from pipeline.fleet.cloud import Cloud
-from pipeline.fleet.estate import Estate, Swept
-from pipeline.fleet.labels import Mark, check_label, night_name, server_name
+from pipeline.fleet.create import RunnerRegistry, Up
+from pipeline.fleet.labels import ResourceMark, check_label, night_name, server_name
+from pipeline.fleet.lock import creation_lock
 from pipeline.fleet.prices import Prices
-from pipeline.fleet.quote import Quote, Wish, check_budgets, in_month, quote, wishes
-from pipeline.fleet.up import Registry, Up
-from pipeline.journal import now as present
+from pipeline.fleet.quote import (
+    Quote,
+    ServerRequest,
+    check_budgets,
+    in_month,
+    quote,
+    server_requests,
+)
+from pipeline.fleet.resources import ProjectResources, Swept
+from pipeline.fleet.server_inventory import ServerInventory
 from pipeline.model import Frozen
-from pipeline.servers import Rent, Servers
-from pipeline.units import Money
+from pipeline.storage.journal import now as present
+from pipeline.storage.server_log import Rent, Servers
+from pipeline.text.errors import UserError
+from pipeline.text.units import Money
 
 
-class Standing(Frozen):
-    """A server that is there: what it cost so far, and whether it is past its time to live."""
+class RunningServer(Frozen):
+    """A server that exists: its cost so far, and whether it has expired."""
 
     rent: Rent
     hours: int
@@ -31,85 +38,88 @@ class Standing(Frozen):
     past: bool
 
 
-class Status(Frozen):
-    """What there is, oldest first, and what the servers of this month cost so far."""
+class FleetStatus(Frozen):
+    """The existing servers, oldest first, and the cost of this month's servers so far."""
 
-    servers: tuple[Standing, ...]
+    servers: tuple[RunningServer, ...]
     month: Money
     per_month: Money | None
 
 
 class Fleet:
-    """Servers of a project that are made for nights.
+    """Servers of a project that are created for nights.
 
-    ``registry`` is asked for only when runners are needed: pricing and reaping take no token of
-    GitHub. ``tell`` is given a line of what goes on.
+    ``registry`` is called only when runners are needed: pricing and reaping need no GitHub token.
+    ``tell`` receives lines about the progress.
     """
 
     def __init__(
         self,
         config: Config,
         cloud: Cloud,
-        registry: Callable[[], Registry],
+        registry: Callable[[], RunnerRegistry],
         tell: Callable[[str], None],
         now: Callable[[], datetime] = present,
     ) -> None:
         self._settings, self._classes = config.fleet, config.machine_class
         self._cloud, self._registry, self._tell, self._now = cloud, registry, tell, now
         self._results = config.paths.results
-        self._books = Books(Servers(self._results), lambda: self.prices, now)
-        self._estate = Estate(cloud, self._settings.name, self._books, tell)
+        self._books = ServerInventory(Servers(self._results), lambda: self.prices, now)
+        self._estate = ProjectResources(cloud, self._settings.name, self._books, tell)
 
     @cached_property
     def prices(self) -> Prices:
-        """What everything costs now."""
+        """The current prices."""
         return Prices(self._cloud.pricing())
 
     def quote(self, night: str = "", seconds: float = 0.0) -> Quote:
-        """Price what the classes ask for, without what is there of the night already.
+        """Price all servers that the classes request, whether or not some already exist.
 
-        For so many seconds; 0 for the time to live of the configuration.
+        The duration is in seconds; 0 means the time to live of the configuration.
         """
         return self._priced(self._wishes, night, seconds)
 
     def up(self, night: str, seconds: float = 0.0) -> list[str]:
-        """Make the servers of a night and return their names; those that are there stay.
+        """Create the servers of a night and return their names; existing servers stay.
 
-        Raises UserError, before anything is made, where what is missing is beyond a budget.
+        Raises UserError, before anything is created, if the missing servers exceed a budget.
         """
         check_label("the night", night)
         for each in self._wishes:
             check_label("the class", each.machine_class)
-        with alone(self._results, self._cloud.pace):
+        with creation_lock(self._results, self._cloud.pace):
             there = self._estate.servers()
             missing = self._missing(night, list(there))
             if any(wish.count for wish in missing):
                 check_budgets(self._priced(missing, night, seconds), self._settings)
-            mark = Mark(night=night, expires=self._expires(night, seconds))
+            mark = ResourceMark(night=night, expires=self._expires(night, seconds))
             up = Up(self._estate, self._registry(), self._settings, mark, self._tell)
             return up.make(self._wishes, there)
 
     def down(self, night: str) -> Swept:
-        """Delete everything of a night, and take its runners back; again, what was left."""
+        """Delete everything of a night, including its runners and what earlier calls left."""
         check_label("the night", night)
         swept = self._estate.sweep(lambda mark: mark.night == night, night)
         try:
             self._registry().remove(f"{night_name(self._settings.name, night)}-")
         except UserError as error:
-            self._tell(f"runners stay registered until GitHub forgets them: {error}")
+            self._tell(
+                "runners could not be removed from GitHub, which removes them itself after "
+                f"some days: {error}"
+            )
         return swept
 
     def reap(self) -> Swept:
-        """Delete everything that is past its time to live."""
+        """Delete everything that has expired."""
         moment = self._now()
         return self._estate.sweep(lambda mark: mark.expires <= moment)
 
-    def status(self) -> Status:
-        """Return what there is and what it costs, and note what happened meanwhile."""
+    def status(self) -> FleetStatus:
+        """Return the existing servers and their cost, and update the record."""
         self._estate.servers()
         moment, lives = self._now(), self._books.lives().values()
         standing = tuple(
-            Standing(
+            RunningServer(
                 rent=each.rent,
                 hours=each.rent.hours(moment),
                 cost=each.rent.cost(moment),
@@ -121,17 +131,17 @@ class Fleet:
         currency = self.prices.currency
         costs = [each.cost(moment) for each in in_month(lives, moment)]
         month = sum(cost.amount for cost in costs if cost.currency == currency)
-        return Status(
+        return FleetStatus(
             servers=standing,
             month=Money(month, currency),
             per_month=self._settings.per_month,
         )
 
     @cached_property
-    def _wishes(self) -> tuple[Wish, ...]:
-        return wishes(self._classes, self._settings, self.prices)
+    def _wishes(self) -> tuple[ServerRequest, ...]:
+        return server_requests(self._classes, self._settings, self.prices)
 
-    def _priced(self, wanted: Sequence[Wish], night: str, seconds: float) -> Quote:
+    def _priced(self, wanted: Sequence[ServerRequest], night: str, seconds: float) -> Quote:
         return quote(
             wanted,
             seconds or self._settings.ttl,
@@ -141,8 +151,8 @@ class Fleet:
             self.prices.currency,
         )
 
-    def _missing(self, night: str, there: Sequence[str]) -> list[Wish]:
-        """Return the wishes without the servers that are there."""
+    def _missing(self, night: str, there: Sequence[str]) -> list[ServerRequest]:
+        """Return the requests without the existing servers."""
         return [
             wish.model_copy(
                 update={
@@ -157,12 +167,12 @@ class Fleet:
         ]
 
     def _expires(self, night: str, seconds: float) -> datetime:
-        """Return when a night's servers expire: all at once, also those that are made later."""
+        """Return when a night's servers expire: all at once, even those created later."""
         known = [each.mark.expires for each in self._estate.owned(night)]
         expires = min(known, default=self._now() + timedelta(seconds=seconds or self._settings.ttl))
         if expires <= self._now():
             raise UserError(
-                f"the servers of the night {night} are past their time to live; delete them with "
-                f"`nightshift fleet down {night}`, or give another name"
+                f"the servers of the night {night} are past their time to live; delete them "
+                f"with `nightshift fleet down {night}`, or choose another name for the night"
             )
         return expires

@@ -1,6 +1,6 @@
-"""Names and labels of what is ours. Whatever lacks the label is never touched.
+"""Names and labels of our resources. Resources without the label are never touched.
 
-Values of labels are letters, digits, dots, dashes and underscores, at most 63 of them.
+Label values are letters, digits, dots, dashes and underscores, at most 63 of them.
 """
 
 from __future__ import annotations
@@ -10,27 +10,27 @@ import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
-from pipeline.errors import UserError
-from pipeline.mistakes import LABEL
+from pipeline.config.config_errors import LABEL
 from pipeline.model import Frozen
+from pipeline.text.errors import UserError
 
 OURS, NIGHT, CLASS, EXPIRES, ROLE = "nightshift", "night", "class", "expires", "role"
-"""The labels: the pipeline's name, and what its resource is for, until when."""
+"""The labels: the pipeline's name; the night, class and role of the resource; and its expiry."""
 
 BENCH = "bench"
-"""The role of what is made for a night, and deleted."""
+"""The role of resources that are created for a night, and deleted."""
 
 _STAMP = "%Y%m%dT%H%M%SZ"
 _NIGHT_LENGTH, _CLASS_LENGTH = 32, 18
-"""Letters of a name that these take at most: a host's name has 63."""
+"""Maximum lengths of these parts in a name: a host name has at most 63 characters."""
 
 
 class Malformed(Exception):
-    """A label is not what we write."""
+    """A label is not in our format."""
 
 
-class Mark(Frozen):
-    """What the labels of a resource of ours say. Of the night's own ones the class is empty."""
+class ResourceMark(Frozen):
+    """The contents of a resource's labels. The class of a night's own resources is empty."""
 
     night: str
     machine_class: str = ""
@@ -38,17 +38,17 @@ class Mark(Frozen):
 
 
 def check_label(what: str, value: str) -> str:
-    """Return a value that can be a label. Raises UserError for any other."""
+    """Return a value that is valid in a label. Raises UserError otherwise."""
     if not re.fullmatch(LABEL, value):
         raise UserError(
-            f"{what} {value!r} cannot be a label of a server; write up to 63 letters, digits, "
-            "dots, dashes and underscores, the first and the last a letter or a digit"
+            f"{what} {value!r} is not a valid label of a server; use up to 63 letters, digits, "
+            "dots, dashes and underscores, beginning and ending with a letter or digit"
         )
     return value
 
 
-def labels(pipeline: str, mark: Mark) -> dict[str, str]:
-    """Return the labels of what a pipeline of this name makes for a night."""
+def labels(pipeline: str, mark: ResourceMark) -> dict[str, str]:
+    """Return the labels of a resource that a named pipeline creates for a night."""
     about_class = {CLASS: mark.machine_class} if mark.machine_class else {}
     return {
         OURS: pipeline,
@@ -59,10 +59,10 @@ def labels(pipeline: str, mark: Mark) -> dict[str, str]:
     }
 
 
-def read_mark(pipeline: str, found: Mapping[str, str] | None) -> Mark | None:
-    """Read the labels of a resource; None if it is not the pipeline's, or not made for a night.
+def read_mark(pipeline: str, found: Mapping[str, str] | None) -> ResourceMark | None:
+    """Parse the labels of a resource; None for one of others, or not created for a night.
 
-    Raises Malformed where it is ours and does not say until when.
+    Raises Malformed for a resource of ours without a valid expiry.
     """
     known = found or {}
     if known.get(OURS) != pipeline or known.get(ROLE, BENCH) != BENCH:
@@ -71,18 +71,20 @@ def read_mark(pipeline: str, found: Mapping[str, str] | None) -> Mark | None:
     try:
         expires = datetime.strptime(stamp, _STAMP).replace(tzinfo=UTC)
     except ValueError as error:
-        raise Malformed(f"its label {EXPIRES} is {stamp!r}") from error
-    return Mark(night=known.get(NIGHT, ""), machine_class=known.get(CLASS, ""), expires=expires)
+        raise Malformed(f"its label {EXPIRES} has the invalid value {stamp!r}") from error
+    return ResourceMark(
+        night=known.get(NIGHT, ""), machine_class=known.get(CLASS, ""), expires=expires
+    )
 
 
 def night_name(pipeline: str, night: str) -> str:
-    """Return what the names of everything of a night begin with, and of no other night."""
+    """Return the prefix of all names of a night, which no other night shares."""
     distinct = hashlib.sha256(f"{pipeline}/{night}".encode()).hexdigest()[:6]
     return f"{_part(f'{pipeline}-{night}')[:_NIGHT_LENGTH].strip('-')}-{distinct}"
 
 
 def server_name(pipeline: str, night: str, machine_class: str, number: int) -> str:
-    """Return the name of a server, which is always the same: so it is made once."""
+    """Return the fixed name of a server, which prevents duplicates."""
     part = _part(machine_class)
     if part != machine_class or len(part) > _CLASS_LENGTH:
         distinct = hashlib.sha256(machine_class.encode()).hexdigest()[:4]
@@ -91,5 +93,5 @@ def server_name(pipeline: str, night: str, machine_class: str, number: int) -> s
 
 
 def _part(text: str) -> str:
-    """Return the letters, digits and dashes that a host's name may have."""
+    """Return the letters, digits and dashes, which a host name may have."""
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")

@@ -1,18 +1,18 @@
-"""What servers cost, as the API tells it."""
+"""Prices of servers, from the API."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from pipeline.errors import UserError, meant
-from pipeline.units import Money
+from pipeline.text.errors import UserError, did_you_mean
+from pipeline.text.units import Money
 
 
 class Prices:
-    """Prices of an hour: of a server and of its public IPv4 address, which GitHub is reached by.
+    """Hourly prices of a server and of its public IPv4 address, which it needs for GitHub.
 
-    All are gross, so that a sum is never less than the bill.
+    All prices are gross, so a sum is never below the bill.
     """
 
     def __init__(self, pricing: Mapping[str, Any]) -> None:
@@ -28,21 +28,24 @@ class Prices:
         }
 
     def check(self, server_type: str) -> None:
-        """Raise UserError for a type that there is not."""
+        """Raise UserError for a server type that does not exist."""
         if server_type not in self._types:
             raise UserError(
-                f"Hetzner Cloud has no server type {server_type!r}, which a [[class]] names; "
-                f"{meant(server_type, self._types)}"
+                f"a [[class]] has the server_type {server_type!r}, which Hetzner Cloud does not "
+                f"offer; {did_you_mean(server_type, self._types)}"
             )
 
     def places(self, types: Sequence[str], locations: Sequence[str]) -> list[tuple[str, str]]:
-        """Return the types and locations that have a price, in the order of preference."""
+        """Return the types and locations with a price, in the order of preference."""
         return [(kind, at) for kind in types for at in locations if at in self._types[kind]]
 
     def hour(self, server_type: str, location: str) -> Money:
-        """Return what an hour of a server there costs. Raises UserError where nobody says."""
+        """Return the hourly price of a server in a location. Raises UserError without one."""
         if location not in self._types.get(server_type, {}):
-            raise UserError(f"Hetzner Cloud tells no price of a {server_type} in {location}")
+            raise UserError(
+                f"Hetzner Cloud gives no price for {server_type} in {location}; name "
+                "another location in [fleet]"
+            )
         price = self._types[server_type][location] + self._address.get(location, 0.0)
         return Money(price, self.currency)
 

@@ -1,7 +1,7 @@
-"""Runners of GitHub Actions, registered just in time: each is good for one job.
+"""Just-in-time runners of GitHub Actions, each for one job.
 
-The token that registers them stays here. What a server is given is one configuration for each job,
-which GitHub takes once.
+The token that registers them stays here. A server receives one configuration per job, which GitHub
+accepts once.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from urllib.parse import urlsplit
 import requests
 
 from pipeline.config import Config
-from pipeline.errors import UserError
-from pipeline.fleet.pace import Pace, Passing
+from pipeline.fleet.retry import RetryPolicy, TransientError
 from pipeline.model import Frozen
+from pipeline.text.errors import UserError
 
 _TIMEOUT = (10.0, 60.0)
-"""Seconds for a connection, and for an answer."""
+"""Timeouts in seconds: to connect, and for a response."""
 _PAGE = 100
 _GROUP = 1
-"""The runner group Default, the one that every repository has."""
+"""The runner group Default, which every repository has."""
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 class Program(Frozen):
-    """The runner program: where it is had, and the SHA-256 of its archive."""
+    """The runner program: its download address, and the SHA-256 of its archive."""
 
     url: str
     sha256: str
@@ -38,7 +38,9 @@ class Program(Frozen):
 class Runners:
     """The runners of a repository."""
 
-    def __init__(self, url: str, repository: str, token: str, variable: str, pace: Pace) -> None:
+    def __init__(
+        self, url: str, repository: str, token: str, variable: str, pace: RetryPolicy
+    ) -> None:
         self._root = f"{url.rstrip('/')}/repos/{repository}/actions/runners"
         self._repository, self._variable, self._pace = repository, variable, pace
         self._session = requests.Session()
@@ -51,7 +53,7 @@ class Runners:
         )
 
     def program(self) -> Program:
-        """Return the runner program that GitHub offers now. Raises UserError if it offers none."""
+        """Return the current runner program of GitHub. Raises UserError if there is none."""
         for each in self._asked("GET", "/downloads"):
             if (each.get("os"), each.get("architecture")) == ("linux", "x64"):
                 found = Program(
@@ -59,13 +61,12 @@ class Runners:
                 )
                 if _SHA256.fullmatch(found.sha256) and urlsplit(found.url).scheme == "https":
                     return found
-        raise UserError("GitHub offers no runner program for Linux with its checksum; ask it later")
+        raise UserError("GitHub lists no runner program for Linux with a checksum; try again later")
 
     def register(self, name: str, labels: Sequence[str]) -> str:
         """Register a runner and return its configuration, which is a secret.
 
-        One that has the name already is removed: whoever registered it does not have its
-        configuration any more.
+        An existing runner with the name is removed: its configuration is lost.
         """
         wish = {
             "name": name,
@@ -79,17 +80,17 @@ class Runners:
                 answer = self._asked("POST", "/generate-jitconfig", wish)
             except _Conflict as error:
                 self._remove(lambda other: other == name)
-                raise Passing(f"a runner named {name} is registered already") from error
+                raise TransientError(f"a runner {name} is registered already") from error
             return str(answer["encoded_jit_config"])
 
         return self._pace.persist(attempt)
 
     def remove(self, prefix: str) -> int:
-        """Remove the runners whose names begin so; return how many. Busy ones stay."""
+        """Remove the runners with this name prefix, except busy ones; return their number."""
         return self._remove(lambda name: name.startswith(prefix))
 
     def silent(self) -> set[str]:
-        """Return the names of the runners that are registered and not connected."""
+        """Return the names of the registered runners that are not connected."""
         return {str(each["name"]) for each in self._all() if each["status"] == "offline"}
 
     def _remove(self, wanted: Callable[[str], bool]) -> int:
@@ -121,10 +122,10 @@ class Runners:
                 method, self._root + path, json=body, timeout=_TIMEOUT, allow_redirects=False
             )
         except requests.RequestException as error:
-            raise Passing(f"GitHub does not answer ({type(error).__name__})") from error
+            raise TransientError(f"GitHub does not respond ({type(error).__name__})") from error
         status = answer.status_code
         if status >= HTTPStatus.INTERNAL_SERVER_ERROR or _limited(answer):
-            raise Passing(f"GitHub answers {status} and asks to be asked later")
+            raise TransientError(f"GitHub answers {status} and requests a retry later")
         if method == "POST" and status == HTTPStatus.CONFLICT:
             raise _Conflict
         if method == "DELETE" and status == HTTPStatus.UNPROCESSABLE_ENTITY:
@@ -133,38 +134,41 @@ class Runners:
             return None
         if status // 100 == 3:
             raise UserError(
-                f"{self._repository} is called otherwise now; set repository in [github] to that"
+                f"{self._repository} was renamed; set repository in [github] to the new name"
             )
         if not answer.ok:
             raise UserError(
-                f"GitHub answers {status} where runners of {self._repository} are administered; "
-                f"give {self._variable} a token that may (administration: write)"
+                f"GitHub answers {status} to requests about the runners of {self._repository}; "
+                f"set {self._variable} to a token with the permission administration: write"
             )
         return answer.json() if answer.content else None
 
 
-def find_runners(config: Config, pace: Pace, environ: Mapping[str, str] = os.environ) -> Runners:
-    """Return the runners of the repository of the configuration. Raises UserError without one."""
+def find_runners(
+    config: Config, pace: RetryPolicy, environ: Mapping[str, str] = os.environ
+) -> Runners:
+    """Return the runners of the configured repository. Raises UserError without one."""
     variable, repository = config.fleet.runner_secret, config.github.repository
     if not repository:
         raise UserError(
-            "no repository in [github] that the servers are runners of; set it, as me/bench"
+            "[github] repository is empty: the servers need a repository to register runners; "
+            "set it, for example to me/bench"
         )
     token = environ.get(variable, "").strip()
     if not token or not token.isascii() or not token.isprintable():
         raise UserError(
-            f"the environment variable {variable}, which [fleet] names, holds no token; set it to "
-            f"one that may administer {repository}"
+            f"the environment variable {variable} ([fleet] runner_secret) holds no token; set "
+            f"it to a token with administration rights to {repository}"
         )
     return Runners(config.github.url, repository, token, variable, pace)
 
 
 class _Conflict(Exception):
-    """There is one of that name, or it is busy."""
+    """A runner with this name exists, or it is busy."""
 
 
 def _limited(answer: requests.Response) -> bool:
-    """Tell whether GitHub refuses only for now: its first or its secondary limit of requests."""
+    """Whether GitHub refuses temporarily: its primary or its secondary rate limit."""
     if answer.status_code == HTTPStatus.TOO_MANY_REQUESTS:
         return True
     return answer.status_code == HTTPStatus.FORBIDDEN and (

@@ -1,6 +1,6 @@
-"""Grafana: how it is started, and what it is told.
+"""Grafana's command and settings.
 
-Every setting of its grafana.ini has a variable of the environment, and a value may name a file:
+Every setting of grafana.ini has an environment variable, and a value may name a file:
 https://grafana.com/docs/grafana/latest/setup-grafana/configure-grafana/
 """
 
@@ -9,39 +9,39 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from pipeline.errors import UserError
-from pipeline.hub.ask import Address
-from pipeline.hub.layout import Layout
+from pipeline.hub.http import Address
+from pipeline.hub.layout import HubLayout
+from pipeline.text.errors import UserError
 
 READY = "/api/health"
-"""What answers once its database is there."""
+"""The path that responds once Grafana's database is available."""
 
 PROGRAMS = ("grafana", "grafana-server")
-"""Its name since 9.4, and the one before."""
+"""The program's name since 9.4, and the earlier one."""
 
 _PACKAGED = Path("/usr/share/grafana")
 _DEFAULTS = "conf/defaults.ini"
 
 
 def home_of(program: Path) -> Path:
-    """Return the folder of its own files. Raises UserError where they are not."""
+    """Return the folder of Grafana's own files. Raises UserError if it is missing."""
     for home in (program.resolve().parents[1], _PACKAGED):
         if (home / _DEFAULTS).is_file():
             return home
     raise UserError(
-        f"{program} has no {_DEFAULTS} beside it or in {_PACKAGED}; install Grafana whole, or take "
-        "it off PATH"
+        f"{program} has no {_DEFAULTS} beside it or in {_PACKAGED}; install Grafana completely, "
+        "or remove it from PATH"
     )
 
 
 def command(program: Path, home: Path) -> Sequence[str]:
-    """Return the command that runs it."""
+    """Return the command that runs Grafana."""
     server = (str(program), "server") if program.name == "grafana" else (str(program),)
     return (*server, f"--homepath={home}")
 
 
-def environment(layout: Layout, address: Address, prometheus: Address) -> Mapping[str, str]:
-    """Return its settings. Whoever reaches it on this machine may look, and nobody else."""
+def environment(layout: HubLayout, address: Address, prometheus: Address) -> Mapping[str, str]:
+    """Return Grafana's settings: anonymous viewing only at an address of this machine."""
     return {
         "GF_SERVER_HTTP_ADDR": address.host,
         "GF_SERVER_HTTP_PORT": str(address.port),
@@ -54,18 +54,18 @@ def environment(layout: Layout, address: Address, prometheus: Address) -> Mappin
         "GF_AUTH_ANONYMOUS_ORG_ROLE": "Viewer",
         "GF_USERS_ALLOW_SIGN_UP": "false",
         "GF_LOG_MODE": "console",
-        # It asks nobody for news.
+        # Disable update checks and reporting.
         "GF_ANALYTICS_REPORTING_ENABLED": "false",
         "GF_ANALYTICS_CHECK_FOR_UPDATES": "false",
         "GF_ANALYTICS_CHECK_FOR_PLUGIN_UPDATES": "false",
         "GF_NEWS_NEWS_FEED_ENABLED": "false",
         "GF_PLUGINS_PREINSTALL_DISABLED": "true",
-        # What the provisioning is written in terms of.
+        # Variables used by the provisioning files.
         "NIGHTSHIFT_PROMETHEUS_URL": prometheus.url,
         "NIGHTSHIFT_DASHBOARDS": str(layout.boards),
     }
 
 
 def complaint(log: str) -> str:
-    """Return why it ended: what it said last."""
-    return (log.strip().splitlines() or ["it said nothing"])[-1]
+    """Return the reason of its exit: the last line of its log."""
+    return (log.strip().splitlines() or ["no output"])[-1]

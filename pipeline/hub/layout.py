@@ -1,39 +1,35 @@
-"""The hub's folder: what is where, whose it is, and who holds it."""
+"""The hub's folder: its contents, its owner, and its lock."""
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
 import os
-import pwd
 import secrets
 import shutil
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
 
-from pipeline.errors import UserError
-from pipeline.machine.account import Account
+from pipeline.files import lock
+from pipeline.machine.account import Account, user_name
+from pipeline.text.errors import UserError
 
 DASHBOARDS = Path(__file__).parents[2] / "dashboards"
 """The dashboards and rules of a checkout, beside the package."""
 
-_LOOKS, _LOOK = 20, 0.05
-"""How often a folder that seems to be held is looked at again, and seconds between two looks."""
+_PATIENCE = 1.0
+"""Seconds to wait for the lock: checking the lock acquires it for a moment, too."""
 
 _READ = (".json", ".yml", ".yaml")
-"""What Prometheus and Grafana read; the rest of the folder makes it."""
+"""Suffixes of files that Prometheus and Grafana read; the folder's other files generate them."""
 
 
 @dataclass(frozen=True)
-class Layout:
-    """Where things are in the hub's folder.
+class HubLayout:
+    """The paths in the hub's folder.
 
-    ``settings`` is written anew by every start, from the dashboards and ``nightshift.toml``. The
-    data of a service is all that has to be kept.
+    Every start rewrites ``settings`` from the dashboards and ``nightshift.toml``. Only the
+    services' data must be kept.
     """
 
     folder: Path
@@ -45,12 +41,12 @@ class Layout:
 
     @property
     def grafana(self) -> Path:
-        """The data of Grafana: users, and what they made by hand."""
+        """The data of Grafana: users, and their manual changes."""
         return self.folder / "grafana"
 
     @property
     def settings(self) -> Path:
-        """What both are told."""
+        """The settings of both services."""
         return self.folder / "settings"
 
     @property
@@ -65,7 +61,7 @@ class Layout:
 
     @property
     def provisioning(self) -> Path:
-        """What tells Grafana of its data source and dashboards."""
+        """The provisioning of Grafana's data source and dashboards."""
         return self.settings / "provisioning"
 
     @property
@@ -80,19 +76,19 @@ class Layout:
 
     @property
     def state(self) -> Path:
-        """What runs, while it does."""
+        """The state of the running hub."""
         return self.folder / "hub.json"
 
     def log(self, name: str) -> Path:
-        """Return where a service says what it says."""
+        """Return the path of a service's log."""
         return self.folder / f"{name.lower()}.log"
 
 
-def prepare(layout: Layout, account: Account, dashboards: Path = DASHBOARDS) -> None:
-    """Make the folder ready for services that run as ``account``.
+def prepare(layout: HubLayout, account: Account, dashboards: Path = DASHBOARDS) -> None:
+    """Prepare the folder for services that run as ``account``.
 
-    Raises UserError for a folder of another owner, one out of the account's reach, and one that
-    cannot be written.
+    Raises UserError for a folder of another owner, one that the account cannot reach, and one that
+    is not writable.
     """
     try:
         layout.folder.mkdir(parents=True, exist_ok=True)
@@ -116,48 +112,24 @@ def prepare(layout: Layout, account: Account, dashboards: Path = DASHBOARDS) -> 
 
 
 @contextmanager
-def held(layout: Layout) -> Iterator[None]:
-    """Hold the folder for one hub. Raises UserError where another has it, or none can."""
-    try:
-        layout.folder.mkdir(parents=True, exist_ok=True)
-        lock = (layout.folder / ".lock").open("a+")
-    except OSError as error:
-        raise _unwritable(error) from error
-    with lock as file:
+def held(layout: HubLayout) -> Iterator[None]:
+    """Lock the folder for one hub. Raises UserError if that fails or another hub has it."""
+    with ExitStack() as stack:
         try:
-            _lock(file)
-        except BlockingIOError as error:
-            file.seek(0)
+            stack.enter_context(lock.held(layout.folder / ".lock", _PATIENCE))
+        except lock.LockHeldError as error:
             raise UserError(
-                f"another hub (process {file.read().strip()}) has {layout.folder}; stop that one, "
-                "or set hub.folder in nightshift.toml to another folder"
+                f"another hub ({error}) uses {layout.folder}; stop it, or set hub.folder in "
+                "nightshift.toml to another folder"
             ) from error
-        file.truncate(0)
-        file.write(str(os.getpid()))
-        file.flush()
+        except OSError as error:
+            raise _unwritable(error) from error
         yield
 
 
-def _lock(file: IO[str]) -> None:
-    """Take the lock. Raises BlockingIOError where another keeps it: who only looks does not."""
-    for _ in range(_LOOKS):
-        with contextlib.suppress(BlockingIOError):
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return
-        time.sleep(_LOOK)
-    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-
-def is_held(layout: Layout) -> bool:
-    """Say whether a hub has the folder."""
-    try:
-        with (layout.folder / ".lock").open() as file:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:
-        return False
-    return False
+def is_held(layout: HubLayout) -> bool:
+    """Whether a hub has locked the folder."""
+    return lock.is_held(layout.folder / ".lock")
 
 
 def _unwritable(error: OSError) -> UserError:
@@ -170,13 +142,10 @@ def _unwritable(error: OSError) -> UserError:
 def _check_owner(data: Path, account: Account) -> None:
     if not data.exists() or data.stat().st_uid == account.uid:
         return
-    try:
-        owner = pwd.getpwuid(data.stat().st_uid).pw_name
-    except KeyError:
-        owner = str(data.stat().st_uid)
+    owner = user_name(data.stat().st_uid)
     raise UserError(
-        f"{data} belongs to {owner} and the hub's services run as {account.name}; run it as "
-        f"{owner}, or `chown -R {account.name} {data}`"
+        f"{data} belongs to {owner}, but the hub's services run as {account.name}; run the hub "
+        f"as {owner}, or run `chown -R {account.name} {data}`"
     )
 
 
@@ -187,7 +156,7 @@ def _write_password(path: Path, account: Account) -> None:
 
 
 def _copy(source: Path, to: Path) -> None:
-    """Copy what the services read: they may not be able to enter the checkout."""
+    """Copy the files that services read: they may have no access to the checkout."""
     to.mkdir(parents=True)
     for path in sorted(source.rglob("*")):
         if path.suffix in _READ and path.is_file():

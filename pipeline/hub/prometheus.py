@@ -1,4 +1,4 @@
-"""Prometheus: how it is started, and what it is told."""
+"""Prometheus's command and configuration."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from pipeline.hub.ask import Address
+from pipeline.hub.http import Address
 
 READY = "/-/ready"
-"""What answers once everything that was stored is read."""
+"""The path that responds once all stored data is loaded."""
 
 WRITE = "/api/v1/write"
-"""What takes samples."""
+"""The path that accepts samples."""
 
 RULES = "*.rules.yml"
-"""The rules among the files that are there; the others test them."""
+"""The pattern of rule files; other files test them."""
 
 _OUT_OF_ORDER = "100y"
-"""Benchmarks are dated in the past, and old releases longer ago than ten years: how far behind the
-newest sample one is still taken."""
+"""How far behind the newest sample Prometheus accepts samples. Benchmarks are dated in the past,
+and old releases more than ten years ago."""
 
 BLOCKS = ("--storage.tsdb.min-block-duration=486h", "--storage.tsdb.max-block-duration=4374h")
-"""Blocks of three weeks and up to half a year. With its own two hours, samples of three years that
-came out of order become thousands of blocks, at minutes of processor time (docs/publishing.md)."""
+"""Blocks of three weeks and up to half a year. With the default of two hours, out-of-order samples
+of three years become thousands of blocks, at minutes of CPU time (docs/guide/publishing.md)."""
 
 _SAID = re.compile(r'level=error.*?(?:err|error)="(.+?)"(?: [a-z_]+=|$)')
 
@@ -32,7 +32,7 @@ _SAID = re.compile(r'level=error.*?(?:err|error)="(.+?)"(?: [a-z_]+=|$)')
 def configuration(rules: Path, alertmanager: str = "") -> str:
     """Return the text of prometheus.yml. ``alertmanager`` is its HOST:PORT; empty for none.
 
-    Nothing is scraped: all there is is written to it.
+    Nothing is scraped: all samples arrive by remote write.
     """
     settings: dict[str, object] = {
         "global": {"evaluation_interval": "1m"},
@@ -42,19 +42,19 @@ def configuration(rules: Path, alertmanager: str = "") -> str:
     if alertmanager:
         targets = {"static_configs": [{"targets": [alertmanager]}]}
         settings["alerting"] = {"alertmanagers": [targets]}
-    # JSON is YAML, and quotes whatever stands in a path.
+    # JSON is YAML, and quotes any path.
     return json.dumps(settings, indent=2) + "\n"
 
 
 def command(
     program: Path, config: Path, data: Path, address: Address, retention: str
 ) -> Sequence[str]:
-    """Return the command that runs it on ``data``."""
+    """Return the command that runs Prometheus on ``data``."""
     return (
         str(program),
         f"--config.file={config}",
         f"--storage.tsdb.path={data}",
-        # Its own default deletes what is older than 15 days, however new it is here.
+        # The default retention deletes samples older than 15 days, however recently they arrived.
         f"--storage.tsdb.retention.time={retention}",
         *BLOCKS,
         f"--web.listen-address={address.listen}",
@@ -63,7 +63,7 @@ def command(
 
 
 def complaint(log: str) -> str:
-    """Return why it ended, from its log."""
+    """Return the reason of its exit from its log."""
     lines = log.strip().splitlines()
     found = [match[1] for match in map(_SAID.search, lines) if match]
-    return (found or lines or ["it said nothing"])[-1].replace('\\"', '"')
+    return (found or lines or ["no output"])[-1].replace('\\"', '"')

@@ -1,4 +1,4 @@
-"""The stage publish, run again and again as a process of its own."""
+"""The publish stage as a periodic process of its own."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from pipeline.hub.service import Told, said_in
+from pipeline.hub.service import Told, read_log
 from pipeline.machine.account import contained
 from pipeline.model import Frozen
 
 STOP_PATIENCE = 30.0
-"""Seconds that a stage has to end when the hub does; it goes on the next time."""
+"""Seconds that a stage has to finish when the hub stops; it resumes the next time."""
 
 
 _WARNING = "nightshift: "
-"""What begins a line that the verb warns with, or fails with."""
+"""Prefix of a line with a warning or an error of the verb."""
 
 
 class Published(Frozen):
-    """How the last time ended: to which receiver, when, whether well, and what was said."""
+    """The result of the last publishing: the receiver, the time, the success, and the message."""
 
     url: str
     at: datetime
@@ -31,10 +31,10 @@ class Published(Frozen):
 
 
 class Publisher:
-    """Publishes to one receiver every so many seconds, by ``command``, never twice at once.
+    """Publishes to one receiver at an interval, by ``command``, never concurrently.
 
-    Told are the first time, and a failure when it begins, becomes another, and is over. A warning
-    is one: then not all was published.
+    It reports the first publishing, and a failure when it begins, changes and ends. A warning
+    counts as a failure, because then not everything was published.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class Publisher:
         return self._process is not None
 
     def look(self) -> None:
-        """Start it when it is due, and see how it ended."""
+        """Start publishing when it is due, and check how it ended."""
         if self._process is not None:
             if self._process.poll() is not None:
                 self._see(self._process.returncode)
@@ -79,12 +79,12 @@ class Publisher:
                 )
 
     def ask_to_stop(self) -> None:
-        """Ask it to end, and return at once."""
+        """Request its end, and return at once."""
         if self._process is not None:
             self._process.terminate()
 
     def stop(self) -> None:
-        """End it if it runs."""
+        """Stop it if it runs."""
         if self._process is None:
             return
         self.ask_to_stop()
@@ -95,7 +95,7 @@ class Publisher:
         self._process = None
 
     def _see(self, code: int) -> None:
-        lines = said_in(self._log).strip().splitlines()
+        lines = read_log(self._log).strip().splitlines()
         warned = [line for line in lines if line.startswith(_WARNING)]
         said = "; ".join(line.removeprefix(_WARNING) for line in warned or lines[-1:])
         before = self.last
@@ -108,8 +108,8 @@ class Publisher:
         if before is not None and (before.well, before.said) == (self.last.well, self.last.said):
             return
         if not self.last.well:
-            self._told(f"not all was published to {self._url}: {self.last.said}")
+            self._told(f"publishing to {self._url} was incomplete: {self.last.said}")
         elif before is None:
             self._told(self.last.said)
         elif not before.well:
-            self._told(f"published again: {self.last.said}")
+            self._told(f"publishing works again: {self.last.said}")

@@ -1,4 +1,4 @@
-"""The hub at work: its services are kept running, and it publishes, until it is stopped."""
+"""The running hub: it supervises its services and publishes until it is stopped."""
 
 from __future__ import annotations
 
@@ -8,39 +8,40 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from threading import Event
 
-from pipeline.hub.layout import Layout
+from pipeline.files.atomic_write import write_atomically
+from pipeline.hub.layout import HubLayout
 from pipeline.hub.publisher import Publisher
-from pipeline.hub.service import Kept, Told
-from pipeline.hub.state import ServiceState, State, write_state
+from pipeline.hub.service import RunningService, Told
+from pipeline.hub.state import ServiceState, State
 
 POLL = 0.1
-"""Seconds between two looks at the processes."""
+"""Seconds between two polls of the processes."""
 SLOW = 30.0
-"""Seconds after which it is told that a service still starts: Prometheus reads its log first."""
+"""Seconds after which a slow start is reported: Prometheus first reads its log."""
 
 
 class Hub:
-    """Services and who publishes to them, in a folder that is held."""
+    """Services and publishers, in a locked folder."""
 
     def __init__(
         self,
-        layout: Layout,
-        services: Sequence[Kept],
+        layout: HubLayout,
+        services: Sequence[RunningService],
         publishers: Sequence[Publisher],
         told: Told,
     ) -> None:
         self._layout = layout
         self._services = services
         self._publishers = publishers
-        self._running: list[Kept | Publisher] = [*publishers, *services]
+        self._running: list[RunningService | Publisher] = [*publishers, *services]
         self._told = told
         self._since = datetime.now(UTC)
         self._noted: State | None = None
 
     def run(self, stop: Event) -> None:
-        """Start the services, one after the other, and keep them until ``stop`` is set.
+        """Start the services, one after the other, and keep them running until ``stop`` is set.
 
-        Raises UserError for one that does not start. Whatever happens, none is left running.
+        Raises UserError for a service that does not start. No service is left running in any case.
         """
         try:
             for kept in self._services:
@@ -51,14 +52,14 @@ class Hub:
             self._end()
 
     def look(self) -> None:
-        """Restart the services that ended, publish what is due, write down what runs."""
+        """Restart the services that ended, publish if due, and write the state."""
         for kept in self._services:
             kept.look()
         self._publish()
         self._note()
 
-    def _start(self, kept: Kept, stop: Event) -> None:
-        """Start a service and wait until it answers."""
+    def _start(self, kept: RunningService, stop: Event) -> None:
+        """Start a service and wait until it responds."""
         if stop.is_set():
             return
         kept.start()
@@ -70,11 +71,11 @@ class Hub:
             kept.check_started()
             looks += 1
             if looks == int(SLOW / POLL):
-                self._told(f"{kept.service.name} still reads what it has stored")
-        self._told(f"{kept.service.name} answers at {kept.service.address.url}")
+                self._told(f"{kept.service.name} is still loading its stored data")
+        self._told(f"{kept.service.name} is ready at {kept.service.address.url}")
 
     def _publish(self) -> None:
-        """Let one publish at a time: what is published is noted in one place."""
+        """Run one publisher at a time: they share a record."""
         busy = next((each for each in self._publishers if each.running), None)
         for publisher in self._publishers if busy is None else [busy]:
             publisher.look()
@@ -82,7 +83,7 @@ class Hub:
                 return
 
     def _end(self) -> None:
-        """Stop everything: all are asked first, then each is waited for."""
+        """Stop everything: request all ends first, then wait for each."""
         for each in self._running:
             each.ask_to_stop()
         for each in self._running:
@@ -91,7 +92,7 @@ class Hub:
             self._layout.state.unlink()
 
     def _note(self) -> None:
-        """Write down what runs, if that is not what is there."""
+        """Write the state of the processes if it changed."""
         state = State(
             pid=os.getpid(),
             since=self._since,
@@ -109,7 +110,7 @@ class Hub:
         if state != self._noted:
             self._noted = state
             try:
-                write_state(self._layout.state, state)
+                write_atomically(self._layout.state, state.model_dump_json(indent=1))
             except OSError as error:
-                # What runs goes on: only who asks is not told.
+                # The services continue: only the state file is stale.
                 self._told(f"{self._layout.state} cannot be written: {error.strerror}")

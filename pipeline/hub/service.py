@@ -1,4 +1,4 @@
-"""A service that is kept running: started, looked at, started again when it ends, stopped."""
+"""A supervised service: started, checked, restarted when it ends, stopped."""
 
 from __future__ import annotations
 
@@ -11,29 +11,30 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipeline.errors import UserError
-from pipeline.hub.ask import Address, ask
+from pipeline.hub.http import Address, ask
 from pipeline.machine.account import Account
+from pipeline.text.errors import UserError
 
 FIRST_DELAY = 1.0
-"""Seconds until a service that ended is started again."""
+"""Delay in seconds before the first restart."""
 LONGEST_DELAY = 60.0
-"""Seconds that this grows to, twice as long each time."""
+"""Maximum delay in seconds; the delay doubles with each restart."""
 SETTLED = 300.0
-"""Seconds after which a service counts as one that runs: the next delay is the first again."""
+"""Uptime in seconds after which the delay is reset."""
 STOP_PATIENCE = 60.0
-"""Seconds that a service has to write what it holds before it is killed."""
+"""Seconds that a service has to flush its data before it is killed."""
 _CUT = 200
-"""Characters of a complaint that are told."""
+"""Maximum length of a reported complaint, in characters."""
 
 Told = Callable[[str], None]
 
 
 @dataclass(frozen=True)
 class Service:
-    """What is run: ``ready`` is the path that answers when it serves.
+    """The definition of a service: ``ready`` is the path that responds when it serves.
 
-    ``complaint`` finds in its log why it ended. ``environment`` is all that it sees besides PATH.
+    ``complaint`` extracts from its log why it ended. ``environment`` is its whole environment
+    besides PATH.
     """
 
     name: str
@@ -46,8 +47,8 @@ class Service:
     complaint: Callable[[str], str]
 
 
-class Kept:
-    """A service at work, as ``account``. It is told of when it ends."""
+class RunningService:
+    """A running service, as ``account``, which reports its exits."""
 
     def __init__(
         self,
@@ -67,7 +68,7 @@ class Kept:
 
     @property
     def pid(self) -> int | None:
-        """Its process, while there is one."""
+        """The ID of its process, while there is one."""
         return None if self._process is None else self._process.pid
 
     @property
@@ -76,34 +77,34 @@ class Kept:
         return ask(self.service.address, self.service.ready) is not None
 
     def start(self) -> None:
-        """Start it. The log of the time before is kept beside the new one."""
+        """Start it. The previous log is kept beside the new one."""
         log = self.service.log
         if log.exists():
             log.replace(log.with_name(f"{log.name}.1"))
         with log.open("wb") as said:
             self._process = subprocess.Popen(
-                # Told to end as it would be by us: it writes what it holds.
+                # A regular termination signal, on which it flushes its data.
                 self._account.command(*self.service.command, death_signal="TERM"),
                 stdin=subprocess.DEVNULL,
                 stdout=said,
                 stderr=subprocess.STDOUT,
                 cwd=self.service.folder,
                 env={"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", **self.service.environment},
-                # Its own session: ctrl-C on the terminal is ours to act on.
+                # Its own session, because the hub handles ctrl-C on the terminal.
                 start_new_session=True,
             )
         self._started = self._clock()
 
     def check_started(self) -> None:
-        """Raise UserError if it ended before it ever served: there is something to mend."""
+        """Raise UserError if it ended before it ever served: a retry would not help."""
         if self._process is not None and self._process.poll() is not None:
             service = self.service
             raise UserError(
-                f"{service.name} did not start ({self._why()}); its log is {service.log}"
+                f"{service.name} did not start ({self._why()}); the log {service.log} has details"
             )
 
     def look(self) -> None:
-        """Tell if it has ended, and start it again when its delay is over."""
+        """Report an exit, and restart it once its delay is over."""
         now = self._clock()
         if self._process is None:
             if now >= self._again:
@@ -113,19 +114,16 @@ class Kept:
             settled = self._delay == 0.0 or now - self._started >= SETTLED
             self._delay = FIRST_DELAY if settled else min(self._delay * 2, LONGEST_DELAY)
             self._again = now + self._delay
-            self._told(
-                f"{self.service.name} ended ({self._why()}); it is started again in "
-                f"{self._delay:.0f} s"
-            )
+            self._told(f"{self.service.name} ended ({self._why()}); restart in {self._delay:.0f} s")
             self._process = None
 
     def ask_to_stop(self) -> None:
-        """Ask it to end, and return at once."""
+        """Request its end, and return at once."""
         if self._process is not None and self._process.poll() is None:
             self._process.send_signal(signal.SIGTERM)
 
     def stop(self) -> None:
-        """End it and every process of it, politely for a while and then not."""
+        """Stop it and all its processes: first with a signal and a wait, then by force."""
         if self._process is None:
             return
         self.ask_to_stop()
@@ -140,11 +138,11 @@ class Kept:
         code = self._process.poll() if self._process is not None else None
         if code is not None and code < 0:
             return f"killed by {signal.Signals(-code).name}"
-        return self.service.complaint(said_in(self.service.log))[:_CUT]
+        return self.service.complaint(read_log(self.service.log))[:_CUT]
 
 
-def said_in(log: Path) -> str:
-    """Return what a log says; nothing where somebody took it away."""
+def read_log(log: Path) -> str:
+    """Return the text of a log; empty if it was removed."""
     try:
         return log.read_text(errors="replace")
     except FileNotFoundError:

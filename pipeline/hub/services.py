@@ -1,28 +1,28 @@
-"""The hub's services, from the configuration: which there are, and that they can be run here."""
+"""The hub's services from the configuration, with checks that they can run here."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from pipeline.config import Config
-from pipeline.errors import UserError
 from pipeline.hub import grafana, prometheus
-from pipeline.hub.ask import Address
-from pipeline.hub.layout import Layout
-from pipeline.hub.programs import find_program
+from pipeline.hub.http import Address
+from pipeline.hub.layout import HubLayout
 from pipeline.hub.service import Service
 from pipeline.machine.account import Account
 from pipeline.machine.ports import check_port
+from pipeline.machine.programs import find_program
+from pipeline.text.errors import UserError
 
 
 def addresses(config: Config) -> tuple[Address, Address]:
-    """Return where Prometheus and Grafana listen."""
+    """Return the addresses of Prometheus and Grafana."""
     hub = config.hub
     return Address(hub.host, hub.prometheus_port), Address(hub.host, hub.grafana_port)
 
 
-def find_services(config: Config, layout: Layout, account: Account) -> list[Service]:
-    """Return Prometheus, and Grafana where it is installed.
+def find_services(config: Config, layout: HubLayout, account: Account) -> list[Service]:
+    """Return Prometheus, and Grafana if it is installed.
 
     Raises UserError for a program that is missing, or that the account cannot run, and for a port
     in use.
@@ -31,23 +31,26 @@ def find_services(config: Config, layout: Layout, account: Account) -> list[Serv
     program = find_program("prometheus")
     if program is None:
         raise UserError(
-            "prometheus is not installed; run `make setup`, which unpacks Debian's, or install the "
-            "package prometheus and stop the server that comes with it"
+            "prometheus is not installed; run `make setup`, or install the package prometheus "
+            "and stop its service"
         )
     found = [_prometheus(program, config, layout, at)]
     if (other := find_program(*grafana.PROGRAMS)) is not None:
         found.append(_grafana(other, layout, boards, at))
     for service, setting in zip(found, ("hub.prometheus_port", "hub.grafana_port"), strict=False):
-        account.check_reach(Path(service.command[0]).parent, "install it where everyone can run it")
+        account.check_reach(
+            Path(service.command[0]).parent, "install it where every user can run it"
+        )
         check_port(
             service.address.port,
             service.address.host,
-            f"stop what listens there, or set {setting} in nightshift.toml to another",
+            f"stop the process that listens there, or set {setting} in nightshift.toml to "
+            "another port",
         )
     return found
 
 
-def _prometheus(program: Path, config: Config, layout: Layout, at: Address) -> Service:
+def _prometheus(program: Path, config: Config, layout: HubLayout, at: Address) -> Service:
     return Service(
         name="Prometheus",
         command=prometheus.command(
@@ -62,7 +65,7 @@ def _prometheus(program: Path, config: Config, layout: Layout, at: Address) -> S
     )
 
 
-def _grafana(program: Path, layout: Layout, at: Address, source: Address) -> Service:
+def _grafana(program: Path, layout: HubLayout, at: Address, source: Address) -> Service:
     return Service(
         name="Grafana",
         command=grafana.command(program, grafana.home_of(program)),

@@ -1,4 +1,4 @@
-"""What runs, as the hub writes it down for those who ask."""
+"""The state file of a running hub."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pipeline.model import Frozen
 
 
 class ServiceState(Frozen):
-    """A service: its process (None while it waits to be started again) and how often that was."""
+    """A service: its process (None while it waits for a restart) and its number of restarts."""
 
     name: str
     url: str
@@ -21,7 +21,7 @@ class ServiceState(Frozen):
 
 
 class State(Frozen):
-    """A hub that runs: its process, since when, its services, and how it last published."""
+    """A running hub: its process, its start time, its services, and its last publishing."""
 
     pid: int
     since: datetime
@@ -29,15 +29,8 @@ class State(Frozen):
     published: tuple[Published, ...] = ()
 
 
-def write_state(path: Path, state: State) -> None:
-    """Write it so that a reader finds all of it."""
-    part = path.with_name(f".{path.name}.part")
-    part.write_text(state.model_dump_json(indent=1))
-    part.replace(path)
-
-
 def read_state(path: Path) -> State | None:
-    """Return what was written; None where nothing was."""
+    """Return the stored state; None without one."""
     try:
         return State.model_validate_json(path.read_bytes())
     except (OSError, ValidationError):

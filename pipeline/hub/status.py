@@ -1,4 +1,4 @@
-"""What of the hub runs, where, and how much it holds."""
+"""The status of the hub: its services, their addresses, and the size of the data."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from typing import Any
 
 from pipeline.config import Config
 from pipeline.hub import prometheus
-from pipeline.hub.ask import Address, ask
-from pipeline.hub.layout import Layout, is_held
+from pipeline.hub.http import Address, ask
+from pipeline.hub.layout import HubLayout, is_held
 from pipeline.hub.prometheus import WRITE
 from pipeline.hub.services import addresses
 from pipeline.hub.state import State, read_state
 from pipeline.model import Frozen
 
 _HEARTBEATS = '{__name__=~"nightshift_(publish|night)_timestamp_seconds"}'
-"""A few series that every night and everything published adds to."""
+"""A few series that every night and every publishing extends."""
 _PATIENCE = "90d"
-"""How far back a sample of them is looked for."""
+"""How far back their samples are searched."""
 
 
-class Status(Frozen):
-    """``state`` is None where no hub runs here.
+class HubStatus(Frozen):
+    """The status of a hub; ``state`` is None if no hub runs here.
 
-    ``version`` is of the Prometheus that answers at ``url``, whoever runs it, None where none does.
-    ``bytes`` is what its data takes, None where that cannot be read. ``newest`` is the time of the
-    newest sample that a night or the publisher sent.
+    ``version`` is of the Prometheus at ``url``, whoever runs it, None without one. ``bytes`` is the
+    size of its data, None if that is not readable. ``newest`` is the time of the newest sample from
+    a night or the publisher.
     """
 
     state: State | None
@@ -40,17 +40,17 @@ class Status(Frozen):
 
 
 def receiver(config: Config) -> str:
-    """Return where the hub of a configuration takes samples; empty where none runs."""
+    """Return the address at which a configuration's hub accepts samples; empty if none runs."""
     at, _ = addresses(config)
-    return f"{at.url}{WRITE}" if is_held(Layout(config.hub_folder)) else ""
+    return f"{at.url}{WRITE}" if is_held(HubLayout(config.hub_folder)) else ""
 
 
-def status(config: Config) -> Status:
-    """Look at the hub of a configuration."""
-    layout = Layout(config.hub_folder)
+def status(config: Config) -> HubStatus:
+    """Return the status of the configured hub."""
+    layout = HubLayout(config.hub_folder)
     at, _ = addresses(config)
     answers = ask(at, prometheus.READY) is not None
-    return Status(
+    return HubStatus(
         state=read_state(layout.state) if is_held(layout) else None,
         url=at.url,
         version=_version(at) if answers else None,
@@ -71,7 +71,7 @@ def _newest(at: Address) -> datetime | None:
 
 
 def _data(at: Address, path: str, **parameters: str) -> dict[str, Any]:
-    """Return the data of an answer; nothing where it is none of a Prometheus."""
+    """Return the data of a response; empty unless it is Prometheus's."""
     said = ask(at, f"/api/v1/{path}", **parameters)
     try:
         return dict(json.loads(said)["data"]) if said is not None else {}
@@ -80,7 +80,7 @@ def _data(at: Address, path: str, **parameters: str) -> dict[str, Any]:
 
 
 def _size(folder: Path) -> int | None:
-    """Return the bytes of the files in a folder that a server writes to meanwhile."""
+    """Return the size of a folder's files in bytes, while a server writes to them."""
     if not os.access(folder, os.R_OK | os.X_OK):
         return None
     total = 0

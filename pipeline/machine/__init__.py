@@ -1,1 +1,1 @@
-"""The machine that measures: what it is, whom servers run as, what is pinned where."""
+"""The machine that measures: fingerprint, account, pinning, lease, checks, tuning, disturbances."""

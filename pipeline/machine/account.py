@@ -1,7 +1,7 @@
 """The account that servers and clients run as.
 
-Postgres and its like refuse root. Started by root, nightshift runs them as an unprivileged
-system user that it makes once; started by anyone else, it runs them as that user.
+Postgres and others refuse to run as root. Started by root, nightshift runs them as an unprivileged
+system user that it creates once. Started by another user, it runs them as that user.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from pipeline.errors import UserError, first_line
 from pipeline.model import Frozen
+from pipeline.text.errors import UserError, first_line
 
 SYSTEM_USER = "nightshift"
-"""Name of the unprivileged user that root makes for the servers."""
+"""Name of the unprivileged user that root creates for the servers."""
 
 
 class Account(Frozen):
-    """An unprivileged user: name, ids, and whether we must switch to it."""
+    """An unprivileged user: name, ids, and whether nightshift must switch to it."""
 
     name: str
     uid: int
@@ -31,22 +31,22 @@ class Account(Frozen):
     def command(
         self, *argv: str, processors: tuple[int, ...] = (), death_signal: str = "QUIT"
     ) -> list[str]:
-        """Return ``argv`` so that it runs as this account, pinned, and stops when we die.
+        """Return ``argv`` as a command that runs as this account, pinned, and ends when we die.
 
-        A dead parent's signal is SIGQUIT, at which a DBMS shuts down at once and tidies up.
+        The default signal is SIGQUIT, at which a DBMS shuts down at once and cleans up.
         """
         identity = ["--reuid", str(self.uid), "--regid", str(self.gid), "--init-groups"]
         return contained(argv, processors, death_signal, identity=identity if self.switch else [])
 
     def own(self, folder: Path) -> None:
-        """Make ``folder`` private to this account, creating it with its parents."""
+        """Make ``folder`` private to this account; create it with its parents."""
         folder.mkdir(parents=True, exist_ok=True)
         if self.switch:
             os.chown(folder, self.uid, self.gid)
         folder.chmod(0o700)
 
     def give(self, folder: Path) -> None:
-        """Make everything in ``folder``, and itself, this account's."""
+        """Make this account the owner of ``folder`` and everything in it."""
         if self.switch:
             for place, _, names in os.walk(folder):
                 for path in (Path(place), *(Path(place) / name for name in names)):
@@ -57,14 +57,14 @@ class Account(Frozen):
         folder: Path,
         remedy: str = "set paths.cache in nightshift.toml to a folder that everyone can enter",
     ) -> None:
-        """Refuse a folder that this account cannot enter, naming the parent that bars it."""
+        """Refuse a folder that this account cannot enter; the error names the closed parent."""
         if not self.switch:
             return
         for parent in reversed([folder, *folder.parents]):
             if parent.exists() and not parent.stat().st_mode & 0o001:
                 raise UserError(
-                    f"{parent} cannot be entered by the user {self.name} that servers run as; "
-                    f"{remedy}"
+                    f"servers run as the user {self.name}, who cannot enter the folder "
+                    f"{parent}; {remedy}"
                 )
 
 
@@ -74,16 +74,24 @@ def contained(
     death_signal: str = "KILL",
     identity: Sequence[str] = (),
 ) -> list[str]:
-    """Return ``argv`` pinned to processors and told to end when we do.
+    """Return ``argv`` as a command that is pinned to processors and ends when we die.
 
-    The parent-death signal is what keeps a killed night from leaving processes behind.
+    The parent-death signal prevents that a killed night leaves processes behind.
     """
     pinned = ["taskset", "-c", ",".join(map(str, processors))] if processors else []
     return ["setpriv", "--pdeathsig", death_signal, *identity, *pinned, *argv]
 
 
+def user_name(uid: int) -> str:
+    """Return the name of a user, or the id of a user without a name."""
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return str(uid)
+
+
 def find_account() -> Account:
-    """Return the account to run servers as, making the system user when we are root."""
+    """Return the account to run servers as; as root, create the system user if needed."""
     if os.geteuid() != 0:
         me = pwd.getpwuid(os.geteuid())
         return Account(name=me.pw_name, uid=me.pw_uid, gid=me.pw_gid, switch=False)
@@ -98,8 +106,8 @@ def _make_user() -> pwd.struct_passwd:
     useradd = shutil.which("useradd", path="/usr/sbin:/usr/bin:/sbin:/bin")
     if useradd is None:
         raise UserError(
-            "running as root needs an unprivileged user for the servers and useradd is missing; "
-            f"make a user named {SYSTEM_USER}, or run as a user that is not root"
+            f"servers cannot run as root, and the user {SYSTEM_USER} cannot be created because "
+            "useradd is missing; create this user, or run nightshift as another user than root"
         )
     try:
         subprocess.run(
@@ -110,7 +118,8 @@ def _make_user() -> pwd.struct_passwd:
         )
     except subprocess.CalledProcessError as error:
         raise UserError(
-            f"could not make the user {SYSTEM_USER} ({first_line(Exception(error.stderr))}); "
-            "make it by hand, or run as a user that is not root"
+            f"the user {SYSTEM_USER} could not be created "
+            f"({first_line(Exception(error.stderr))}); create it by hand, or run nightshift as "
+            "another user than root"
         ) from error
     return pwd.getpwnam(SYSTEM_USER)

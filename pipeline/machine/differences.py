@@ -1,4 +1,4 @@
-"""What changed on a machine between two of its fingerprints."""
+"""The differences between two fingerprints of a machine."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from pipeline.machine.storage import show_disk
 from pipeline.model import Disk, Machine
 
 
-class Difference(NamedTuple):
-    """One fact that is another than before: ``kernel``, ``6.1.0-30``, ``6.1.0-31``.
+class FingerprintDifference(NamedTuple):
+    """One changed fact: ``kernel``, ``6.1.0-30``, ``6.1.0-31``.
 
-    Where a disk came or went, ``before`` or ``after`` is empty.
+    For a new or a removed disk, ``before`` or ``after`` is empty.
     """
 
     what: str
@@ -20,20 +20,20 @@ class Difference(NamedTuple):
     after: str
 
     def __str__(self) -> str:
-        """Say it in a line: ``kernel 6.1.0-30 -> 6.1.0-31``."""
+        """Format it in a line: ``kernel 6.1.0-30 -> 6.1.0-31``."""
         return f"{self.what} {self.before or 'none'} -> {self.after or 'none'}"
 
 
-def differences(before: Machine, after: Machine) -> list[Difference]:
-    """Return in what two fingerprints differ, what a machine is before how it is set.
+def differences(before: Machine, after: Machine) -> list[FingerprintDifference]:
+    """Return the differences of two fingerprints, hardware first, then settings.
 
-    A fact that one of them does not know is no difference: an older nightshift asked less, and
-    without root less is answered. What a machine class is called is not of the machine. Memory
-    counts as installed, of which a kernel keeps now more and now less for itself.
+    A fact that one of them lacks is no difference: an older nightshift collected fewer facts, and
+    some need root. The name of the machine class is ignored. Memory counts as installed, because a
+    kernel reserves a varying part of it.
     """
     old, new = _facts(before), _facts(after)
     found = [
-        Difference(what, old[what], new[what])
+        FingerprintDifference(what, old[what], new[what])
         for what in {**old, **new}
         if what in old and what in new and old[what] != new[what]
     ]
@@ -41,7 +41,7 @@ def differences(before: Machine, after: Machine) -> list[Difference]:
 
 
 def _facts(machine: Machine) -> dict[str, str]:
-    """Return what a fingerprint knows, in words, without its disks."""
+    """Return the known facts of a fingerprint as texts, without its disks."""
     facts = {
         "hostname": machine.hostname,
         "processor": machine.cpu_model,
@@ -68,14 +68,14 @@ def _count(number: int | None) -> str:
     return str(number or "")
 
 
-def _disks(before: tuple[Disk, ...], after: tuple[Disk, ...]) -> list[Difference]:
-    """Return how the disks differ; nothing if either fingerprint knows of none."""
+def _disks(before: tuple[Disk, ...], after: tuple[Disk, ...]) -> list[FingerprintDifference]:
+    """Return the differences of the disks; none if either fingerprint has no disks."""
     if not before or not after:
         return []
     old = {disk.name: show_disk(disk) for disk in before}
     new = {disk.name: show_disk(disk) for disk in after}
     return [
-        Difference(f"disk {name}", old.get(name, ""), new.get(name, ""))
+        FingerprintDifference(f"disk {name}", old.get(name, ""), new.get(name, ""))
         for name in sorted({*old, *new})
         if old.get(name) != new.get(name)
     ]

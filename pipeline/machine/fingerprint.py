@@ -1,4 +1,4 @@
-"""What this machine is: enough to tell whether two runs may be compared."""
+"""The fingerprint of this machine: the facts that decide whether two runs are comparable."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import platform
 import re
 from pathlib import Path
 
+from pipeline.machine.kernel_files import Tree
 from pipeline.machine.storage import Mount, disks_of, mount_of
 from pipeline.machine.system import System
-from pipeline.machine.tree import Tree
 from pipeline.model import Disk, Machine
 
 UNKNOWN = "unknown"
-"""What is written where the machine does not say."""
+"""The value of facts that the machine does not report."""
 
 _CPU = "/sys/devices/system/cpu"
 _SETTINGS = {
@@ -50,7 +50,7 @@ def fingerprint(
     tree = system.tree
     cpuinfo = tree.read("/proc/cpuinfo")
     model = cpu_model(cpuinfo)
-    # Not those available to this process: it may have been pinned already.
+    # Not the processors available to this process, which may already be pinned.
     cores = len(processors(tree.read(f"{_CPU}/online"))) or os.cpu_count() or 1
     memory = usable_memory(tree)
     mount = mount_of(tree, folder)
@@ -70,7 +70,7 @@ def fingerprint(
         sockets=packages,
         physical_cores=physical,
         numa_nodes=len(tree.glob("/sys/devices/system/node/node[0-9]*")) or None,
-        memory_speed=memory_speed(system.said(["dmidecode", "--type", "17"])),
+        memory_speed=memory_speed(system.program_output(["dmidecode", "--type", "17"])),
         mount="" if mount is None else f"{mount.point} {','.join(mount.options)}",
         disks=disks,
         cmdline=cmdline(tree.read("/proc/cmdline")),
@@ -80,7 +80,7 @@ def fingerprint(
 
 
 def described(machine_class: str, cores: int, memory: int) -> Machine:
-    """Return a machine of a class, elsewhere, of which no more is known than its size in GB."""
+    """Return a remote machine of a class; only its cores and its memory in GB are known."""
     return Machine(
         machine_class=machine_class,
         hostname=UNKNOWN,
@@ -95,10 +95,10 @@ def described(machine_class: str, cores: int, memory: int) -> Machine:
 
 
 def memory_gb(memory_bytes: int) -> int:
-    """Return the installed memory in GB that a kernel's count of usable bytes stands for.
+    """Return the installed memory in GB, estimated from the kernel's count of usable bytes.
 
-    Firmware and kernel keep a few percent, so the count is rounded up to the next eighth of
-    the power of two below it: 31.1 is 32, 125.6 is 128, 23.5 is 24.
+    Firmware and kernel reserve a few percent, so the count is rounded up to the next eighth of the
+    power of two below it: 31.1 is 32, 125.6 is 128, 23.5 is 24.
     """
     gb = memory_bytes / 2**30
     step = 1
@@ -108,7 +108,7 @@ def memory_gb(memory_bytes: int) -> int:
 
 
 def scale_name(cores: int, memory_bytes: int) -> str:
-    """Return what a configuration is scaled to, as ``c8r32``: 8 cores, 32 GB."""
+    """Return the scale of a configuration, as ``c8r32``: 8 cores, 32 GB."""
     return f"c{cores}r{memory_gb(memory_bytes)}"
 
 
@@ -136,12 +136,12 @@ def os_name(os_release: str) -> str:
 
 
 def _cpu_fields(cpuinfo: str) -> dict[str, str]:
-    """Return what /proc/cpuinfo says of the last processor; they are alike."""
+    """Return the fields of the last processor in /proc/cpuinfo; all processors are alike."""
     return dict(re.findall(r"^([^\t:]+?)\s*:\s*(.+)$", cpuinfo, re.MULTILINE))
 
 
 def processors(ranges: str) -> tuple[int, ...]:
-    """Return the numbers of a list of the kernel, as ``0-3,8``."""
+    """Return the numbers of a list in the kernel's format, as ``0-3,8``."""
     found: list[int] = []
     for first, last in re.findall(r"(\d+)(?:-(\d+))?", ranges):
         found += range(int(first), int(last or first) + 1)
@@ -149,7 +149,7 @@ def processors(ranges: str) -> tuple[int, ...]:
 
 
 def usable_memory(tree: Tree) -> int:
-    """Return the bytes of memory that may be used: in a container its limit, not the host's."""
+    """Return the bytes of usable memory: in a container its limit, not the host's memory."""
     found = re.search(r"^MemTotal:\s+(\d+) kB", tree.read("/proc/meminfo"), re.MULTILINE)
     total = int(found[1]) * 1024 if found else 0
     limits = [tree.number(path) for path in _MEMORY_LIMITS]
@@ -158,7 +158,7 @@ def usable_memory(tree: Tree) -> int:
 
 def virtualised(system: System) -> str:
     """Return the name of the hypervisor or container, or ``none``."""
-    if told := system.said(["systemd-detect-virt"]):
+    if told := system.program_output(["systemd-detect-virt"]):
         return told
     cpuinfo = system.tree.read("/proc/cpuinfo")
     flagged = re.search(r"^flags\s*:.*\bhypervisor\b", cpuinfo, re.MULTILINE)
@@ -166,24 +166,24 @@ def virtualised(system: System) -> str:
 
 
 def memory_speed(dmidecode: str) -> str:
-    """Return the speeds that memory runs at, from what dmidecode says of its modules.
+    """Return the speeds of the memory modules, from the output of dmidecode.
 
-    It needs root, and a virtual machine's firmware makes them up or says nothing: empty then.
+    Empty without root. A virtual machine's firmware invents speeds or reports none.
     """
     said = re.findall(r"^\s*Configured (?:Memory|Clock) Speed: (\d+ \S+)", dmidecode, re.MULTILINE)
     return ", ".join(sorted(set(said)))
 
 
 def cmdline(text: str) -> str:
-    """Return the parameters that a kernel was started with, from the text of /proc/cmdline.
+    """Return the kernel's parameters, from the text of /proc/cmdline.
 
-    What follows a lone ``--`` is for the first process and says nothing of the kernel.
+    What follows a lone ``--`` is for the first process, not for the kernel.
     """
     return re.split(r"(?:^|\s)--(?:\s|$)", text, maxsplit=1)[0].strip()
 
 
 def _topology(tree: Tree) -> tuple[int | None, int | None]:
-    """Return the number of sockets and of physical cores; None where the kernel does not say."""
+    """Return the number of sockets and of physical cores; None if the kernel does not report it."""
     found = [
         (tree.number(f"{cpu}/topology/physical_package_id"), tree.read(f"{cpu}/topology/core_id"))
         for cpu in tree.glob(f"{_CPU}/cpu[0-9]*")
@@ -193,7 +193,7 @@ def _topology(tree: Tree) -> tuple[int | None, int | None]:
 
 
 def _software(system: System) -> dict[str, str]:
-    found = {name: system.said(argv) for name, argv in _COMPILERS.items()}
+    found = {name: system.program_output(argv) for name, argv in _COMPILERS.items()}
     name, version = platform.libc_ver()
     found["libc"] = f"{name} {version}".strip()
     return {name: version for name, version in found.items() if version}
@@ -211,11 +211,11 @@ def _storage(mount: Mount | None, disks: tuple[Disk, ...]) -> str:
 
 
 def _settings(tree: Tree) -> dict[str, str]:
-    """Return the settings of the kernel that change what is measured."""
+    """Return the kernel settings that affect measurements."""
     found = {name: tree.chosen(path) for name, path in _SETTINGS.items()}
     for path in tree.glob(f"{_CPU}/vulnerabilities/*"):
         text = tree.read(path)
-        # What does not concern a processor says "Not affected".
+        # A processor that is not affected reports "Not affected".
         if text.startswith(("Mitigation", "Vulnerable")):
             found[f"mitigation_{Path(path).name}"] = text.partition("Mitigation: ")[2] or text
     return {name: text for name, text in found.items() if text}

@@ -1,7 +1,7 @@
-"""The lease of a machine: whoever measures has it, and nobody else measures meanwhile.
+"""The lease of a machine: its holder measures, and nobody else measures meanwhile.
 
-It belongs to the machine, whatever checkout, cache or results folder is measured from. It is broken
-only when its owner is provably gone; one that has expired and whose owner lives is told.
+The lease belongs to the machine, regardless of checkout, cache or results folder. It is broken only
+if its owner is provably gone. An expired lease of a living owner is reported.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from threading import Event, Thread
 
-from pipeline.errors import UserError
-from pipeline.machine.claim import Claim, ClaimFile
-from pipeline.machine.owner import Observer, Standing, plain
-from pipeline.machine.places import lease_file
+from pipeline.machine.lease_record import Claim, ClaimFile
+from pipeline.machine.paths import lease_file
+from pipeline.machine.process_owner import Observer, OwnerState, plain
+from pipeline.text.errors import UserError
 
 TTL = timedelta(minutes=15)
-"""How long a lease lasts from when it was last renewed. One that is held is renewed three times
-in that: seldom enough to disturb no measurement."""
+"""How long a lease lasts after its last renewal. The holder renews it three times in that period,
+which is rare enough not to disturb a measurement."""
 
 POLL = 5.0
-"""Seconds between two looks at a lease that is waited for."""
+"""Seconds between two attempts to take a lease."""
 
 INHERITED = "NIGHTSHIFT_LEASE"
 """Environment variable with the token of the lease that a process was started under."""
 
 
 class HeldError(UserError):
-    """Somebody else has the lease, or may have it."""
+    """Another process has the lease, or may have it."""
 
 
 def _now() -> datetime:
@@ -40,7 +40,7 @@ def _now() -> datetime:
 
 
 class Lease:
-    """The lease of a machine, to be taken by this process. Taken twice it is given back once."""
+    """The lease of a machine for this process to take. It is reentrant."""
 
     def __init__(
         self,
@@ -52,7 +52,7 @@ class Lease:
         clock: Callable[[], datetime] = _now,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        """Take a lease for a ``purpose``, or join the one that was ``inherited``, by its token."""
+        """Prepare a lease for a ``purpose``, or one to join, by its ``inherited`` token."""
         self.file = file
         self.observer = observer or Observer()
         self.token = ""
@@ -64,10 +64,10 @@ class Lease:
     def held(
         self, wait: float = 0.0, told: Callable[[str], None] = lambda _: None
     ) -> Iterator[None]:
-        """Have the lease, waiting at most so many seconds for another to give it back.
+        """Hold the lease; wait at most ``wait`` seconds until another holder releases it.
 
-        Raises HeldError while another has it, and UserError where it was taken from us meanwhile
-        by force: what was measured then may have been disturbed.
+        Raises HeldError while another process has it, and UserError if the lease was broken by
+        force meanwhile: measurements since then may have been disturbed.
         """
         if not self._depth:
             self._take_within(wait, told)
@@ -76,17 +76,17 @@ class Lease:
             with self._renewed():
                 yield
         except BaseException:
-            self._give_back()
+            self._release()
             raise
-        if not self._give_back():
+        if not self._release():
             raise UserError(
-                "the lease of this machine was broken by force while it was held; what was "
-                "measured since may have been disturbed"
+                "another process broke the lease of this machine by force; runs since then may "
+                "be disturbed: run the same command again"
             )
 
     def renew(self) -> bool:
-        """Put off the expiry; say whether the lease is still ours."""
-        with self.file.alone():
+        """Extend the expiry; return whether the lease is still ours."""
+        with self.file.exclusive():
             claim = self.file.read()
             if claim is None or claim.token != self.token:
                 return False
@@ -96,10 +96,10 @@ class Lease:
     def break_(self, *, force: bool = False) -> Claim | None:
         """Remove the lease and return it; None if nobody had it.
 
-        Raises HeldError, unless by ``force``, while its owner lives or may live: of one that
-        cannot be seen from here nothing is known until the lease has expired.
+        Raises HeldError, unless by ``force``, while its owner lives or may live. An owner that is
+        not visible from here may live until the lease has expired.
         """
-        with self.file.alone():
+        with self.file.exclusive():
             try:
                 claim = self.file.read()
             except UserError:
@@ -110,29 +110,29 @@ class Lease:
             if claim is None:
                 return None
             standing = claim.standing(self.observer)
-            lost = standing is Standing.UNKNOWN and self.expired(claim)
-            if not force and standing is not Standing.GONE and not lost:
-                raise HeldError(f"{self.told(claim)}; `--force` breaks the lease all the same")
+            lost = standing is OwnerState.UNKNOWN and self.expired(claim)
+            if not force and standing is not OwnerState.GONE and not lost:
+                raise HeldError(f"{self.describe(claim)}; `--force` breaks the lease anyway")
             self.file.remove()
             return claim
 
     def expired(self, claim: Claim) -> bool:
-        """Say whether nobody has renewed a lease in time."""
+        """Return whether a lease was not renewed in time."""
         return claim.expires < self._clock()
 
-    def told(self, claim: Claim) -> str:
-        """Say in one line who has a lease, and what to do."""
+    def describe(self, claim: Claim) -> str:
+        """Describe in one line who has a lease, and what to do."""
         process = claim.holders[0].pid
-        if claim.standing(self.observer) is Standing.UNKNOWN:
+        if claim.standing(self.observer) is OwnerState.UNKNOWN:
             return (
-                f"nightshift (process {process} of {claim.place.host}) has the lease of this "
-                f"machine for {claim.purpose} and cannot be seen from here; wait for it to end, or "
-                "run `nightshift lease break` when the lease has expired, "
+                f"nightshift (process {process} of {claim.place.host}) holds the lease of this "
+                f"machine for {claim.purpose}, and whether it still runs is unknown; wait for "
+                "it to end, or run `nightshift lease break` after the lease expires, "
                 f"{_moment(claim.expires)}"
             )
         hangs = (
-            f"; it lives, and has not renewed its lease since {_moment(claim.expires - TTL)}: "
-            "does it hang?"
+            f"; it runs but has not renewed its lease since {_moment(claim.expires - TTL)}, so "
+            "it may hang"
             if self.expired(claim)
             else ""
         )
@@ -157,12 +157,12 @@ class Lease:
                 self._sleep(min(POLL, left))
 
     def _take(self) -> None:
-        with self.file.alone():
-            claim, me = self.file.read(), self.observer.me()
+        with self.file.exclusive():
+            claim, me = self.file.read(), self.observer.current_process()
             if claim is not None and self._is_inherited(claim):
                 claim = claim.model_copy(update={"holders": (*claim.holders, me)})
-            elif claim is not None and claim.standing(self.observer) is not Standing.GONE:
-                raise HeldError(self.told(claim))
+            elif claim is not None and claim.standing(self.observer) is not OwnerState.GONE:
+                raise HeldError(self.describe(claim))
             else:
                 now = self._clock()
                 claim = Claim(
@@ -177,21 +177,21 @@ class Lease:
             self.token = claim.token
 
     def _is_inherited(self, claim: Claim) -> bool:
-        """Say whether we were started under a lease, where its processes can be seen."""
+        """Return whether we were started under a lease, in a place that sees its processes."""
         ours = bool(self._inherited) and claim.token == self._inherited
         return ours and claim.place == self.observer.place()
 
-    def _give_back(self) -> bool:
-        """Give the lease back; say whether it was still ours."""
+    def _release(self) -> bool:
+        """Release the lease; return whether it was still ours."""
         self._depth -= 1
         if self._depth:
             return True
-        with self.file.alone():
+        with self.file.exclusive():
             claim = self.file.read()
             if claim is None or claim.token != self.token:
                 return False
             others = list(claim.holders)
-            others.remove(self.observer.me())
+            others.remove(self.observer.current_process())
             if others:
                 self.file.write(claim.model_copy(update={"holders": tuple(others)}))
             else:
@@ -200,7 +200,7 @@ class Lease:
 
     @contextmanager
     def _renewed(self) -> Iterator[None]:
-        """Renew the lease while this is entered."""
+        """Renew the lease in a thread while the block runs."""
         if self._depth > 1:
             yield
             return
@@ -208,7 +208,7 @@ class Lease:
 
         def renew() -> None:
             while not ended.wait(TTL.total_seconds() / 3):
-                # What hinders it is told when the lease is given back.
+                # _release reports the problem.
                 with suppress(UserError):
                     self.renew()
 
@@ -222,7 +222,7 @@ class Lease:
 
 
 def machine_lease(purpose: str = "") -> Lease:
-    """Return the lease of this machine, by default for the verb of the command line."""
+    """Return the lease of this machine; its default purpose is the command of the command line."""
     verb = " ".join(["nightshift", *sys.argv[1:2]])
     return Lease(ClaimFile(lease_file()), purpose or verb, inherited=os.environ.get(INHERITED, ""))
 

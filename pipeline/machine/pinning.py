@@ -1,7 +1,7 @@
-"""Which processors server, client and harness run on.
+"""The processors that server, client and harness run on.
 
-An unpinned measurement depends on where the scheduler put things, and on a virtual machine
-the time to wake an idle processor hides most of a change: 1.8x was measured as 1.3x.
+An unpinned measurement depends on the scheduler's choices. On a virtual machine, the time to wake
+an idle processor hides most of a change: 1.8x was measured as 1.3x.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from pipeline.model import Pinning
 
 CLIENT_SHARE = 4
-"""With many clients, one processor in this many is theirs: the load generator needs about a
-quarter of the CPU time that a server needs for short queries."""
+"""With many clients, one processor in this many is theirs: the load generator needs about a quarter
+of the CPU time that a server needs for short queries."""
 
 
 def available() -> tuple[int, ...]:
@@ -24,12 +24,12 @@ def available() -> tuple[int, ...]:
 def choose(clients: int, processors: Sequence[int]) -> Pinning:
     """Return fixed processors for a number of clients.
 
-    - One client: it and the server take turns, so they share one processor, and no idle one
+    - One client: client and server take turns, so they share one processor, and no idle one
       has to be woken for each query. It is the last: the first serves interrupts.
     - More clients: disjoint sets, so that the load generator never takes time from the
       server. The server has the last ones.
     - The harness stays away from the server.
-    - One processor: nothing can be kept apart, so nothing is pinned.
+    - One processor: nothing can be separated, so nothing is pinned.
     """
     ordered = tuple(sorted(set(processors)))
     if len(ordered) <= 1:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import socket
 
-from pipeline.errors import UserError, first_line
+from pipeline.text.errors import UserError, first_line
 
 LOOPBACK = "127.0.0.1"
 """The only address that servers under test listen on."""
 
-ANOTHER = "set machine.port in nightshift.toml to another, or to 0 for any"
-"""What to do about a port of a server under test."""
+ANOTHER = "set machine.port in nightshift.toml to another port, or to 0 for any free port"
+"""The remedy for an unusable port of a server under test."""
 
 
 def free_port() -> int:
@@ -21,9 +21,9 @@ def free_port() -> int:
 
 
 def check_port(port: int, host: str = LOOPBACK, remedy: str = ANOTHER) -> None:
-    """Refuse a port that a server could not listen on."""
+    """Refuse a port that a server cannot listen on."""
     with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
-        # As a server does: connections of the last one that still linger are no hindrance.
+        # As a server does: lingering connections of the last server do not matter.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((host, port))
@@ -34,7 +34,7 @@ def check_port(port: int, host: str = LOOPBACK, remedy: str = ANOTHER) -> None:
 def port_error(
     port: int, error: Exception, host: str = LOOPBACK, remedy: str = ANOTHER
 ) -> UserError:
-    """Return the one line for a port that could not be had."""
+    """Return the error for an unusable port."""
     if isinstance(error, OSError) and error.strerror == "Address already in use":
         what = f"port {port} on {host} is in use"
     else:

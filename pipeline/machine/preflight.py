@@ -1,31 +1,30 @@
-"""Preflight: a machine is looked at before it measures, and refused or warned of by a policy."""
+"""Preflight: check a machine before it measures, and refuse or warn by a policy."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Container
 
-from pipeline.errors import UserError
 from pipeline.machine.checks import CHECKS, GROUPS
-from pipeline.machine.checks.base import Check, Found, Level, Look, Verdict, found
+from pipeline.machine.checks.base import Check, CheckResult, Look, Severity, Verdict, found
 from pipeline.machine.system import System
 from pipeline.model import Frozen, Machine
-from pipeline.units import show_duration
+from pipeline.text.errors import UserError
+from pipeline.text.units import show_duration
 
 ALL = "all"
-"""What stands for every check in a policy that names it nowhere else."""
+"""The name that stands for every check that a policy does not name."""
 
 PAUSE = 1.0
-"""Seconds between two looks at a machine that is busy."""
+"""Seconds between two checks of a busy machine."""
 
 _WAITED_FOR = CHECKS["load"]
-"""What goes away by itself: a compilation has just ended, or a timer's job runs."""
+"""The check worth waiting for: a compilation that has just ended, or a timer's job."""
 
 
 class Policy(Frozen):
-    """What bad findings do to a night, by the names of checks, and how long it waits for calm.
+    """The effect of bad findings on a night, by the names of checks, and the time to wait for calm.
 
-    A check that is in no list, where no list has ``all``, has the level of its own. ``wait`` is in
-    seconds.
+    A check in no list, where no list has ``all``, has its own level. ``wait`` is in seconds.
     """
 
     refuse: tuple[str, ...] = ()
@@ -33,9 +32,13 @@ class Policy(Frozen):
     ignore: tuple[str, ...] = ()
     wait: float = 0.0
 
-    def level(self, check: Check) -> Level:
-        """Return what a bad finding of a check does."""
-        lists = {Level.REFUSE: self.refuse, Level.WARN: self.warn, Level.IGNORE: self.ignore}
+    def level(self, check: Check) -> Severity:
+        """Return the severity of a check's bad finding."""
+        lists = {
+            Severity.REFUSE: self.refuse,
+            Severity.WARN: self.warn,
+            Severity.IGNORE: self.ignore,
+        }
         for wanted in (check.name, ALL):
             for level, names in lists.items():
                 if wanted in names:
@@ -43,8 +46,8 @@ class Policy(Frozen):
         return check.level
 
 
-def examine(look: Look, policy: Policy) -> list[Found]:
-    """Return what every check finds, at the level that the policy gives it."""
+def examine(look: Look, policy: Policy) -> list[CheckResult]:
+    """Return the result of every check, at the level that the policy gives it."""
     return [
         found(group, check, policy.level(check), check.find(look))
         for group, checks in GROUPS.items()
@@ -59,48 +62,48 @@ def preflight(
     note: Callable[[str], None],
     told: Container[str] = (),
 ) -> dict[str, str]:
-    """Look at a machine that is about to measure; return what it is warned of, by check.
+    """Check a machine that is about to measure; return the warnings, by check.
 
-    Waits while others are busy on it, as long as the policy says; what is ignored is not looked
-    at. ``last`` is the fingerprint of its last run, ``note`` is told one line about waiting, and
-    one with all warnings but those of the checks that were ``told`` before.
+    Waits while others use the machine, as long as the policy allows; ignored checks are skipped.
+    ``last`` is the fingerprint of the last run. ``note`` receives one line about waiting, and one
+    with all warnings except those of checks in ``told``, which were reported before.
 
     Raises:
-        UserError: the policy refuses what was found.
+        UserError: the policy refuses the machine.
     """
     look = _calm(system, policy, last, note)
     unfit = [
         found(group, check, level, finding)
         for group, checks in GROUPS.items()
         for check in checks
-        if (level := policy.level(check)) is not Level.IGNORE
+        if (level := policy.level(check)) is not Severity.IGNORE
         and (finding := check.find(look)).verdict is Verdict.BAD
     ]
     for each in unfit:
-        if each.level is Level.REFUSE:
+        if each.level is Severity.REFUSE:
             raise UserError(
                 f"this machine is not fit to measure: {each.name} is {each.value}; {each.mend}; "
-                f'or let it pass, by warn = ["{each.name}"] in [preflight]'
+                f'to measure anyway, set warn = ["{each.name}"] in [preflight]'
             )
     if fresh := [f"{each.name}: {each.value}" for each in unfit if each.name not in told]:
         said = "; ".join(fresh)
-        note(f"preflight: {said}. `nightshift doctor` says why that matters and how to mend it")
+        note(f"preflight: {said}. `nightshift doctor` explains the effect and the remedy")
     return {each.name: each.value for each in unfit}
 
 
 def _calm(
     system: System, policy: Policy, last: Machine | None, note: Callable[[str], None]
 ) -> Look:
-    """Return a look at a machine that is calm, or at one that was not when the wait was over."""
+    """Return a look at a machine that is calm, or the last look when the wait is over."""
     look = Look(system, last)
-    if policy.level(_WAITED_FOR) is Level.IGNORE:
+    if policy.level(_WAITED_FOR) is Severity.IGNORE:
         return look
     left = policy.wait
     while left > 0 and (finding := _WAITED_FOR.find(look)).verdict is Verdict.BAD:
         if left == policy.wait:
             note(
-                f"waiting up to {show_duration(left)} for this machine to calm down: others use "
-                f"{finding.value}"
+                f"waiting up to {show_duration(left)} for this machine to become idle: other "
+                f"processes use {finding.value}"
             )
         pause = min(PAUSE, left)
         system.sleep(pause)

@@ -1,4 +1,4 @@
-"""What is under a folder: its mount, and every disk that its data lies on."""
+"""The storage of a folder: its mount, and every disk under it."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from pipeline.machine.tree import Tree
+from pipeline.machine.kernel_files import Tree
 from pipeline.model import Disk
 
 BLOCK = "/sys/class/block"
-"""Where the kernel tells of disks and their parts."""
+"""The folder of the kernel's files about disks and partitions."""
 
 SECTOR = 512
-"""Bytes of the sectors that the kernel counts a disk in, whatever its own are."""
+"""Bytes of the sectors in which the kernel counts a disk's size, whatever the disk's own are."""
 
 
 class Mount(NamedTuple):
@@ -29,7 +29,7 @@ class Mount(NamedTuple):
 def mounted(folder: Path, mountinfo: str) -> Mount | None:
     """Return the mount that ``folder`` is in, from the text of /proc/self/mountinfo.
 
-    The innermost mount point counts, and of several mounts there the last. ``folder`` has to be
+    The innermost mount point counts, and of several mounts there the last. ``folder`` must be
     absolute and without symbolic links.
     """
     best, found = -1, None
@@ -38,10 +38,10 @@ def mounted(folder: Path, mountinfo: str) -> Mount | None:
         fields, rest = before.split(), after.split()
         if len(fields) < 6 or len(rest) < 2:
             continue
-        # Spaces and the like are written as octal escapes.
+        # Spaces and similar characters are octal escapes.
         point = Path(re.sub(r"\\([0-7]{3})", lambda m: chr(int(m[1], 8)), fields[4]))
         if folder.is_relative_to(point) and len(point.parts) >= best:
-            # Of this mount, and of the file system, which say read-only or discard.
+            # Options of this mount and of its file system: read-only and discard may be in either.
             options = (*fields[5].split(","), *(rest[2].split(",") if len(rest) > 2 else ()))
             kept = tuple(sorted(set(options)))
             best, found = len(point.parts), Mount(rest[0], rest[1], str(point), kept)
@@ -49,22 +49,22 @@ def mounted(folder: Path, mountinfo: str) -> Mount | None:
 
 
 def mount_of(tree: Tree, folder: Path) -> Mount | None:
-    """Return the mount that a folder is in; None where the kernel does not tell."""
+    """Return the mount that a folder is in; None if the kernel does not report it."""
     return mounted(folder.resolve(), tree.read("/proc/self/mountinfo"))
 
 
 def disks_of(tree: Tree, mount: Mount | None) -> tuple[Disk, ...]:
-    """Return the disks under a mount, in order of their names; none under one without a device."""
+    """Return the disks under a mount, ordered by name; none for a mount without a device."""
     if mount is None:
         return ()
-    # A name of a volume, as /dev/mapper/data, leads to its device.
+    # The name of a volume, as /dev/mapper/data, links to its device.
     name = tree.path(mount.device).resolve().name
     found = {disk.name: disk for disk in map(_disk, _leaves(tree.path(BLOCK) / name))}
     return tuple(found[name] for name in sorted(found))
 
 
 def _leaves(block: Path) -> Iterator[Path]:
-    """Yield the disks that a device is made of: itself, or those of a RAID or volume below it."""
+    """Yield the disks of a device: itself, or those of the RAID or volume."""
     block = block.resolve()
     if not block.exists():
         return
@@ -72,7 +72,7 @@ def _leaves(block: Path) -> Iterator[Path]:
     for part in below:
         yield from _leaves(part)
     if not below:
-        # A partition has no queue of its own: its disk, the folder above, has it.
+        # A partition has no queue; the parent folder is its disk.
         yield block if (block / "queue").exists() else block.parent
 
 
@@ -80,7 +80,7 @@ def _disk(block: Path) -> Disk:
     tree = Tree(block)
     sectors = tree.number("size")
     spins = {"0": False, "1": True}.get(tree.read("queue/rotational"))
-    # NVMe says firmware_rev, SCSI and SATA say rev.
+    # NVMe has firmware_rev, SCSI and SATA have rev.
     firmware = tree.read("device/firmware_rev") or tree.read("device/rev")
     return Disk(
         name=block.name,
@@ -94,7 +94,7 @@ def _disk(block: Path) -> Disk:
 
 
 def show_disk(disk: Disk) -> str:
-    """Write what is known of a disk, but its name, in a line."""
+    """Format the known facts of a disk, except its name, in a line."""
     size = "" if disk.size_bytes is None else f"{disk.size_bytes / 1e9:.0f} GB"
     firmware = f"firmware {disk.firmware}" if disk.firmware else ""
     spins = {True: "rotational", False: "ssd", None: ""}[disk.rotational]

@@ -1,4 +1,4 @@
-"""What the fingerprint and the checks ask: the kernel's files, programs, the clock, the storage."""
+"""Access to a machine for fingerprint and checks: kernel files, programs, clock, storage."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from pipeline.machine.tree import Tree
+from pipeline.machine.kernel_files import Tree
 
 PATIENCE = 30.0
-"""Seconds in which a program has to answer: one that hangs holds up no night."""
+"""Seconds that a program may take to answer, so that a hanging one does not block a night."""
 
 _TIME_ERROR = 5
-"""What adjtimex(2) returns for a clock that nothing synchronises."""
+"""The result of adjtimex(2) for an unsynchronised clock."""
 
 
 class Space(NamedTuple):
-    """Room of a file system: bytes that we may write, bytes in all, and inodes that are free.
+    """The space of a file system: writable bytes, total bytes, and free inodes.
 
-    A file system that makes inodes as it needs them has None.
+    A file system that creates inodes on demand has None.
     """
 
     free: int
@@ -31,10 +31,10 @@ class Space(NamedTuple):
     inodes: int | None
 
 
-def said(argv: Sequence[str]) -> str:
-    """Return what a program prints on standard output; empty if it is not here, or hangs.
+def program_output(argv: Sequence[str]) -> str:
+    """Return a program's standard output; empty if it is missing or hangs.
 
-    What it exits with is not looked at: programs that ask a question answer with that, too.
+    The exit code is ignored: some programs use it as their answer.
     """
     try:
         answer = subprocess.run(
@@ -53,7 +53,7 @@ def said(argv: Sequence[str]) -> str:
 
 
 def space(folder: Path) -> Space | None:
-    """Return the room under a folder, or under the nearest of its parents that is there."""
+    """Return the space of a folder, or of its nearest existing parent."""
     for place in (folder, *folder.parents):
         try:
             told = os.statvfs(place)
@@ -65,28 +65,27 @@ def space(folder: Path) -> Space | None:
 
 
 def synchronised() -> bool | None:
-    """Say whether the kernel's clock is kept right by something; None if it cannot be asked."""
+    """Return whether the kernel's clock is synchronised; None if that is unknown."""
     try:
         adjtimex = ctypes.CDLL(None).adjtimex
     except (OSError, AttributeError):
         return None
-    # All zero, it only asks. The structure has 208 bytes on 64-bit machines.
+    # A structure of zeros only queries. It has 208 bytes on 64-bit machines.
     state = int(adjtimex(ctypes.create_string_buffer(256)))
     return None if state < 0 else state != _TIME_ERROR
 
 
 @dataclass(frozen=True)
 class System:
-    """A machine to look at: this one, or one made of files.
+    """A machine to inspect: this one, or files that describe one in tests.
 
-    ``folder`` is where databases are. ``interval`` are the seconds between two readings of what
-    is counted over time.
+    ``folder`` has the databases. ``interval`` is the seconds between two readings of counters.
     """
 
     tree: Tree = field(default_factory=Tree)
     folder: Path = Path()
     interval: float = 0.25
-    said: Callable[[Sequence[str]], str] = said
+    program_output: Callable[[Sequence[str]], str] = program_output
     space: Callable[[Path], Space | None] = space
     synchronised: Callable[[], bool | None] = synchronised
     sleep: Callable[[float], None] = time.sleep

@@ -1,4 +1,4 @@
-"""Sinks: where regressions are told."""
+"""Sinks: the places where regressions are reported."""
 
 from __future__ import annotations
 
@@ -7,23 +7,24 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from pipeline.config import Config, GithubSection
-from pipeline.errors import UserError
 from pipeline.notify.base import Sink
 from pipeline.notify.base.preview import Show
 from pipeline.notify.directory import DirectorySink
 from pipeline.notify.slack import SlackSink
 from pipeline.notify.webhook import WebhookSink
+from pipeline.text.errors import UserError
 
 MESSENGERS = frozenset({"webhook", "slack"})
-"""Sinks that send messages about changes. The others keep what they tell in a place, up to date."""
+"""Sinks that send messages about changes. The others keep their reports in one place, up to date.
+"""
 
 
 def find_sinks(
     config: Config, environ: Mapping[str, str] = os.environ, show: Show | None = None
 ) -> list[Sink]:
-    """Return the sinks that a configuration names, each once; nothing is asked or sent yet.
+    """Return the sinks that a configuration names, each once, without contacting any.
 
-    With ``show`` they send and write nothing, and show what they would. Raises UserError for a sink
+    With ``show`` they send and write nothing, but show what they would. Raises UserError for a sink
     that lacks a setting or a secret.
     """
     results = config.paths.results
@@ -44,18 +45,23 @@ def find_sinks(
 def _github(
     section: GithubSection, results: Path, environ: Mapping[str, str], show: Show | None
 ) -> Sink:
-    # Loaded where it is wanted: PyGithub would make every verb a seventh of a second slower.
+    # Imported on demand: PyGithub would slow every verb by a seventh of a second.
     from pipeline.notify.github.sink import GithubSink  # noqa: PLC0415
 
     if not section.repository:
         raise UserError(
-            "the sink github has no repository; set repository in [github] to OWNER/NAME, or leave "
-            "it out of sinks"
+            "the sink github has no repository; set [github] repository to OWNER/NAME, or "
+            "remove github from [notify] sinks"
         )
     token = environ.get(section.secret, "").strip()
+    if not section.secret:
+        raise UserError(
+            "[github] secret is empty; set it to the name of the environment variable that "
+            "holds a token with write access to issues"
+        )
     if not token:
         raise UserError(
-            f"the environment variable {section.secret or 'that [github] secret names'} is not "
-            "set; set it to a token that may write issues"
+            f"the environment variable {section.secret} is not set; set it to a token with "
+            "write access to issues"
         )
     return GithubSink(section, results, token, show=show)

@@ -1,4 +1,4 @@
-"""The default sink: every regression as a markdown file in a folder."""
+"""The default sink: a markdown file in a folder for every regression."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from pipeline.durable import write_whole
-from pipeline.errors import UserError
-from pipeline.markdown import cell
+from pipeline.files.atomic_write import write_atomically
 from pipeline.model import Regression
-from pipeline.notify.base import Cause, Decision, Notice, Result, Told, Words
+from pipeline.notify.base import Cause, Notice, PersonDecision, SinkAction, SinkResult, Words
 from pipeline.notify.base.choose import choose
 from pipeline.notify.base.preview import Preview, Show
+from pipeline.text.errors import UserError
+from pipeline.text.markdown import cell
 
 _NAME = re.compile(r".*-regression-(?P<fingerprint>[0-9a-f]+)\.md")
 
 
 class DirectorySink:
-    """Writes one file for each cause; the first of its regressions names it.
+    """Writes one file per cause, named after the first of its regressions.
 
-    A regression that was written before keeps its file, brought up to date. One that is no longer
-    found keeps its file as it was: closing it takes a measured recovery. With ``show`` nothing is
-    written; it is told what would be.
+    A reported regression keeps its file, which is updated. If a regression is no longer detected,
+    its file is unchanged: only a measured recovery closes it. With ``show``, nothing is written,
+    but previews are passed to it.
     """
 
     name = "directory"
@@ -31,52 +31,54 @@ class DirectorySink:
         self._folder = folder
         self._show = show
 
-    def decisions(self) -> Sequence[Decision]:
-        """Return nothing: in a file nobody decides anything."""
+    def decisions(self) -> Sequence[PersonDecision]:
+        """Return nothing: people cannot decide in a file."""
         return ()
 
-    def tell(self, causes: Sequence[Cause], words: Words, *, suspected: bool) -> Result:
-        """Write what is new, and what was written of before as it is known now.
+    def tell(self, causes: Sequence[Cause], words: Words, *, suspected: bool) -> SinkResult:
+        """Write new reports, and update existing ones.
 
-        Raises UserError for a folder that cannot be written.
+        Raises UserError if the folder is not writable.
         """
         try:
             return self._tell(causes, words, suspected=suspected)
         except OSError as error:
             raise UserError(f"{self._folder} cannot be written: {error.strerror}") from error
 
-    def _tell(self, causes: Sequence[Cause], words: Words, *, suspected: bool) -> Result:
+    def _tell(self, causes: Sequence[Cause], words: Words, *, suspected: bool) -> SinkResult:
         if self._show is None:
             self._folder.mkdir(parents=True, exist_ok=True)
         known = files(self._folder)
         told = []
         for regression, beside, new in choose(causes, known, suspected=suspected):
-            # Its place on the line, and so the name that it would have, may have moved.
+            # The position on the line, and therefore the file name, may have changed.
             path = known.get(regression.fingerprint, self._folder / issue_name(regression))
             text = issue_text(words(regression, beside))
             changed = not path.exists() or path.read_bytes() != text.encode()
             if changed:
                 self._write(path, text)
             told.append(
-                Told(fingerprint=regression.fingerprint, place=str(path), new=new, changed=changed)
+                SinkAction(
+                    fingerprint=regression.fingerprint, place=str(path), new=new, changed=changed
+                )
             )
-        return Result(told=tuple(told))
+        return SinkResult(told=tuple(told))
 
     def _write(self, path: Path, text: str) -> None:
         if self._show is not None:
             self._show(Preview(sink=self.name, method="write", place=str(path), payload=text))
             return
-        write_whole(path, text)
+        write_atomically(path, text)
 
 
 def issue_name(regression: Regression) -> str:
-    """Return the file name: the line, the first revision at the new level, the identity."""
+    """Return the file name: the line, the first revision at the new level, the fingerprint."""
     place = re.sub(r"[^A-Za-z0-9._-]+", "-", f"{regression.line}-{regression.first_bad}")
     return f"{place}-regression-{regression.fingerprint}.md"
 
 
 def issue_text(notice: Notice) -> str:
-    """Return what a file says; by its first line it is known again, too."""
+    """Return the text of a file; its first line identifies the regression."""
     return (
         f"<!-- nightshift regression {notice.fingerprint} -->\n"
         f"# {cell(notice.title)}\n\n{notice.body}"
@@ -84,7 +86,7 @@ def issue_text(notice: Notice) -> str:
 
 
 def files(folder: Path) -> dict[str, Path]:
-    """Return the files of a folder by the fingerprints of the regressions that they are of."""
+    """Return the files of a folder by the fingerprints of their regressions."""
     found = {}
     for path in sorted(folder.glob("*-regression-*.md")):
         if match := _NAME.fullmatch(path.name):

@@ -1,49 +1,47 @@
-"""A message for each change to a channel of Slack, or of whatever takes the same."""
+"""The Slack sink: a message per change to a channel, or to a compatible service."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pipeline.analyse.regressions import size
 from pipeline.config import SlackSection
-from pipeline.errors import UserError
-from pipeline.markdown import BREAK, inert
-from pipeline.metrics import change
 from pipeline.model import Shift
-from pipeline.notify.base import Cause, Decision, Result, Words
-from pipeline.notify.base.changes import ChangeKind
-from pipeline.notify.base.deliver import Deliveries, Message
-from pipeline.notify.base.post import Clock, Receiver, check_address
+from pipeline.model.metrics import change
+from pipeline.notify.base.deliver import ChangeKind, Message, MessageSink
+from pipeline.notify.base.http_post import PostClock, Receiver, check_address
 from pipeline.notify.base.preview import Preview, Show
-from pipeline.units import show_figure
+from pipeline.regressions.grouping import effect_size
+from pipeline.text.errors import UserError
+from pipeline.text.markdown import BREAK, inert
+from pipeline.text.units import show_figure
 
 ROWS = 5
-"""Figures that are told, worst first."""
+"""Figures in a message, worst first."""
 
 HEADER = 150
-"""Characters that Slack takes in a header."""
+"""Maximum length of a Slack header, in characters."""
 
 SECTION = 3000
-"""Characters that Slack takes in a section."""
+"""Maximum length of a Slack section, in characters."""
 
 _PLACE = "Slack"
 
 _HAPPENED = {
     ChangeKind.CULPRIT: "culprit found",
-    ChangeKind.JOINED: "another of the same cause",
+    ChangeKind.JOINED: "another regression with the same cause",
     ChangeKind.REOPENED: "reopened",
 }
-"""What a title does not say itself by the state of the regression."""
+"""Additions to the title by the state of the regression."""
 
 
-class SlackSink:
-    """Posts to the address of an incoming webhook, which ``environ`` holds as a secret.
+class SlackSink(MessageSink):
+    """Posts to the address of an incoming webhook, a secret in ``environ``.
 
-    Raises UserError where it is not set, or is no address.
+    Raises UserError if it is not set, or is no address.
     """
 
     name = "slack"
@@ -54,7 +52,7 @@ class SlackSink:
         results: Path,
         environ: Mapping[str, str] = os.environ,
         show: Show | None = None,
-        clock: Clock | None = None,
+        clock: PostClock | None = None,
     ) -> None:
         address = environ.get(section.secret, "").strip()
         if not address:
@@ -65,27 +63,11 @@ class SlackSink:
         where = f"the address in {section.secret}"
         check_address(address, where)
         self._where = where
-        self._show = show
-        self._deliveries = Deliveries(self.name, results)
-        # The path is what is secret of it.
+        super().__init__(results, _PLACE, show)
+        # The path of the address is its secret.
         path = address.split("//", 1)[1].partition("/")[2]
         secrets = (address, path) if path else (address,)
         self._receiver = Receiver(address, _PLACE, where, secrets=secrets, clock=clock)
-
-    def decisions(self) -> Sequence[Decision]:
-        """Return nothing: what is sent is not answered."""
-        return ()
-
-    def tell(self, causes: Sequence[Cause], words: Words, *, suspected: bool) -> Result:
-        """Send what changed, each change once."""
-        return self._deliveries.deliver(
-            causes,
-            words,
-            self._send,
-            suspected=suspected,
-            place=_PLACE,
-            note=self._show is None,
-        )
 
     def _send(self, message: Message) -> None:
         payload = payload_of(message)
@@ -98,15 +80,15 @@ class SlackSink:
 def payload_of(message: Message) -> dict[str, Any]:
     """Return the message of a change.
 
-    ``text`` says it all: it is what others than Slack show, and what Slack shows where there is no
-    room for the blocks.
+    ``text`` contains everything: other services show it, and Slack shows it where there is no room
+    for the blocks.
     """
     notice, kind = message.notice, message.change.kind
     happened = _HAPPENED.get(kind, "")
     if message.change.regression is not notice.regression and not happened:
-        happened = f"one of the same cause is {kind.value}"
+        happened = f"a regression with the same cause is {kind.value}"
     title = f"{notice.title} ({happened})" if happened else notice.title
-    shifts = sorted(notice.regression.shifts, key=lambda shift: -size(shift))
+    shifts = sorted(notice.regression.shifts, key=lambda shift: -effect_size(shift))
     rows = [_row(shift) for shift in shifts[:ROWS]]
     if len(shifts) > ROWS:
         rows.append(f"and {len(shifts) - ROWS} more")
@@ -123,14 +105,14 @@ def payload_of(message: Message) -> dict[str, Any]:
             _section("\n".join(rows)),
             _section("\n".join([about, *([links] if links else [])])),
         ],
-        # Nobody is to ask the linked pages for what they show.
+        # Slack must not fetch the linked pages for previews.
         "unfurl_links": False,
         "unfurl_media": False,
     }
 
 
 def escape(text: str) -> str:
-    """Return text from elsewhere as a chat shows it: it mentions nobody, and links nowhere."""
+    """Escape untrusted text for a chat, without mentions and links."""
     return _escaped(inert(text)).replace("](", f"]{BREAK}(")
 
 

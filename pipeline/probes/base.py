@@ -1,4 +1,4 @@
-"""What every probe owes, and how its readings travel."""
+"""The interface of a probe, and the file format of its readings."""
 
 from __future__ import annotations
 
@@ -6,20 +6,17 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Protocol
 
-from pipeline.model import Sample, SampledField
+from pipeline.model import ProbeSample, SampledField
 
 
 class Probe(Protocol):
-    """Reads some figures of the host or the server, whenever it is asked.
+    """Reads some figures of the host or the server on request.
 
-    ``fields`` says what :meth:`read` returns; a field the kernel does not offer is left out
-    of the reading rather than given as zero. A probe that has something running beside the step
-    is a context manager, too: it is entered when the load generator has started, and left when
-    that has ended.
+    ``fields`` are the fields that :meth:`read` may return; a field that the kernel does not offer
+    is missing from the reading, not zero. A probe that runs something beside the step is also a
+    context manager, entered after the load generator has started and left after it has ended.
     """
 
-    name: str
-    help: str
     fields: tuple[SampledField, ...]
 
     def read(self) -> dict[str, float]:
@@ -27,14 +24,14 @@ class Probe(Protocol):
         ...
 
 
-def dump_samples(samples: Iterable[Sample]) -> bytes:
-    """Write samples as JSON lines, the form in which a bundle keeps them."""
+def dump_samples(samples: Iterable[ProbeSample]) -> bytes:
+    """Write samples as JSON lines, the format in bundles."""
     lines = (json.dumps({"at": round(at, 6), **values}) for at, values in samples)
     return "".join(f"{line}\n" for line in lines).encode()
 
 
-def load_samples(data: bytes) -> Iterator[Sample]:
-    """Read what :func:`dump_samples` wrote."""
+def load_samples(data: bytes) -> Iterator[ProbeSample]:
+    """Parse the output of :func:`dump_samples`."""
     for line in data.splitlines():
         values = json.loads(line)
-        yield Sample(values.pop("at"), values)
+        yield ProbeSample(values.pop("at"), values)

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from pipeline.machine.disturbance.processors import CLOCK_RATE, fastest
-from pipeline.machine.tree import Tree
+from pipeline.machine.kernel_files import Tree
 from pipeline.model import FieldKind, SampledField
 
 
 class ClockRate:
-    """How fast the fastest processor runs; of busy ones that is how fast they may."""
+    """The clock rate of the fastest processor; under load, the rate that processors may run at."""
 
-    name = "clock rate"
-    help = "clock rate of the fastest processor, where the kernel tells it"
     fields: tuple[SampledField, ...] = (SampledField(CLOCK_RATE, FieldKind.GAUGE, "Hz"),)
 
     def __init__(self, tree: Tree | None = None) -> None:
@@ -19,6 +17,6 @@ class ClockRate:
         self._tree = tree or Tree()
 
     def read(self) -> dict[str, float]:
-        """Return the rate in Hz; nothing on virtual machines, which mostly are not told."""
+        """Return the rate in Hz; empty on most virtual machines, whose kernel does not know it."""
         rate = fastest(self._tree)
         return {} if rate is None else {CLOCK_RATE: rate}

@@ -1,4 +1,4 @@
-"""What the DBMS tells of its work beside the statements, asked through a step."""
+"""Sample a DBMS's activity beside the statements throughout a step."""
 
 from __future__ import annotations
 
@@ -6,29 +6,25 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from types import TracebackType
 
 from pipeline.model import SampledField
 
 INTERVAL = 1.0
-"""Seconds between two readings: those of the sampler."""
+"""Seconds between two readings, as of the sampler."""
 LEAD = 0.8
-"""Seconds after a reading at which is asked for the next one, so that its answer is young."""
+"""Seconds from a reading to the query for the next one, late so that its answer is fresh."""
 TOO_OLD = 3.0
-"""Seconds after which an answer says nothing of the present any more."""
+"""Seconds after which an answer is discarded as outdated."""
 
 Ask = Callable[[], Mapping[str, float]]
 
 
 class DbmsActivity:
-    """Asks a DBMS in a thread of its own, so that one that does not answer holds up nothing.
+    """Samples a DBMS in a separate thread, so that a hanging server delays nothing.
 
-    It is asked once for each reading, and every one or two seconds before the first. A DBMS that
-    refuses or is gone is tried again as often.
+    It queries once for each reading, and every one or two seconds before the first. If the DBMS
+    refuses or is gone, it retries at the same interval.
     """
-
-    name = "dbms"
-    help = "what the DBMS does beside the statements: vacuum, purge, checkpoints, debt"
 
     def __init__(
         self,
@@ -37,31 +33,26 @@ class DbmsActivity:
         refusal: type[Exception],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """``session`` is held while it is asked; ``refusal`` is what it and asking may raise."""
+        """Query in a ``session``; both opening it and a query may raise ``refusal``."""
         self.fields = tuple(fields)
         self._session, self._refusal, self._clock = session, refusal, clock
         self._answer: tuple[float, Mapping[str, float]] | None = None
         self._read, self._stopped = threading.Event(), threading.Event()
 
     def read(self) -> dict[str, float]:
-        """Return the newest answer, at once; nothing while it is too old."""
+        """Return the newest answer without waiting; empty while it is outdated."""
         self._read.set()
         if self._answer is None or self._clock() - self._answer[0] > TOO_OLD:
             return {}
         return dict(self._answer[1])
 
     def __enter__(self) -> DbmsActivity:
-        """Begin to ask."""
+        """Start querying."""
         threading.Thread(target=self._keep_asking, name="dbms", daemon=True).start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """End asking. A question that is not answered is not waited for."""
+    def __exit__(self, *failure: object) -> None:
+        """Stop querying, without waiting for a pending answer."""
         self._stopped.set()
         self._read.set()
 

@@ -1,8 +1,8 @@
-"""The processor's own counters of the server, by the kernel's perf_event_open.
+"""Hardware counters of the server, through the kernel's perf_event_open.
 
-The kernel adds up what every thread and process does that is started by one that is watched, so
-connections that come during a step are in it. Nothing runs beside the step: counters are read
-when the sampler reads. See perf_event_open(2) for all that is taken from there.
+Counters include the threads and processes that a watched one starts, so they cover connections that
+open during a step. Nothing runs beside the step: counters are read when the sampler reads.
+perf_event_open(2) documents the constants.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ import platform
 import struct
 from contextlib import ExitStack
 from functools import cache
-from types import TracebackType
 from typing import Final, NamedTuple
 
 import psutil
@@ -22,15 +21,15 @@ import psutil
 from pipeline.model import FieldKind, SampledField
 
 _SYSCALLS: Final = {"x86_64": 298, "aarch64": 241}
-"""The number of perf_event_open, which the C library has no function for."""
+"""The number of the system call perf_event_open, for which the C library has no function."""
 
 _HARDWARE, _SOFTWARE, _CACHE = 0, 1, 3
 _MISS: Final = 1 << 16
-"""Of the config of a cache event: a read (0 << 8) that missed."""
+"""In the config of a cache event: a read (0 << 8) that missed."""
 
 
 class _Event(NamedTuple):
-    """A counter: its name, and what the kernel calls it (include/uapi/linux/perf_event.h)."""
+    """A counter: its name, and its type and config in include/uapi/linux/perf_event.h."""
 
     name: str
     type: int
@@ -52,9 +51,9 @@ _ATTRIBUTES: Final = struct.Struct("=IIQQQQQ16x")
 """The 64 bytes of struct perf_event_attr that every kernel knows: type, size, config,
 sample_period, sample_type, read_format, flags, and zeros."""
 _TIMES: Final = 0b11
-"""Of read_format: the time that an event was enabled, and that it really counted."""
+"""In read_format: the time that an event was enabled, and the time that it counted."""
 _INHERIT: Final = 0b10
-"""Of the flags: count what is started by whom is watched."""
+"""In the flags: count also what a watched task starts."""
 _CLOSE_ON_EXEC: Final = 8
 _READING: Final = struct.Struct("=QQQ")
 
@@ -62,9 +61,9 @@ _LIBC: Final = ctypes.CDLL(None, use_errno=True)
 
 
 class Available(NamedTuple):
-    """The names of the events that can be counted here, and in a sentence why not the others.
+    """The names of the events that can be counted here, and a sentence why others cannot.
 
-    What is ``refused`` can be mended, what the machine ``lacks`` cannot. Both may be empty.
+    A user can fix what is ``refused``, but not what the machine ``lacks``. Both may be empty.
     """
 
     events: tuple[str, ...]
@@ -74,7 +73,7 @@ class Available(NamedTuple):
 
 @cache
 def available() -> Available:
-    """Find out which events can be counted here, on this process, once."""
+    """Probe once, on this process, which events can be counted here."""
     found, refused, lacking = [], [], []
     for event in EVENTS:
         try:
@@ -96,14 +95,12 @@ def available() -> Available:
 
 
 class PerfCounters:
-    """Counts the events of a process, of its threads and descendants, while it is entered.
+    """Counts the events of a process, its threads and its descendants, while it is entered.
 
-    Where the processor has fewer counters than there are events they take turns, and what was
-    counted is scaled by the time. A process that is gone keeps what it was counted.
+    If the processor has fewer counters than there are events they take turns, and counts are scaled
+    by time. The counts of a process that has ended are kept.
     """
 
-    name = "perf"
-    help = "cycles, instructions, misses and page faults of the server's process tree"
     fields: tuple[SampledField, ...] = tuple(
         SampledField(f"perf.{event.name}", FieldKind.COUNTER, "count") for event in EVENTS
     )
@@ -115,11 +112,11 @@ class PerfCounters:
         self._opened = ExitStack()
 
     def __enter__(self) -> PerfCounters:
-        """Begin to count all that runs now; what it starts follows by itself."""
+        """Start counting in all running threads; new ones are included automatically."""
         threads = _threads(self._pid)
         for event in EVENTS:
             if event.name in available().events:
-                # All of the threads or none: a part would pass for the whole.
+                # All threads or none: a partial count would look like the total.
                 with contextlib.suppress(OSError):
                     self._counters[event.name] = [
                         counter
@@ -128,18 +125,13 @@ class PerfCounters:
                     ]
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Give the counters back to the kernel."""
+    def __exit__(self, *failure: object) -> None:
+        """Close the counters."""
         self._counters = {}
         self._opened.close()
 
     def read(self) -> dict[str, float]:
-        """Return what was counted since it was entered, of events that could count at all."""
+        """Return the counts since it was entered, of the events that could be opened."""
         found: dict[str, float] = {}
         for name, counters in self._counters.items():
             values = [_scaled(*_READING.unpack(os.read(counter, 24))) for counter in counters]
@@ -157,7 +149,7 @@ class PerfCounters:
 
 
 def _scaled(value: int, enabled: int, counted: int) -> float:
-    """Return a count as if it had not shared the processor's counters with others."""
+    """Return a count scaled to the time that the event was enabled."""
     return value * enabled / counted if counted else 0.0
 
 
@@ -173,10 +165,12 @@ def _threads(pid: int) -> list[int]:
 
 
 def _open(event: _Event, thread: int) -> int:
-    """Return the file of a counter of one thread, on whichever processor it runs."""
+    """Open a counter of one thread, on any processor, and return its file descriptor."""
     number = _SYSCALLS.get(platform.machine())
     if number is None:
-        raise OSError(f"the system call's number is not known for {platform.machine()}")
+        raise OSError(
+            f"the number of the system call perf_event_open is unknown for {platform.machine()}"
+        )
     attributes = ctypes.create_string_buffer(
         _ATTRIBUTES.pack(event.type, _ATTRIBUTES.size, event.config, 0, 0, _TIMES, _INHERIT),
         _ATTRIBUTES.size,

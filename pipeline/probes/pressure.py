@@ -1,4 +1,4 @@
-"""Pressure stall information (PSI): the time in which work had to wait for something."""
+"""Pressure stall information (PSI): the time that work waited for a resource."""
 
 from __future__ import annotations
 
@@ -15,11 +15,9 @@ _RESOURCES = ("cpu", "io", "memory")
 class Pressure:
     """Microseconds since boot in which at least one task waited for a resource.
 
-    They are the kernel's ``some`` (Documentation/accounting/psi.rst), of the whole host.
+    This is the kernel's ``some`` (Documentation/accounting/psi.rst) of the whole host.
     """
 
-    name = "pressure"
-    help = "time in which something waited for a processor, storage or memory"
     fields: tuple[SampledField, ...] = tuple(
         SampledField(f"psi.{resource}", FieldKind.COUNTER, "us") for resource in _RESOURCES
     )
@@ -29,7 +27,7 @@ class Pressure:
         self._folder = folder
 
     def read(self) -> dict[str, float]:
-        """Return the counters that the kernel keeps: older ones, or by its command line, none."""
+        """Return the available counters; older kernels, or a kernel parameter, may have none."""
         found = {}
         for resource in _RESOURCES:
             try:

@@ -1,110 +1,164 @@
-"""A process tree by itself, apart from everything else on the host: the server's, the client's."""
+"""Resource usage of one process tree: the server's or the client's."""
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterator
-from pathlib import Path
-from typing import NamedTuple
+from collections import Counter
 
-import psutil
-
+from pipeline.machine.counters import clock_ticks
+from pipeline.machine.kernel_files import Tree
+from pipeline.machine.processes import (
+    Identity,
+    Processes,
+    ProcessSnapshot,
+    below,
+    heir,
+    read_processes,
+)
 from pipeline.model import FieldKind, SampledField
 
 _SWITCHES = re.compile(r"^(?:non)?voluntary_ctxt_switches:\s*(\d+)$", re.MULTILINE)
 
+_ROUNDING = 2
+"""Ticks that a sum of user and system time may lack, because the kernel rounds each down."""
 
-class _Usage(NamedTuple):
-    cpu_us: float
-    user_us: float
-    switches: float
-
-
-_NOTHING = _Usage(0.0, 0.0, 0.0)
+_ATTEMPTS = 3
+"""Attempts at a reading: a process may end between the kernel's files of two processes."""
 
 
 class ProcessTree:
     """Processor time, context switches and memory of a process and all its descendants.
 
-    The kernel counts both for each thread, and forgets them with it. So every thread is read
-    and the counters never go back: one that has ended keeps what it was last seen with, and a
-    connection that closes does not look like negative work. What lives and ends between two
-    readings is not seen.
+    The kernel adds the whole time of an ended process to its parent's account of children when the
+    parent waits for it. This includes processes that start and end between two readings. While the
+    time of an ended process is in no account, no processor time is returned. After the first
+    process of the tree has ended, nothing is returned.
     """
 
-    def __init__(self, name: str, pid: int) -> None:
-        """Watch the tree below ``pid``; ``name`` (server, client) begins the fields' names."""
-        self.name = name
-        self.help = f"processor time, context switches and memory of the {name}'s process tree"
+    def __init__(self, name: str, pid: int, tree: Tree | None = None) -> None:
+        """Watch the tree below ``pid``; ``name`` (server, client) is the prefix of the fields.
+
+        Reads the files of ``tree``, by default this machine's.
+        """
+        self._name = name
         self.fields: tuple[SampledField, ...] = (
             SampledField(f"{name}.cpu_us", FieldKind.COUNTER, "us"),
             SampledField(f"{name}.user_us", FieldKind.COUNTER, "us"),
             SampledField(f"{name}.cs", FieldKind.COUNTER, "count"),
             SampledField(f"{name}.rss", FieldKind.GAUGE, "bytes"),
+            SampledField(f"{name}.stopped", FieldKind.GAUGE, "count"),
         )
-        self._root = psutil.Process(pid)
-        self._seen: dict[tuple[int, float, int], _Usage] = {}
+        self._files = tree or Tree()
+        self._tick_us = 1e6 / clock_ticks()
+        self._root = next((one for one in read_processes(self._files) if one[0] == pid), None)
+        self._seen: dict[Identity, ProcessSnapshot] = {}
+        self._threads: dict[Identity, dict[int, float]] = {}
+        self._switches: dict[tuple[Identity, int], int] = {}
+        # The ticks that each process must inherit, and those it had inherited when first seen.
+        self._owed: Counter[Identity | None] = Counter()
+        self._inherited: dict[Identity, int] = {}
+        self._highest: dict[str, float] = {}
 
     def read(self) -> dict[str, float]:
-        """Return the counters and the resident memory, shared pages counted once.
+        """Return the counters, the resident memory (shared pages once) and the stopped processes.
 
-        ``user_us`` is the processor time outside of the kernel, in the kernel's ticks of 10 ms.
+        ``user_us`` is the processor time in user mode, in the kernel's ticks of 10 ms.
         """
+        ours = self._alive()
+        for _ in range(_ATTEMPTS - 1):
+            if self._is_complete(ours):
+                break
+            ours = self._alive()
+        if not ours:
+            return {}
         private, shared = 0, 0
-        for process in self._tree():
-            try:
-                memory = process.memory_info()
-                created = process.create_time()
-                threads = dict(_threads(process))
-            except psutil.NoSuchProcess:
-                continue
-            for thread, usage in threads.items():
-                identity = (process.pid, created, thread)
-                # Never back, not even where a thread was given the number of one that ended.
-                before = self._seen.get(identity, _NOTHING)
-                self._seen[identity] = _Usage(*map(max, usage, before))
-            private += memory.rss - memory.shared
-            shared = max(shared, memory.shared)
-        return {
-            f"{self.name}.cpu_us": sum(usage.cpu_us for usage in self._seen.values()),
-            f"{self.name}.user_us": sum(usage.user_us for usage in self._seen.values()),
-            f"{self.name}.cs": float(sum(usage.switches for usage in self._seen.values())),
-            f"{self.name}.rss": float(private + shared),
+        cpu_us, user_us = 0.0, 0.0
+        for one, process in ours.items():
+            cpu_us += self._own_us(one, process) + process.reaped * self._tick_us
+            user_us += process.user * self._tick_us
+            resident, common = self._memory(one[0])
+            private += resident - common
+            shared = max(shared, common)
+        complete = self._is_complete(ours)
+        self._settle(ours)
+        counters = {f"{self._name}.cs": float(sum(self._switches.values()))}
+        if complete:
+            counters |= {f"{self._name}.cpu_us": cpu_us, f"{self._name}.user_us": user_us}
+        for field, value in counters.items():
+            # The sum loses what the kernel rounds down when a process ends.
+            self._highest[field] = counters[field] = max(value, self._highest.get(field, 0.0))
+        return counters | {
+            f"{self._name}.rss": float(private + shared),
+            f"{self._name}.stopped": float(sum(process.stopped for process in ours.values())),
         }
 
-    def _tree(self) -> list[psutil.Process]:
-        try:
-            return [self._root, *self._root.children(recursive=True)]
-        except psutil.NoSuchProcess:
-            return []
+    def _alive(self) -> Processes:
+        """Return the tree's processes; none after its first one has ended.
 
+        A process stays in the tree when its parent ends. A process that ends meanwhile is left out:
+        its parent's account may include it already, and it would count twice.
+        """
+        found = read_processes(self._files)
+        if self._root is None or self._root not in found or found[self._root].ended:
+            return {}
+        parents = {pid: process.parent for (pid, _), process in found.items()}
+        known = {one[0] for one in self._seen if one in found} | {self._root[0]}
+        ours = {one: each for one, each in found.items() if below(one[0], parents, known)}
+        still = read_processes(self._files, [pid for pid, _ in ours])
+        return {one: process for one, process in ours.items() if one in still}
 
-def _threads(process: psutil.Process) -> Iterator[tuple[int, _Usage]]:
-    """Give the number and the counters of every thread that a process has now."""
-    for thread in process.threads():
-        folder = Path(f"/proc/{process.pid}/task/{thread.id}")
-        try:
-            status = (folder / "status").read_text()
-            cpu_us = _exact_us(folder)
-        except (FileNotFoundError, ProcessLookupError):
-            continue  # It ended meanwhile.
-        if cpu_us is None:
-            cpu_us = (thread.user_time + thread.system_time) * 1e6
-        switches = float(sum(map(int, _SWITCHES.findall(status))))
-        yield thread.id, _Usage(cpu_us, thread.user_time * 1e6, switches)
+    def _debts(self, ours: Processes) -> Counter[Identity | None]:
+        """Return the ticks that processes must inherit from the seen ones that have ended."""
+        owed = self._owed.copy()
+        alive: dict[int, Identity] = {one[0]: one for one in ours}
+        parents = {one[0]: process.parent for one, process in self._seen.items()}
+        for one in self._seen.keys() - ours.keys():
+            process = self._seen[one]
+            missing = owed.pop(one, 0) - (process.reaped - self._inherited[one])
+            passed = process.own + process.reaped + (missing if missing > _ROUNDING else 0)
+            owed[alive.get(heir(one[0], parents, alive))] += passed
+        return owed
 
+    def _is_complete(self, ours: Processes) -> bool:
+        """Return whether another process's account has the time of every ended process."""
+        return all(
+            one is not None
+            and owed - _ROUNDING <= ours[one].reaped - self._inherited.get(one, ours[one].reaped)
+            for one, owed in self._debts(ours).items()
+            if owed > _ROUNDING
+        )
 
-def _exact_us(folder: Path) -> float | None:
-    """Return a thread's processor time as the scheduler has it, exact to the nanosecond.
+    def _settle(self, ours: Processes) -> None:
+        """Store the processes of a reading."""
+        self._owed = self._debts(ours)
+        self._seen = dict(ours)
+        self._threads = {one: each for one, each in self._threads.items() if one in ours}
+        for one, process in ours.items():
+            self._inherited.setdefault(one, process.reaped)
 
-    None for a kernel without scheduler statistics: the accounted times, which move in ticks
-    of 10 ms, must serve.
-    """
-    try:
-        return int((folder / "schedstat").read_text().split()[0]) / 1000.0
-    except FileNotFoundError:
-        if folder.exists():
-            return None
-        raise
-    except (IndexError, ValueError):
-        return None
+    def _own_us(self, one: Identity, process: ProcessSnapshot) -> float:
+        """Return a process's own time, and update the counts of its threads.
+
+        The scheduler counts each thread to the nanosecond and drops the count when the thread ends.
+        The process's account keeps the time of all threads, in ticks.
+        """
+        threads = self._threads.setdefault(one, {})
+        for folder in self._files.glob(f"/proc/{one[0]}/task/[0-9]*"):
+            thread = int(folder.rpartition("/")[2])
+            exact = self._files.read(f"{folder}/schedstat").split()
+            # Never decrease, even if a new thread reuses the number of an ended one.
+            if exact:
+                threads[thread] = max(int(exact[0]) / 1000.0, threads.get(thread, 0.0))
+            switches = sum(map(int, _SWITCHES.findall(self._files.read(f"{folder}/status"))))
+            key = one, thread
+            self._switches[key] = max(switches, self._switches.get(key, 0))
+        return max(sum(threads.values()), process.own * self._tick_us)
+
+    def _memory(self, pid: int) -> tuple[int, int]:
+        """Return resident and shared memory of a process in bytes; zeros if it has ended."""
+        pages = self._files.read(f"/proc/{pid}/statm").split()
+        if len(pages) < 3:
+            return 0, 0
+        page = os.sysconf("SC_PAGE_SIZE")
+        return int(pages[1]) * page, int(pages[2]) * page

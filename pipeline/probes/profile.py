@@ -1,4 +1,4 @@
-"""A CPU profile of the server through a step, by `perf record`."""
+"""A CPU profile of the server during a step, from `perf record`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import signal
 import subprocess
 from collections import Counter
 from pathlib import Path
-from types import TracebackType
 
 import psutil
 
@@ -16,41 +15,39 @@ from pipeline.model import SampledField
 from pipeline.profiles.folded import fold
 
 FREQUENCY = 99
-"""Samples a second of each processor: rare enough not to be felt, and not in step with what
-happens every 10 ms."""
+"""Samples per second on each processor: few enough to cost nothing noticeable, and out of step with
+events every 10 ms."""
 PATIENCE = 60.0
-"""Seconds that perf has to write what it holds."""
+"""Seconds that perf has to write its data."""
 
 
 class ProfileError(Exception):
-    """A profile that could not be had; the text is one line and says why."""
+    """A profile failed; the text is one line that says why."""
 
 
 class Profile:
     """Records the stacks of a process tree from :meth:`begin` until it is left.
 
-    It is a probe without figures. perf takes the processor's cycles where it has any, and the
-    kernel's clock elsewhere. Stacks are followed by frame pointers: functions of a build without
-    them (``-fno-omit-frame-pointer``) have no callers.
+    It is a probe without fields. perf samples by the processor's cycles if available, else by the
+    kernel's clock. Stacks are unwound by frame pointers: functions of a build without
+    ``-fno-omit-frame-pointer`` have no callers.
     """
 
-    name = "profile"
-    help = "stacks of the server's process tree, for a flame graph"
     fields: tuple[SampledField, ...] = ()
 
     def __init__(self, pid: int, file: Path) -> None:
-        """Watch the tree below ``pid``; what perf records goes to ``file``."""
+        """Watch the tree below ``pid``; perf writes to ``file``."""
         self._pid = pid
         self._file = file
         self._said = file.with_suffix(".err")
         self._perf: subprocess.Popen[bytes] | None = None
 
     def begin(self) -> None:
-        """Record all that runs now, and what it starts; a second call changes nothing.
+        """Start recording running processes and those they start; a second call has no effect.
 
-        To be called when measuring begins and all connections are there: those that come while
-        perf starts, which takes it a tenth of a second, are missed. Call it from a thread that
-        outlives the recording, because the kernel ends perf with it.
+        Call it when measuring begins and all connections are open: perf takes a tenth of a second
+        to start and misses connections that open meanwhile. Call it from a thread that outlives the
+        recording, because the kernel kills perf when that thread ends.
         """
         if self._perf is not None:
             return
@@ -62,20 +59,15 @@ class Profile:
             )
 
     def read(self) -> dict[str, float]:
-        """Return nothing."""
+        """Return no values."""
         return {}
 
     def __enter__(self) -> Profile:
-        """Do nothing before :meth:`begin`."""
+        """Do nothing; :meth:`begin` starts the recording."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """End the recording and wait until it is written."""
+    def __exit__(self, *failure: object) -> None:
+        """Stop the recording and wait until perf has written it."""
         if self._perf is None:
             return
         self._perf.send_signal(signal.SIGINT)
@@ -86,9 +78,9 @@ class Profile:
             self._perf.wait()
 
     def stacks(self) -> Counter[str]:
-        """Return the folded stacks, after it was left.
+        """Return the folded stacks, after the profile was left.
 
-        Raises ProfileError where perf is missing, was refused or saw nothing.
+        Raises ProfileError if perf is missing, was refused or recorded nothing.
         """
         command = ["perf", "script", "--no-inline", "-F", "comm,ip,sym,dso"]
         command.append(f"--input={self._file}")
@@ -111,16 +103,16 @@ class Profile:
             self._file.unlink(missing_ok=True)
             self._said.unlink(missing_ok=True)
         if not found:
-            raise ProfileError("no CPU profile: perf saw no work")
+            raise ProfileError("no CPU profile: perf recorded no samples")
         return found
 
     def _complaint(self) -> str:
-        """Return why perf recorded nothing, from what it said."""
+        """Return why perf recorded nothing, from its output."""
         said = self._said.read_text(errors="replace")
         if "perf_event_paranoid" in said:
-            return "the kernel refuses; run as root, or set kernel.perf_event_paranoid to 1"
+            return "the kernel denies access; run as root, or set kernel.perf_event_paranoid to 1"
         lines = [line.strip() for line in said.splitlines() if line.strip(" \n:")]
-        return next((line for line in lines if line != "Error:"), "perf said nothing")
+        return next((line for line in lines if line != "Error:"), "perf printed no error")
 
 
 def _tree(pid: int) -> list[int]:

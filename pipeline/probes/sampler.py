@@ -1,7 +1,7 @@
-"""Reading all probes once a second, for the length of a step.
+"""Read all probes once a second during a step.
 
-The sampler decides when; the thread only lets it run beside the step. Time comes in as an
-argument, so that the schedule is tested without waiting.
+The sampler decides when to read; the thread only runs it beside the step. Clock and wait are
+arguments, so that tests of the schedule need not wait.
 """
 
 from __future__ import annotations
@@ -10,23 +10,23 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 
-from pipeline.model import Sample
+from pipeline.model import ProbeSample
 from pipeline.probes.base import Probe
 
 INTERVAL = 1.0
-"""Seconds between samples, as iostat and vmstat are run in the published reports."""
+"""Seconds between samples, as of iostat and vmstat in the published reports."""
 
 EARLY = 0.1
-"""Seconds before the end of a step at which the last sample is taken: connections that close
-take their counters with them, and a busy machine may be late with the sample."""
+"""Seconds before the end of a step at which the last sample is taken: closing connections take
+their counters with them, and a busy machine may be late with the sample."""
 
 
 def schedule(seconds: float, interval: float = INTERVAL, early: float = EARLY) -> list[float]:
-    """Return the moments of the samples of a step, from 0 to just before its end."""
+    """Return the times of a step's samples, in seconds, from 0 to just before its end."""
     last = max(seconds - early, 0.0)
     count = int(last / interval)
     moments = [index * interval for index in range(count + 1)]
-    # A sample a blink before the last one would measure nothing but noise.
+    # A sample immediately before the last one would measure only noise.
     if last - moments[-1] < early and len(moments) > 1:
         moments.pop()
     return [*moments, last] if last > moments[-1] else moments
@@ -45,23 +45,27 @@ class Sampler:
         self._clock = clock
         self._stopped = threading.Event()
         self._wait = wait if wait is not None else self._stopped.wait
-        self.samples: list[Sample] = []
+        self.samples: list[ProbeSample] = []
 
     def run(self, seconds: float) -> None:
-        """Sample until ``seconds`` have passed or :meth:`stop` was called."""
+        """Sample until ``seconds`` have passed or :meth:`stop` is called."""
         start = self._clock()
         for moment in schedule(seconds):
             if self._wait(max(start + moment - self._clock(), 0.0)):
                 return
-            self.samples.append(self.take(start))
+            sample = self.take(start)
+            # On a busy machine a reading may end after the step and then says nothing of it.
+            if self._stopped.is_set() or self._clock() - start > seconds:
+                return
+            self.samples.append(sample)
 
-    def take(self, start: float) -> Sample:
-        """Read every probe now."""
+    def take(self, start: float) -> ProbeSample:
+        """Read every probe now; ``start`` is the clock at the start of the step."""
         values: dict[str, float] = {}
-        at = self._clock() - start
+        began = self._clock()
         for probe in self._probes:
             values.update(probe.read())
-        return Sample(at, values)
+        return ProbeSample((began + self._clock()) / 2 - start, values)
 
     def stop(self) -> None:
         """Make :meth:`run` return at once."""
@@ -76,15 +80,15 @@ class SamplerThread:
         self._thread: threading.Thread | None = None
 
     def start(self, seconds: float) -> None:
-        """Begin sampling now; a second call changes nothing."""
+        """Start sampling; a second call has no effect."""
         if self._thread is None:
             self._thread = threading.Thread(
                 target=self.sampler.run, args=(seconds,), name="sampler", daemon=True
             )
             self._thread.start()
 
-    def finish(self) -> list[Sample]:
-        """Stop and return what was sampled."""
+    def finish(self) -> list[ProbeSample]:
+        """Stop and return the samples."""
         self.sampler.stop()
         if self._thread is not None:
             self._thread.join()

@@ -1,1 +1,1 @@
-"""Prometheus: what the store knows, as time series. Derived, and sent anew at any time."""
+"""Prometheus: the contents of the store as time series. They are derived, and can be sent again."""

@@ -1,7 +1,7 @@
-"""Bulk backfill: samples as blocks in the data folder of a Prometheus on this machine.
+"""Bulk backfill: write samples as blocks into the data folder of a local Prometheus.
 
-promtool makes the blocks. They appear in the data folder by a rename each, once all are made:
-whatever happens before leaves it as it was.
+promtool creates the blocks. Once all are complete, each is renamed into the data folder; an earlier
+failure leaves the folder unchanged.
 """
 
 from __future__ import annotations
@@ -9,33 +9,33 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
-import pwd
 import shutil
 import sqlite3
 import subprocess
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from pipeline.errors import UserError
-from pipeline.machine.account import contained
+from pipeline.files.atomic_write import sync_folder
+from pipeline.machine.account import contained, user_name
+from pipeline.machine.programs import find_program
 from pipeline.publish.openmetrics import exposition
 from pipeline.publish.samples import TimeSeries
 from pipeline.publish.spool import Spool
+from pipeline.text.errors import UserError
 
 BLOCK_HOURS = 4374
-"""Hours of a block, half a year: two, times a power of three, as promtool wants it. Shorter ones
-are more blocks, slower to make and to query (docs/publishing.md)."""
+"""Duration of a block in hours, half a year: two times a power of three, as promtool requires.
+Shorter blocks are more numerous, and slower to create and to query (docs/guide/publishing.md)."""
 SCRATCH = ".nightshift"
-"""The folder in the data folder in which blocks are made. Prometheus passes over it."""
+"""The folder inside the data folder in which blocks are created. Prometheus ignores it."""
 
 _SPAN = BLOCK_HOURS * 3_600_000
 
 
 class Filled(NamedTuple):
-    """What was added to a data folder."""
+    """The samples and blocks added to a data folder."""
 
     samples: int
     blocks: int
@@ -50,9 +50,9 @@ def write_blocks(
 ) -> Filled:
     """Add samples, in any order, to the data folder of a Prometheus, running or not.
 
-    ``progress`` is told how many samples are in blocks, and how many there are. Raises UserError,
-    and adds nothing, for a folder that cannot be written, a full disk, and a promtool that is
-    missing or fails; ValueError for samples before 1970, which promtool would pass over.
+    ``progress`` receives the number of samples in blocks, and the total. Raises UserError, and adds
+    nothing, for a folder that is not writable, a full disk, and a promtool that is missing or
+    fails; ValueError for samples before 1970, which promtool would skip.
     """
     tool = _found(promtool)
     try:
@@ -61,12 +61,14 @@ def write_blocks(
     except sqlite3.Error as error:
         if error.sqlite_errorcode == sqlite3.SQLITE_FULL:
             raise _full(data_folder) from error
-        raise UserError(f"cannot sort samples in {data_folder} ({error}); see its disk") from error
+        raise UserError(
+            f"cannot sort samples in {data_folder} ({error}); check its disk"
+        ) from error
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise _full(data_folder) from error
         raise UserError(
-            f"cannot write blocks in {data_folder} ({error.strerror}); see its permissions"
+            f"cannot write blocks in {data_folder} ({error.strerror}); check its permissions"
         ) from error
 
 
@@ -84,7 +86,7 @@ def _build(
         spool.add(series)
         spans = spool.spans()
         if spans and spans[0][0] < 0:
-            raise ValueError("promtool passes over samples before 1970")
+            raise ValueError("promtool ignores samples before 1970")
         total, done = sum(count for _, count in spans), 0
         text = scratch / "samples.txt"
         for span, count in spans:
@@ -99,31 +101,33 @@ def _build(
     _hand_over(made, data_folder)
     for block in blocks:
         block.rename(data_folder / block.name)
-    _sync(data_folder)
+    sync_folder(data_folder)
     return Filled(total, len(blocks))
 
 
 def _create(promtool: str, text: Path, made: Path, scratch: Path) -> None:
-    """Make a block of a file of samples. promtool reads it once for each block in it: one."""
+    """Create one block from a file of samples. promtool reads the file once per block in it."""
     command = [promtool, "tsdb", "create-blocks-from", "openmetrics", "--quiet"]
     ran = subprocess.run(
         contained([*command, f"--max-block-duration={BLOCK_HOURS}h", str(text), str(made)]),
         check=False,
         capture_output=True,
         text=True,
-        # Where it keeps what it sorts: not on another disk, and gone with the rest.
+        # promtool's sort files stay on the same disk, and are deleted with the rest.
         env={**os.environ, "TMPDIR": str(scratch)},
     )
     if ran.returncode:
         said = (ran.stderr or ran.stdout).strip().splitlines() or [f"exit code {ran.returncode}"]
         if "no space left on device" in ran.stderr:
             raise OSError(errno.ENOSPC, said[-1])
-        raise UserError(f"promtool could not make blocks ({said[-1]}); see that {promtool} works")
+        raise UserError(
+            f"promtool could not create blocks ({said[-1]}); check that {promtool} works"
+        )
 
 
 @contextmanager
 def _scratch(data_folder: Path) -> Iterator[Path]:
-    """Hold a data folder and give a folder on its disk. What a killed process left there goes."""
+    """Lock a data folder and yield a scratch folder on its disk, after deleting an older one."""
     _check(data_folder)
     held = os.open(data_folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
@@ -145,54 +149,38 @@ def _scratch(data_folder: Path) -> Iterator[Path]:
 
 
 def _check(data_folder: Path) -> None:
-    """Refuse a data folder whose owner we cannot give blocks to."""
+    """Raise UserError for a data folder whose owner cannot receive our blocks."""
     if not data_folder.is_dir():
         raise UserError(
-            f"{data_folder} is no folder; name the data folder of Prometheus (what its option "
-            "--storage.tsdb.path says), which it makes when it is started"
+            f"{data_folder} is not a folder; name the data folder of Prometheus (its option "
+            "--storage.tsdb.path), which Prometheus creates when it starts"
         )
     owner = data_folder.stat().st_uid
     if os.geteuid() not in (0, owner):
         raise UserError(
-            f"{data_folder} belongs to {_name(owner)}; run this as that user, or as root"
+            f"{data_folder} belongs to {user_name(owner)}; run nightshift as this user, or as root"
         )
 
 
-def _name(uid: int) -> str:
-    try:
-        return pwd.getpwuid(uid).pw_name
-    except KeyError:
-        return f"the user {uid}"
-
-
 def _hand_over(made: Path, data_folder: Path) -> None:
-    """Make blocks the property of whom the data folder belongs to."""
+    """Change the owner of blocks to that of the data folder."""
     if os.geteuid() == 0:
         owner = data_folder.stat()
         for path in made.rglob("*"):
             os.chown(path, owner.st_uid, owner.st_gid)
 
 
-def _sync(folder: Path) -> None:
-    """Force the names in a folder to disk."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
 def _found(promtool: str) -> str:
-    """Return where promtool is: on the PATH, or beside Python, where tools/setup puts it."""
-    path = os.pathsep.join([os.environ.get("PATH", os.defpath), str(Path(sys.executable).parent)])
-    found = shutil.which(promtool, path=path)
+    found = find_program(promtool)
     if found is None:
         raise UserError(
-            f"{promtool} is not here, which makes blocks; install Debian's package prometheus, or "
-            "publish without blocks"
+            f"{promtool}, which creates blocks, is not installed; install the package "
+            "prometheus, or publish without --blocks"
         )
-    return found
+    return str(found)
 
 
 def _full(data_folder: Path) -> UserError:
-    return UserError(f"no space left in {data_folder} for blocks; free some, and publish again")
+    return UserError(
+        f"no space left in {data_folder} for blocks; free some space, and publish again"
+    )

@@ -1,42 +1,44 @@
-"""Change points, and what became of regressions: facts that can be taken back."""
+"""Change points and states of regressions, as facts that can be withdrawn."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 
-from pipeline.analyse.regressions import worst
-from pipeline.analyse.states import Bounds, History
 from pipeline.model import Regression, RegressionState, Shift
-from pipeline.publish.facts import Fact
+from pipeline.publish.measured_setups import MeasuredSetup, PublishedSetup, RevisionRuns
 from pipeline.publish.names import OTHERS, REVISION, RUN
+from pipeline.publish.revocable import Fact
 from pipeline.publish.samples import labelled, milliseconds
-from pipeline.publish.strands import VERSION_LENGTH, Setup, Standing, Strand
-from pipeline.store.regressions import RegressionRow
+from pipeline.regressions.grouping import worst
+from pipeline.regressions.states import KnownRegression
 
 
-def change_facts(regressions: Iterable[Regression], strands: Iterable[Strand]) -> Iterator[Fact]:
-    """Yield the change points of what is held for one: what was rejected is none.
+def change_facts(
+    regressions: Iterable[Regression], setups: Iterable[MeasuredSetup]
+) -> Iterator[Fact]:
+    """Yield the change points of regressions that were not rejected.
 
-    Each is told at the time of the first run of its first bad revision, and at the time when that
-    was made, where it is known.
+    Each has one sample at the first run of its first bad revision and, if known, one at the time
+    when that revision was made.
     """
     standings = {
-        (strand.setup, standing.label): standing
-        for strand in strands
-        for standing in strand.standings
+        (measured.setup, standing.label): standing
+        for measured in setups
+        for standing in measured.standings
     }
     for regression in regressions:
         if regression.state is RegressionState.REJECTED:
             continue
         for shift in regression.shifts:
-            standing = standings.get((_setup(shift), shift.first_bad))
+            setup = PublishedSetup.of(shift.series.line, shift.series)
+            standing = standings.get((setup, shift.first_bad))
             if standing is not None:
                 yield from _points(shift, regression, standing)
 
 
-def regression_facts(known: Iterable[RegressionRow]) -> Iterator[Fact]:
-    """Yield the state of every regression after each event, and the effect it was found with."""
+def regression_facts(known: Iterable[KnownRegression]) -> Iterator[Fact]:
+    """Yield the state of every regression after each event, and its effect when found."""
     for row in known:
         found = row.regression
         labels = {
@@ -56,12 +58,14 @@ def regression_facts(known: Iterable[RegressionRow]) -> Iterator[Fact]:
                 yield Fact(series, at, float(each is state))
 
 
-def _states(row: RegressionRow) -> Mapping[int, RegressionState]:
-    """Return the states that a regression went through, each by when it began, in milliseconds.
+def _states(row: KnownRegression) -> Mapping[int, RegressionState]:
+    """Return the states of a regression by their start, in milliseconds.
 
-    Of two at one time, as of one that is found again and has recovered, it is in the latter.
+    Of two states with the same start, as after a new finding with an immediate recovery, the later
+    one counts.
     """
-    history = History(row.regression, Bounds("", "", ""))
+    suspected = row.regression.model_copy(update={"state": RegressionState.SUSPECTED})
+    history = KnownRegression(suspected)
     began: dict[int, RegressionState] = {}
     last = None
     for event in row.events:
@@ -71,7 +75,7 @@ def _states(row: RegressionRow) -> Mapping[int, RegressionState]:
     return began
 
 
-def _points(shift: Shift, regression: Regression, standing: Standing) -> Iterator[Fact]:
+def _points(shift: Shift, regression: Regression, standing: RevisionRuns) -> Iterator[Fact]:
     series = shift.series
     more = {
         "metric": series.metric,
@@ -84,26 +88,12 @@ def _points(shift: Shift, regression: Regression, standing: Standing) -> Iterato
         if at is not None:
             labels = labelled(
                 OTHERS[f"{view}_change_point_effect_ratio"].name,
-                **_setup(shift)._asdict(),
+                **PublishedSetup.of(series.line, series)._asdict(),
                 step=series.step,
                 group=series.group,
                 **more,
             )
             yield Fact(labels, milliseconds(at), shift.effect)
-
-
-def _setup(shift: Shift) -> Setup:
-    series = shift.series
-    return Setup(
-        line=series.line,
-        target=series.target,
-        config=series.config,
-        build_options=series.build_options,
-        machine_class=series.machine_class,
-        workload=series.workload,
-        workload_version=series.workload_hash[:VERSION_LENGTH],
-        clients=series.clients,
-    )
 
 
 def _word(value: bool) -> str:

@@ -1,4 +1,4 @@
-"""How the pipeline itself is: its nights, its servers, the machines it ran on, its controls."""
+"""The health of the pipeline: its nights, servers, machines and controls."""
 
 from __future__ import annotations
 
@@ -12,32 +12,31 @@ from typing import Any
 from sqlalchemy import Engine
 
 from pipeline.model import digest
-from pipeline.nights import Night
+from pipeline.publish.measured_setups import MeasuredSetup, RevisionRuns, published_values
 from pipeline.publish.names import OTHERS
-from pipeline.publish.samples import Group, Sample, TimeSeries, labelled, milliseconds
-from pipeline.publish.strands import Standing, Strand, published_values
-from pipeline.servers import Life, Rent
-from pipeline.store.queries import RunHead
+from pipeline.publish.samples import SampleGroup, TimedValue, TimeSeries, labelled, milliseconds
+from pipeline.storage.night_log import Night
+from pipeline.storage.runs import RunHead
+from pipeline.storage.server_log import Life, Rent
 
 _MINUTE = 60.0
 _TOLD_AGAIN = timedelta(hours=6)
 
 
-def night_groups(nights: Iterable[Night], pipeline: str) -> Iterator[Group]:
-    """Yield a group for each night of a pipeline of a name; its samples are at the night's end."""
+def night_groups(nights: Iterable[Night], pipeline: str) -> Iterator[SampleGroup]:
+    """Yield a group for each night of a named pipeline; its samples are at the night's end."""
     for night in nights:
-        yield Group(
+        yield SampleGroup(
             f"night {pipeline} {night.began.isoformat()}",
             digest(night.model_dump(mode="json")),
             partial(_night, night, pipeline),
         )
 
 
-def server_groups(lives: Iterable[Life], now: datetime) -> Iterator[Group]:
-    """Yield groups that tell of each server until when it may live, and 0 once it is gone.
+def server_groups(lives: Iterable[Life], now: datetime) -> Iterator[SampleGroup]:
+    """Yield the expiry time of each server, and 0 once the server is deleted.
 
-    That is told again every few hours while it is there: who looks back no longer than a day has
-    to see it.
+    While a server exists, its sample repeats every few hours, so that queries over a day see it.
     """
     for life in lives:
         rent = life.rent
@@ -51,37 +50,39 @@ def server_groups(lives: Iterable[Life], now: datetime) -> Iterator[Group]:
 
 
 def machine_groups(
-    strands: Iterable[Strand], fingerprints: Mapping[str, Mapping[str, Any]]
-) -> Iterator[Group]:
-    """Yield a group for each run, which tells at its start what it ran on.
+    setups: Iterable[MeasuredSetup], fingerprints: Mapping[str, Mapping[str, Any]]
+) -> Iterator[SampleGroup]:
+    """Yield a group for each run with its machine, at the start of the run.
 
-    ``fingerprints`` are those of the machines, as the store has them.
+    ``fingerprints`` are those of the machines in the store.
     """
-    runs = {run.run_id: run for strand in strands for each in strand.standings for run in each.runs}
+    runs = {
+        run.run_id: run for measured in setups for each in measured.standings for run in each.runs
+    }
     for run in runs.values():
         machine = fingerprints[run.machine]
         known = {name: machine[name] for name in OTHERS["machine_info"].labels}
         said = digest([known, milliseconds(run.started_at)])
-        yield Group(f"machine {run.run_id}", said, partial(_machine, run, known))
+        yield SampleGroup(f"machine {run.run_id}", said, partial(_machine, run, known))
 
 
 def control_groups(
-    store: Engine, strands: Iterable[Strand], metrics: Collection[str]
-) -> Iterator[Group]:
-    """Yield a group for each control: how far a copy, as 17.11#2, is from the revision itself.
+    store: Engine, setups: Iterable[MeasuredSetup], metrics: Collection[str]
+) -> Iterator[SampleGroup]:
+    """Yield a group for each control: the difference of a copy, as 17.11#2, from its revision.
 
     The samples are of the ``metrics``, at the start of the copy's last run.
     """
-    for strand in strands:
-        standings = {standing.label: standing for standing in strand.standings}
-        for copy in strand.standings:
+    for measured in setups:
+        standings = {standing.label: standing for standing in measured.standings}
+        for copy in measured.standings:
             original = standings.get(copy.label.partition("#")[0])
             if original is not None and original is not copy:
                 pair = [original.said, copy.said]
-                yield Group(
-                    f"control {' '.join(map(str, (*strand.setup, copy.label)))}",
+                yield SampleGroup(
+                    f"control {' '.join(map(str, (*measured.setup, copy.label)))}",
                     digest([pair, sorted(metrics), milliseconds(copy.runs[-1].started_at)]),
-                    partial(_control, store, strand, original, copy, metrics),
+                    partial(_control, store, measured, original, copy, metrics),
                 )
 
 
@@ -90,11 +91,11 @@ def _night(night: Night, pipeline: str) -> Iterator[TimeSeries]:
     for name, value, more in _figures(night):
         if value is not None:
             labels = labelled(OTHERS[name].name, pipeline=pipeline, **more)
-            yield TimeSeries(labels, [Sample(at, float(value))])
+            yield TimeSeries(labels, [TimedValue(at, float(value))])
 
 
 def _figures(night: Night) -> Iterator[tuple[str, float | None, Mapping[str, str]]]:
-    """Yield what a night says: a published name, its value, and the labels beside the pipeline."""
+    """Yield the figures of a night: a published name, its value, and further labels."""
     yield "night_timestamp_seconds", night.ended.timestamp(), {}
     yield "night_duration_seconds", night.seconds, {}
     yield "night_success", float(not night.error), {}
@@ -121,37 +122,41 @@ def _figures(night: Night) -> Iterator[tuple[str, float | None, Mapping[str, str
         yield "alarms", count, {"verdict": verdict}
 
 
-def _server(key: str, rent: Rent, at: datetime, expires: float) -> Group:
+def _server(key: str, rent: Rent, at: datetime, expires: float) -> SampleGroup:
     labels = labelled(
         OTHERS["server_expires_timestamp_seconds"].name,
         server=rent.name,
         type=rent.type,
         location=rent.location,
     )
-    series = [TimeSeries(labels, [Sample(milliseconds(at), expires)])]
-    return Group(key, digest([labels, milliseconds(at), expires]), lambda: series)
+    series = [TimeSeries(labels, [TimedValue(milliseconds(at), expires)])]
+    return SampleGroup(key, digest([labels, milliseconds(at), expires]), lambda: series)
 
 
 def _machine(run: RunHead, known: Mapping[str, Any]) -> Iterator[TimeSeries]:
     labels = labelled(OTHERS["machine_info"].name, **known)
-    yield TimeSeries(labels, [Sample(milliseconds(run.started_at), 1.0)])
+    yield TimeSeries(labels, [TimedValue(milliseconds(run.started_at), 1.0)])
 
 
 def _control(
-    store: Engine, strand: Strand, original: Standing, copy: Standing, metrics: Collection[str]
+    store: Engine,
+    measured: MeasuredSetup,
+    original: RevisionRuns,
+    copy: RevisionRuns,
+    metrics: Collection[str],
 ) -> Iterator[TimeSeries]:
     drift = OTHERS["control_drift_ratio"]
-    setup = {key: value for key, value in strand.setup._asdict().items() if key in drift.labels}
+    setup = {key: value for key, value in measured.setup._asdict().items() if key in drift.labels}
     at = milliseconds(copy.runs[-1].started_at)
     levels = _levels(store, original, metrics)
     for (step, metric), level in _levels(store, copy, metrics).items():
         if levels.get((step, metric), 0.0) > 0.0:
             labels = labelled(drift.name, **setup, step=step, metric=metric)
-            yield TimeSeries(labels, [Sample(at, level / levels[step, metric] - 1.0)])
+            yield TimeSeries(labels, [TimedValue(at, level / levels[step, metric] - 1.0)])
 
 
 def _levels(
-    store: Engine, standing: Standing, metrics: Collection[str]
+    store: Engine, standing: RevisionRuns, metrics: Collection[str]
 ) -> dict[tuple[str, str], float]:
     """Return the medians over the runs of a revision, by step and metric."""
     found: dict[tuple[str, str], list[float]] = defaultdict(list)

@@ -1,21 +1,21 @@
-"""Samples as OpenMetrics text, which promtool makes blocks of."""
+"""Samples as OpenMetrics text, the input format of promtool."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
 
-from pipeline.publish.samples import Labels, Sample
+from pipeline.publish.samples import Labels, TimedValue
 
 END = "# EOF\n"
 
 _ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n"})
 
 
-def exposition(samples: Iterable[tuple[Labels, Sample]]) -> Iterator[str]:
-    """Write samples as text, piece by piece. All samples of a name have to come together.
+def exposition(samples: Iterable[tuple[Labels, TimedValue]]) -> Iterator[str]:
+    """Yield samples as text in pieces. All samples of a name must be adjacent.
 
-    Raises ValueError for a name that comes again after another one.
+    Raises ValueError if a name recurs after another one.
     """
     family, ended = "", set[str]()
     series: Labels = ()
@@ -27,7 +27,7 @@ def exposition(samples: Iterable[tuple[Labels, Sample]]) -> Iterator[str]:
             if name != family:
                 ended.add(family)
                 if name in ended:
-                    raise ValueError(f"the samples of {name} do not come together")
+                    raise ValueError(f"the samples of {name} are not consecutive")
                 family = name
                 yield f"# TYPE {name} gauge\n"
         yield f"{begin} {number(sample.value)} {timestamp(sample.at)}\n"
@@ -35,7 +35,7 @@ def exposition(samples: Iterable[tuple[Labels, Sample]]) -> Iterator[str]:
 
 
 def selector(labels: Labels) -> str:
-    """Return a series as it is written: its name, and its other labels in braces."""
+    """Format a series: its name, and its other labels in braces."""
     others = ",".join(
         f'{name}="{value.translate(_ESCAPES)}"' for name, value in labels if name != "__name__"
     )
@@ -44,7 +44,7 @@ def selector(labels: Labels) -> str:
 
 
 def number(value: float) -> str:
-    """Return a value in the fewest digits that are read back as the same."""
+    """Format a value with the fewest digits that parse to the same value."""
     if math.isfinite(value):
         return repr(float(value))
     if math.isnan(value):
@@ -53,11 +53,11 @@ def number(value: float) -> str:
 
 
 def timestamp(at: int) -> str:
-    """Return milliseconds as seconds, which Prometheus reads as the same milliseconds.
+    """Format milliseconds as seconds that Prometheus parses to the same milliseconds.
 
-    It multiplies by 1000 in floating point and cuts the fraction off: of moments written with three
-    decimals, six in a thousand are read as the millisecond before. A quarter of one more keeps
-    them, however it rounds.
+    Prometheus multiplies by 1000 in floating point and truncates. With three decimals, six in a
+    thousand times would therefore lose a millisecond. Adding a quarter of a millisecond prevents
+    this, whatever the rounding.
     """
     seconds, milliseconds = divmod(abs(at), 1000)
     return f"{'-' if at < 0 else ''}{seconds}.{milliseconds:03}25"

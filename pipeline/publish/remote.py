@@ -1,17 +1,16 @@
-"""Remote write: samples to any receiver of Prometheus's protocol (version 1.0), in batches.
+"""Remote write: send samples to any receiver of Prometheus's protocol (version 1.0), in batches.
 
-A batch is sent until it is taken, which may be twice: a receiver that took one and was gone before
-it could say so gets it again, and keeps one of two equal samples.
+A batch is retried until it is accepted, so it may arrive twice: if the receiver fails before it
+responds, it gets the batch again, and keeps one of two equal samples.
 """
 
 from __future__ import annotations
 
+import logging
 import random
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator
-from email.utils import parsedate_to_datetime
-from http import HTTPStatus
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -19,27 +18,29 @@ from urllib.parse import urlsplit
 import requests
 
 from pipeline import __version__
-from pipeline.errors import UserError, first_line
+from pipeline.publish.answer import ReceiverAnswer, one_line, retry_after
 from pipeline.publish.credentials import Credentials
 from pipeline.publish.samples import TimeSeries
 from pipeline.publish.wire import body
+from pipeline.text.errors import UserError, first_line
+
+_LOG = logging.getLogger(__name__)
+
 
 BATCH = 5000
-"""Samples of one request."""
+"""Samples per request."""
 TIMEOUT = 30.0
-"""Seconds to connect, and to wait for an answer."""
+"""Timeout in seconds to connect, and to wait for a response."""
 PATIENCE = 60.0
-"""Seconds that failures may cost altogether before a receiver counts as out of reach."""
+"""Total time in seconds that failures may cost before a receiver counts as unreachable."""
 FIRST_WAIT = 0.5
-"""Seconds before the second attempt, about; doubled before each further one."""
+"""Approximate delay in seconds before the second attempt; doubled before each further one."""
 LONGEST_WAIT = 30.0
-"""Seconds between two attempts, at most."""
+"""Maximum delay in seconds between two attempts."""
 SEARCHES = 5000
-"""Requests that may be spent on finding refused samples: enough to look at each of a night's."""
+"""Maximum number of requests to find refused samples: enough to check each sample of a night."""
 REASONS = 3
-"""How many different refusals are told."""
-LONGEST_REASON = 200
-"""Characters of a receiver's words that are told."""
+"""Number of different refusals to report."""
 
 _HEADERS = {
     "Content-Type": "application/x-protobuf",
@@ -47,19 +48,18 @@ _HEADERS = {
     "X-Prometheus-Remote-Write-Version": "0.1.0",
     "User-Agent": f"nightshift/{__version__}",
 }
-# These statuses are about the samples (409 is Thanos's); any other below 500 is about us.
+# These statuses concern the samples (409 is Thanos's); any other below 500 concerns our request.
 _REFUSES_SAMPLES = frozenset({400, 409, 413, 422})
-_BUSY = frozenset({408, 425, 429})
-# Prometheus 2.42 answers 500 to these, and would for ever.
+# Prometheus 2.42 responds to these with 500, for every retry.
 _REFUSAL = re.compile("too old sample|out of bounds|out of order|duplicate sample|invalid sample")
 _FULL = "no space left on device"
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 class Written(NamedTuple):
-    """What became of samples, which are settled in the order in which they were given.
+    """The result of writing samples, which are settled in the given order.
 
-    ``reasons`` are the receiver's words about the first few that it refused.
+    ``reasons`` are the receiver's messages about the first few refused samples.
     """
 
     sent: int = 0
@@ -67,56 +67,25 @@ class Written(NamedTuple):
     reasons: tuple[str, ...] = ()
 
 
-class UnreachableError(UserError):
-    """The receiver cannot be written to. ``written`` is what was settled before."""
+class RemoteWriteError(UserError):
+    """The receiver is not writable. ``written`` is the result up to then."""
 
     def __init__(self, message: str, written: Written) -> None:
         super().__init__(message)
         self.written = written
 
 
-class _Answer(NamedTuple):
-    """An answer to a request, or the lack of one (``status`` 0), in words."""
-
-    status: int
-    words: str
-    retry_after: float | None = None
-
-    @property
-    def taken(self) -> bool:
-        return self.status // 100 == 2
-
-    @property
-    def refuses_samples(self) -> bool:
-        return self.status in _REFUSES_SAMPLES or bool(
-            self.status >= 500 and _REFUSAL.search(self.words)
-        )
-
-    @property
-    def may_pass(self) -> bool:
-        return not self.status or self.status in _BUSY or self.status >= 500
-
-    def __str__(self) -> str:
-        if not self.status:
-            return self.words
-        try:
-            phrase = f" {HTTPStatus(self.status).phrase}"
-        except ValueError:
-            phrase = ""
-        return f"answers {self.status}{phrase}" + (f" ({self.words})" if self.words else "")
-
-
 class RemoteWriter:
     """Writes to the receiver at ``url``.
 
-    Failures that may pass (no connection, no answer within ``timeout`` seconds, 5xx, 429) are
-    tried again, later and later, until they have cost ``patience`` seconds altogether. A refused
-    batch is halved until the refused samples are found, so that the others are taken.
+    Transient failures (no connection, no response within ``timeout`` seconds, 5xx, 429) are retried
+    with increasing delays, until they have cost ``patience`` seconds in total. A refused batch is
+    halved until the refused samples are found, so that the others are accepted.
 
-    ``certificate`` is whether to check the receiver's, or the file of the authority to check it by.
-    ``session`` is the connection, ``clock`` and ``sleep`` how time passes and ``jitter`` a random
-    number in [0, 1), so that many writers do not come back at once; tests bring their own. Raises
-    UserError for an address that is none.
+    ``certificate`` is whether to verify the receiver's certificate, or the file of the authority to
+    verify it with. ``session`` is the connection, ``clock`` and ``sleep`` are the time, and
+    ``jitter`` is a random number in [0, 1) that keeps many writers from retrying simultaneously;
+    tests replace them. Raises UserError for an invalid address.
     """
 
     def __init__(
@@ -135,7 +104,7 @@ class RemoteWriter:
     ) -> None:
         self.name = receiver_name(url)
         if isinstance(certificate, str) and not Path(certificate).is_file():
-            raise UserError(f"{certificate}, which [publish] names, is no file of certificates")
+            raise UserError(f"{certificate} ([publish] certificate) is not a file of certificates")
         self._url = url
         self._credentials = credentials
         self._certificate = certificate
@@ -150,29 +119,29 @@ class RemoteWriter:
         self._unreachable = ""
 
     def write(self, series: Iterable[TimeSeries]) -> Written:
-        """Send samples and return what became of them.
+        """Send samples and return the result.
 
-        Raises UnreachableError when the receiver cannot be had; then, and at once whenever it is
-        asked again: one failure is waited for once.
+        Raises RemoteWriteError if the receiver is unreachable; further calls then fail immediately,
+        without waiting again.
         """
         tally = _Tally()
         try:
             if self._unreachable:
                 raise _OutOfReachError(self._unreachable)
             for batch in batches(series, self._batch):
-                # What is refused here is refused, and told of, with its batch.
+                # A sample that cannot be encoded counts as refused, and is reported with its batch.
                 self._refusal([_beginning(each) for each in batch])
                 self._write(batch, tally)
         except _OutOfReachError as error:
             self._unreachable = str(error)
-            raise UnreachableError(
-                f"{self.name} {error}; what it has not taken is published the next time",
+            raise RemoteWriteError(
+                f"{self.name} {error}; the rest is published the next time",
                 tally.written(),
             ) from error
         return tally.written()
 
     def _write(self, batch: list[TimeSeries], tally: _Tally) -> None:
-        """Send a batch whole; if it is refused, its halves."""
+        """Send a batch; if it is refused, send its halves."""
         count = sum(len(series.samples) for series in batch)
         refusal = self._refusal(batch)
         if refusal is None:
@@ -185,7 +154,7 @@ class RemoteWriter:
                 self._write(half, tally)
 
     def _refusal(self, batch: list[TimeSeries]) -> str | None:
-        """Send a batch until it is taken (None) or refused: the receiver's words."""
+        """Send a batch until it is accepted (None) or refused (the receiver's message)."""
         request = body(batch)
         wait = FIRST_WAIT
         while True:
@@ -193,7 +162,7 @@ class RemoteWriter:
             answer = self._post(request)
             if answer.taken:
                 return None
-            if answer.refuses_samples:
+            if _refuses_samples(answer):
                 return answer.words or str(answer)
             if not answer.may_pass:
                 raise _OutOfReachError(f"{answer}; {_advice(answer)}")
@@ -202,11 +171,12 @@ class RemoteWriter:
             if self._patience <= 0 or (answer.retry_after or 0) > self._patience:
                 raise _OutOfReachError(f"{answer}; {_advice(answer)}")
             pause = min(answer.retry_after or pause, self._patience)
+            _LOG.info("%s %s; retrying in %.0f s", self.name, answer, pause)
             self._sleep(pause)
             self._patience -= pause
             wait = min(2 * wait, LONGEST_WAIT)
 
-    def _post(self, request: bytes) -> _Answer:
+    def _post(self, request: bytes) -> ReceiverAnswer:
         try:
             with self._session.post(
                 self._url,
@@ -215,50 +185,49 @@ class RemoteWriter:
                 auth=self._credentials,
                 timeout=self._timeout,
                 verify=self._certificate,
-                # Who is sent elsewhere would carry the credentials there.
+                # A followed redirect would send the credentials to another host.
                 allow_redirects=False,
                 stream=True,
             ) as answer:
                 said = next(answer.iter_content(4096), b"").decode("utf-8", "replace")
-                return _Answer(answer.status_code, self._quoted(said), _retry_after(answer))
+                return ReceiverAnswer(
+                    answer.status_code, self._quoted(said), retry_after(answer.headers)
+                )
         except requests.exceptions.SSLError as error:
             raise _OutOfReachError(
-                f"cannot be spoken to in private ({_reason(error)}); name the authority of its "
-                "certificate in [publish]"
+                f"has no trusted TLS certificate ({_reason(error)}); set [publish] certificate "
+                "to the file of its authority"
             ) from error
         except requests.Timeout:
-            return _Answer(0, f"does not answer within {self._timeout:g} s")
+            return ReceiverAnswer(0, f"did not answer within {self._timeout:g} s")
         except (OSError, ValueError) as error:
-            # What requests raises is an OSError; of a host that cannot be one, and of a missing
-            # file of certificates that the environment names, others' errors come through.
-            return _Answer(0, f"does not answer ({_reason(error)})")
+            # Exceptions of requests are OSErrors. Other libraries' exceptions appear for an
+            # impossible host name, and for a missing certificate file that the environment names.
+            return ReceiverAnswer(0, f"does not answer ({_reason(error)})")
 
     def _quoted(self, words: str) -> str:
-        """Return a receiver's words as one line that is fit to be shown."""
+        """Return a receiver's message as one line that is safe to display."""
         if self._credentials is not None:
-            words = self._credentials.struck_out_of(words)
-        shown = "".join(each if each.isprintable() else " " for each in words)
-        line = " ".join(shown.split())
-        return line if len(line) <= LONGEST_REASON else f"{line[: LONGEST_REASON - 3]}..."
+            words = self._credentials.redact(words)
+        return one_line(words)
 
 
 def _beginning(series: TimeSeries) -> TimeSeries:
-    """Return the first sample of a series, which is sent before them all.
+    """Return the first sample of a series, which is sent before all others.
 
-    Prometheus (2.42 at least) collects the garbage of what it holds in memory while it takes
-    samples, and a series that is new in that very moment is collected with the samples that came
-    with it, though it says they were taken. Whoever comes a second time finds it, or makes it anew;
-    of equal samples one is kept.
+    Prometheus (2.42 at least) collects garbage in memory while it accepts samples. A series created
+    at that moment is collected together with its samples, although they were acknowledged. The
+    second request finds the series, or creates it again; of equal samples one is kept.
     """
     return TimeSeries(series.labels, series.samples[:1])
 
 
 class _OutOfReachError(Exception):
-    """What is wrong with the receiver, and what to do."""
+    """The receiver's problem and the remedy."""
 
 
 class _Tally:
-    """Counts what becomes of samples."""
+    """Counts the results of samples."""
 
     def __init__(self) -> None:
         self.sent = 0
@@ -275,9 +244,9 @@ class _Tally:
 
 
 def batches(series: Iterable[TimeSeries], most: int) -> Iterator[list[TimeSeries]]:
-    """Divide series, in their order, into batches of ``most`` samples; the last has what is left.
+    """Divide series, in order, into batches of ``most`` samples; the last one may be smaller.
 
-    A series may end in one batch and go on in the next.
+    A series may span several batches.
     """
     batch: list[TimeSeries] = []
     room = most
@@ -296,9 +265,9 @@ def batches(series: Iterable[TimeSeries], most: int) -> Iterator[list[TimeSeries
 
 
 def receiver_name(url: str) -> str:
-    """Return a receiver as messages call it: its address, of which no part is a secret.
+    """Return the receiver's name for messages: its address, which contains no secret.
 
-    Raises UserError for an address that is none, and for one with credentials.
+    Raises UserError for an invalid address, and for one with credentials.
     """
     try:
         parts = urlsplit(url)
@@ -307,38 +276,32 @@ def receiver_name(url: str) -> str:
         parts = urlsplit("")
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise UserError(
-            "the address in [publish] is not one of a receiver of remote writes; one is "
+            "[publish] url is not the address of a remote-write receiver; write for example "
             "http://127.0.0.1:9090/api/v1/write"
         )
     if "@" in parts.netloc:
         raise UserError(
-            f"the address of {parts.hostname} in [publish] holds credentials; put them into an "
-            "environment variable and name that"
+            f"[publish] url of {parts.hostname} contains credentials; put them into an "
+            "environment variable and set secret to its name"
         )
     return f"{parts.scheme}://{parts.netloc}{parts.path}"
 
 
 def _session(url: str) -> requests.Session:
     session = requests.Session()
-    # A proxy that the environment names does not lead to this machine's own ports.
+    # Environment proxies do not reach this machine's own ports.
     session.trust_env = urlsplit(url).hostname not in _LOOPBACK
     return session
 
 
-def _retry_after(answer: requests.Response) -> float | None:
-    """Return how many seconds a receiver asks to wait: it tells them, or a time of its clock."""
-    told = answer.headers.get("Retry-After", "")
-    if told.strip().isdecimal():
-        return float(told)
-    try:
-        until = parsedate_to_datetime(told)
-        return max(0.0, (until - parsedate_to_datetime(answer.headers["Date"])).total_seconds())
-    except (KeyError, OverflowError, TypeError, ValueError):
-        return None
+def _refuses_samples(answer: ReceiverAnswer) -> bool:
+    return answer.status in _REFUSES_SAMPLES or bool(
+        answer.status >= 500 and _REFUSAL.search(answer.words)
+    )
 
 
 def _reason(error: BaseException) -> str:
-    """Return what the operating system said, which other libraries wrap in many words."""
+    """Return the operating system's error message, which other libraries wrap."""
     seen: BaseException | None = error
     while seen is not None:
         if isinstance(seen, OSError) and seen.strerror:
@@ -347,12 +310,12 @@ def _reason(error: BaseException) -> str:
     return first_line(error)
 
 
-def _advice(answer: _Answer) -> str:
+def _advice(answer: ReceiverAnswer) -> str:
     if answer.status in (401, 403, 407):
-        return "see that the credentials that [publish] names are right"
+        return "check the credentials in [publish]"
     if answer.status and not answer.may_pass:
-        return "see that the address in [publish] is where it receives remote writes"
+        return "check that the address in [publish] receives remote writes"
     if _FULL in answer.words:
-        # Until then Prometheus takes samples of series that it could not write down.
-        return "free some there and start it anew"
-    return "see that it runs and what its log says, and that the address in [publish] is right"
+        # Until then Prometheus accepts samples of series that it failed to write to its log.
+        return "free some space there and restart it"
+    return "check that it runs, its log, and the address in [publish]"

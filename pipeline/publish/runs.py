@@ -1,4 +1,4 @@
-"""The view by run time: what was measured in each run, and what its DBMS did meanwhile."""
+"""The view by run time: the values of each run, and the activity of its DBMS."""
 
 from __future__ import annotations
 
@@ -7,39 +7,41 @@ from collections.abc import Iterable, Iterator
 from sqlalchemy import Engine
 
 from pipeline.model import digest
+from pipeline.publish.measured_setups import MeasuredSetup, published_values
 from pipeline.publish.names import FIGURES, OTHERS, RUN
-from pipeline.publish.samples import Group, Sample, TimeSeries, milliseconds
-from pipeline.publish.strands import Strand, published_values
-from pipeline.store.queries import RunHead, activity_of
+from pipeline.publish.samples import SampleGroup, TimedValue, TimeSeries, milliseconds
+from pipeline.storage.runs import RunHead
+from pipeline.storage.steps import activity_of
 
 
-def run_groups(store: Engine, strands: Iterable[Strand]) -> Iterator[Group]:
-    """Yield a group for each run on each line, strand by strand, oldest first.
+def run_groups(store: Engine, setups: Iterable[MeasuredSetup]) -> Iterator[SampleGroup]:
+    """Yield a group for each run on each line, setup by setup, oldest first.
 
-    Two machines of a class can begin a run within the same millisecond; the later one in the order
-    of their names is then told a millisecond later, as Prometheus keeps one value of the two.
+    Two machines of a class may begin a run within the same millisecond. The run that is later in
+    the order of names is then published a millisecond later, because Prometheus keeps only one
+    value per time.
     """
-    for strand in strands:
+    for measured in setups:
         runs = sorted(
-            (run for standing in strand.standings for run in standing.runs),
+            (run for standing in measured.standings for run in standing.runs),
             key=lambda run: (run.started_at, run.run_id),
         )
         last = None
         for run in runs:
             at = milliseconds(run.started_at)
             last = at if last is None else max(at, last + 1)
-            yield _group(store, strand, run, last)
+            yield _group(store, measured, run, last)
 
 
-def _group(store: Engine, strand: Strand, run: RunHead, at: int) -> Group:
+def _group(store: Engine, measured: MeasuredSetup, run: RunHead, at: int) -> SampleGroup:
     def series() -> Iterator[TimeSeries]:
         for value in published_values(store, [run]):
-            labels = strand.figure(RUN, value.metric, value.step, value.group)
+            labels = measured.figure(RUN, value.metric, value.step, value.group)
             factor = FIGURES[value.metric].factor
-            yield TimeSeries(labels, [Sample(at, value.value * factor)])
+            yield TimeSeries(labels, [TimedValue(at, value.value * factor)])
         for step, group, activity, mean in activity_of(store, run.run_id):
-            labels = strand.label(OTHERS["activity"].name, step, group, activity=activity)
-            yield TimeSeries(labels, [Sample(at, mean)])
+            labels = measured.label(OTHERS["activity"].name, step, group, activity=activity)
+            yield TimeSeries(labels, [TimedValue(at, mean)])
 
-    key = " ".join(map(str, (*strand.setup, run.run_id)))
-    return Group(f"run {key}", digest([run.digest, at]), series)
+    key = " ".join(map(str, (*measured.setup, run.run_id)))
+    return SampleGroup(f"run {key}", digest([run.digest, at]), series)

@@ -1,4 +1,4 @@
-"""What is sent to Prometheus: samples of time series, in groups that are sent together."""
+"""Samples of time series, in groups that are sent together."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from datetime import datetime
 from typing import NamedTuple
 
 Labels = tuple[tuple[str, str], ...]
-"""The labels of a series, ``__name__`` among them, sorted by name; none is empty."""
+"""The labels of a series, including ``__name__``, sorted by name; none is empty."""
 
 
-class Sample(NamedTuple):
+class TimedValue(NamedTuple):
     """One value, ``at`` milliseconds since 1970."""
 
     at: int
@@ -18,17 +18,18 @@ class Sample(NamedTuple):
 
 
 class TimeSeries(NamedTuple):
-    """Samples of one series, in the order of time."""
+    """Samples of one series in time order."""
 
     labels: Labels
-    samples: Sequence[Sample]
+    samples: Sequence[TimedValue]
 
 
-class Group(NamedTuple):
-    """Samples that are sent together, all new or none.
+class SampleGroup(NamedTuple):
+    """Samples that are sent together.
 
-    ``key`` says what they are of, ``digest`` what they say: equal keys and digests, equal samples.
-    ``series`` makes them when they are wanted: what a receiver has already is never read.
+    ``key`` identifies their subject, ``digest`` their contents: groups with equal keys and digests
+    have equal samples. ``series`` generates them on demand, so samples that a receiver has are
+    never read.
     """
 
     key: str
@@ -37,11 +38,11 @@ class Group(NamedTuple):
 
 
 def labelled(name: str, **labels: object) -> Labels:
-    """Return the labels of the series ``name``. Prometheus takes an empty one for none."""
+    """Return the labels of the series ``name``. To Prometheus, an empty label is no label."""
     given = {"__name__": name, **{key: str(value) for key, value in labels.items()}}
     return tuple(sorted((key, value) for key, value in given.items() if value))
 
 
 def milliseconds(at: datetime) -> int:
-    """Return a moment as Prometheus counts time."""
+    """Return a moment as milliseconds since 1970, Prometheus's unit of time."""
     return round(at.timestamp() * 1000)

@@ -1,4 +1,4 @@
-"""Samples on disk, in the order in which blocks want them, whatever order they come in."""
+"""A temporary file that sorts samples for blocks."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from pipeline.publish.samples import Labels, Sample, TimeSeries
+from pipeline.publish.samples import Labels, TimedValue, TimeSeries
 
 _TABLE = """
 CREATE TABLE sample (
@@ -18,14 +18,14 @@ CREATE TABLE sample (
 
 
 class Spool:
-    """Sorts samples into spans of ``span`` milliseconds, in a file: memory holds labels alone.
+    """Sorts samples into spans of ``span`` milliseconds, in a file: memory holds only labels.
 
-    Of two samples of one series at one time the first stays, as in Prometheus.
+    Of two samples of one series at one time the first is kept, as in Prometheus.
     """
 
     def __init__(self, path: Path, span: int) -> None:
         self._span = span
-        # A file of one process that is gone with it: nothing has to outlive a crash.
+        # A temporary file of this process: it need not survive a crash.
         self._database = sqlite3.connect(path, isolation_level=None)
         self._database.execute("PRAGMA journal_mode = OFF")
         self._database.execute("PRAGMA synchronous = OFF")
@@ -38,7 +38,7 @@ class Spool:
         self._database.close()
 
     def add(self, series: Iterable[TimeSeries]) -> None:
-        """Take samples in. Raises sqlite3.Error, when the disk is full for one."""
+        """Add samples. Raises sqlite3.Error, for example if the disk is full."""
         self._database.execute("BEGIN")
         self._database.executemany(
             "INSERT OR IGNORE INTO sample VALUES (?, ?, ?, ?, ?)", self._rows(series)
@@ -53,17 +53,17 @@ class Spool:
                 yield at // self._span, name, place, at, value
 
     def spans(self) -> list[tuple[int, int]]:
-        """Return the spans that have samples, and how many, in the order of time."""
+        """Return the non-empty spans and their numbers of samples, in time order."""
         return self._database.execute(
             "SELECT span, count(*) FROM sample GROUP BY span ORDER BY span"
         ).fetchall()
 
-    def samples(self, span: int) -> Iterator[tuple[Labels, Sample]]:
+    def samples(self, span: int) -> Iterator[tuple[Labels, TimedValue]]:
         """Return the samples of a span: by name, series and time."""
         labels = list(self._series)
         found = self._database.execute(
             "SELECT series, at, value FROM sample WHERE span = ? ORDER BY name, series, at", (span,)
         )
         for place, at, value in found:
-            # What is not a number is nothing to SQLite.
-            yield labels[place], Sample(at, math.nan if value is None else value)
+            # SQLite stores NaN as NULL.
+            yield labels[place], TimedValue(at, math.nan if value is None else value)

@@ -1,30 +1,30 @@
-"""Sync: what a receiver does not have yet is sent, and nothing else."""
+"""Sync: send a receiver exactly the groups that it lacks."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from pipeline.publish.position import Position, Told
+from pipeline.publish.checkpoint import GroupCheckpoint, Position
 from pipeline.publish.remote import Written
-from pipeline.publish.samples import Group, Labels, Sample, TimeSeries
+from pipeline.publish.samples import Labels, SampleGroup, TimedValue, TimeSeries
 
 SAMPLES_AT_ONCE = 100_000
-"""Samples that are held, sent and then noted together: a few tens of megabytes, a second or two of
-a receiver's time to do over when it was cut off."""
+"""Samples that are buffered, sent and recorded together: some tens of megabytes, and a second or
+two of a receiver's time to repeat after an interruption."""
 
 
 Write = Callable[[Iterable[TimeSeries]], Written]
-"""Sends series and returns when the receiver has them. What it raises ends the sync; what was noted
-until then stays noted."""
+"""Sends series and returns once the receiver has them. An exception ends the sync; recorded groups
+stay recorded."""
 
 
 @dataclass
 class Synced:
-    """What a sync did: groups and samples that were sent, corrections among the groups.
+    """The result of a sync: groups and samples sent, and the corrections among the groups.
 
-    ``refused`` are samples that the receiver did not take, for its ``reasons``. With ``complete``
-    the receiver has everything.
+    ``refused`` are samples that the receiver did not accept, for its ``reasons``. With
+    ``complete``, the receiver has everything.
     """
 
     groups: int = 0
@@ -36,18 +36,18 @@ class Synced:
 
 
 def sync(
-    groups: Iterable[Group],
+    groups: Iterable[SampleGroup],
     position: Position,
     write: Write,
     synced: Synced,
     progress: Callable[[], None] = lambda: None,
     at_once: int = SAMPLES_AT_ONCE,
 ) -> None:
-    """Send the groups that the receiver does not have as they are; ``synced`` tells how far it is.
+    """Send the groups that the receiver lacks, and count the progress in ``synced``.
 
-    A group that says something else than before is sent again, a millisecond later for each time:
-    of two values at the same time Prometheus keeps the first and says nothing. ``progress`` is
-    called once a group. Raises what ``write`` raises.
+    A group with changed contents is sent again, a millisecond later for each correction: of two
+    values at the same time Prometheus silently keeps the first. ``progress`` is called once per
+    group. Raises what ``write`` raises.
     """
     batch = _Batch()
     known = position.known()
@@ -56,7 +56,7 @@ def sync(
         told = known.get(group.key)
         if told is not None and told.digest == group.digest:
             continue
-        batch.add(group, Told(group.digest, 0 if told is None else told.correction + 1))
+        batch.add(group, GroupCheckpoint(group.digest, 0 if told is None else told.correction + 1))
         if batch.samples >= at_once:
             _send(batch, position, write, synced)
             batch = _Batch()
@@ -66,18 +66,18 @@ def sync(
 
 
 class _Batch:
-    """Groups that are sent together, their samples merged into as few series as there are."""
+    """Groups that are sent together, with their samples merged by series."""
 
     def __init__(self) -> None:
-        self.told: dict[str, Told] = {}
+        self.told: dict[str, GroupCheckpoint] = {}
         self.samples = 0
-        self._series: dict[Labels, list[Sample]] = {}
+        self._series: dict[Labels, list[TimedValue]] = {}
 
-    def add(self, group: Group, told: Told) -> None:
+    def add(self, group: SampleGroup, told: GroupCheckpoint) -> None:
         self.told[group.key] = told
         for labels, samples in group.series():
             merged = self._series.setdefault(labels, [])
-            merged += [Sample(at + told.correction, value) for at, value in samples]
+            merged += [TimedValue(at + told.correction, value) for at, value in samples]
             self.samples += len(samples)
 
     def series(self) -> list[TimeSeries]:

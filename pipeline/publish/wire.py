@@ -1,7 +1,7 @@
-"""A remote write as it travels: the message of version 1.0 of the protocol, compressed.
+"""The encoding of a remote write: the message of protocol version 1.0, compressed.
 
-The message is Protocol Buffers (prometheus/prompb/remote.proto), of which it takes one kind of
-number and one of string; so it is written here, and there is no library and no generated code::
+The message is Protocol Buffers (prometheus/prompb/remote.proto) with one type of number and one of
+string. Encoding it here needs no library and no generated code::
 
     message WriteRequest { repeated TimeSeries timeseries = 1; }
     message TimeSeries   { repeated Label labels = 1; repeated Sample samples = 2; }
@@ -17,10 +17,10 @@ from functools import lru_cache
 
 from cramjam import snappy
 
-from pipeline.publish.samples import Labels, Sample, TimeSeries
+from pipeline.publish.samples import Labels, TimedValue, TimeSeries
 
-# A tag is the number of the field and how what follows is written: 1 for eight bytes, 2 for a
-# length and so many bytes, 0 for a varint. A message within a message is a field like any other.
+# A tag is the field's number and its encoding: 1 for eight bytes, 2 for a length and as many bytes,
+# 0 for a varint. A nested message is a field like any other.
 _FIRST, _SECOND = b"\x0a", b"\x12"
 _TIMESTAMP = b"\x10"
 _value = struct.Struct("<Bd").pack
@@ -52,7 +52,7 @@ def _labels(labels: Labels) -> bytes:
     )
 
 
-def _sample(sample: Sample) -> bytes:
+def _sample(sample: TimedValue) -> bytes:
     return _value(_VALUE, sample.value) + _TIMESTAMP + varint(sample.at)
 
 
@@ -61,7 +61,7 @@ def _field(tag: bytes, content: bytes) -> bytes:
 
 
 def varint(number: int) -> bytes:
-    """Return a number in groups of seven bits, lowest first; a negative one as its 64 bits."""
+    """Encode a number in groups of seven bits, lowest first; a negative one as its 64 bits."""
     number &= _BITS_64
     groups = bytearray()
     while number > 0x7F:

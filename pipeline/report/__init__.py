@@ -1,1 +1,1 @@
-"""What people read: tables and the report page."""
+"""Reports for people: tables and the report page."""

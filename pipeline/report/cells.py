@@ -1,12 +1,12 @@
-"""The cells of grids: how values are written, and when they have a colour."""
+"""Table cells: the format and the colour of values."""
 
 from __future__ import annotations
 
 from typing import Literal
 
 from pipeline.config import Colour, ReportSection
-from pipeline.metrics import METRICS, Direction
-from pipeline.report.grid import MISSING, Cell, Tone
+from pipeline.model.metrics import METRICS, Direction
+from pipeline.report.grid import MISSING, TableCell, Tone
 
 RATIO_DECIMALS = 2
 """The published decimals of relative values."""
@@ -28,7 +28,7 @@ PUBLISHED_DECIMALS = {
     "cpu/s": 1,
     "cs/o": 3,
     "cpu/o": 6,
-    # As vmstat calls them: context switches, and the shares of the processors' time.
+    # Named as in vmstat: context switches, and the shares of CPU time.
     "cs": 0,
     "us": 1,
     "sy": 1,
@@ -36,11 +36,11 @@ PUBLISHED_DECIMALS = {
     "wa": 1,
     "us+sy": 1,
 }
-"""Decimals of absolute values in the tables that have a column for each metric."""
+"""Decimals of absolute values in tables with a column per metric."""
 
 
 def tone_of(metric: str, ratio: float | None, settings: ReportSection) -> Tone:
-    """Say whether a relative value is worse, better, or nothing remarkable."""
+    """Return whether a relative value is worse, better or unremarkable."""
     if ratio is None:
         return ""
     ratio = _turned(metric, ratio)
@@ -50,7 +50,7 @@ def tone_of(metric: str, ratio: float | None, settings: ReportSection) -> Tone:
 
 
 def colour_of(metric: str, ratio: float | None, settings: ReportSection) -> Colour | Literal[""]:
-    """Return the colour of a relative value: that of the farthest limit that it reaches."""
+    """Return the colour of a relative value: that of the farthest limit it reaches."""
     if ratio is None:
         return ""
     ratio = _turned(metric, ratio)
@@ -64,7 +64,7 @@ def colour_of(metric: str, ratio: float | None, settings: ReportSection) -> Colo
 
 
 def format_value(value: float | None, decimals: int | None = None) -> str:
-    """Write one value: with so many decimals, or with the digits that it needs."""
+    """Format a value with the given decimals, or with as many digits as it needs."""
     if value is None:
         return MISSING
     if decimals is not None:
@@ -80,9 +80,9 @@ def ratio_cell(
     settings: ReportSection,
     decimals: int | None = None,
     signs: str = "",
-) -> Cell:
-    """Return the cell of a relative value, with its colour."""
-    return Cell(
+) -> TableCell:
+    """Return the coloured cell of a relative value."""
+    return TableCell(
         value=ratio,
         text=format_value(ratio, RATIO_DECIMALS if decimals is None else decimals),
         tone=tone_of(metric, ratio, settings),
@@ -91,9 +91,9 @@ def ratio_cell(
     )
 
 
-def value_cell(value: float | None, decimals: int | None = None, signs: str = "") -> Cell:
-    """Return the cell of an absolute value, which has no colour."""
-    return Cell(
+def value_cell(value: float | None, decimals: int | None = None, signs: str = "") -> TableCell:
+    """Return the cell of an absolute value, without a colour."""
+    return TableCell(
         value=value,
         text=format_value(value, decimals),
         signs=signs if value is not None else "",
@@ -102,8 +102,8 @@ def value_cell(value: float | None, decimals: int | None = None, signs: str = ""
 
 def published_cell(
     metric: str, value: float | None, decimals: int | None = None, signs: str = ""
-) -> Cell:
-    """Return the cell of an absolute value with the published decimals of its metric.
+) -> TableCell:
+    """Return the cell of an absolute value with its metric's published decimals.
 
     ``cpu/o`` is published without the zero before its point: ``.000557``.
     """
@@ -116,7 +116,7 @@ def published_cell(
 
 
 def _turned(metric: str, ratio: float) -> float:
-    """Turn a ratio over where less is better.
+    """Invert a ratio where less is better.
 
     1 / 0.95 of the CPU time is as bad as 0.95 of the throughput.
     """

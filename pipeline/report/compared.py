@@ -1,46 +1,46 @@
-"""A comparison of two sides, for a terminal, for a pull request and for scripts."""
+"""A comparison of two sides as text, as markdown for a pull request, and as rows for scripts."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from pipeline.analyse.compare import Comparison
-from pipeline.analyse.interleaved import Row
-from pipeline.markdown import cell
-from pipeline.metrics import is_worse
-from pipeline.units import counted, show_duration
+from pipeline.experiments.compare import TwoSideComparison
+from pipeline.experiments.interleaved import FigureVerdict
+from pipeline.model.metrics import is_worse
+from pipeline.text.markdown import cell
+from pipeline.text.units import plural, show_duration
 
 _NO_NEWS = ("same", "not worse")
 
 _BLIND = 1.0
-"""Who can only see a doubling sees nothing that is asked for here."""
+"""Smallest visible change from which a figure shows nothing: only a doubling would be visible."""
 
 MOST_SAME = 8
-"""Figures without a change that a pull request is shown; more of them are folded away."""
+"""Unchanged figures shown in a pull request; further ones are folded."""
 
 _HEADS = ("step", "metric", "ratio", "interval", "verdict", "could see", "blocks")
 
 
-def verdict_line(comparison: Comparison) -> str:
-    """Say in one sentence what came of it."""
+def verdict_line(comparison: TwoSideComparison) -> str:
+    """Return the verdict in one sentence."""
     rows = comparison.rows
     if comparison.answer.moved:
-        return "undecided: the machine itself changed while it measured"
+        return "undecided: the machine changed during the comparison"
     worse = [row for row in rows if row.verdict == "worse"]
     failed = len({row.step for row in rows if row.verdict == "failed"})
     undecided = sum(row.verdict == "undecided" for row in rows)
     better = sum(row.verdict == "better" for row in rows)
     said = []
     if failed:
-        said.append(f"{counted(failed, 'step')} of head failed")
+        said.append(f"{plural(failed, 'step')} of head failed")
     if worse:
         said.append(
-            f"{len(worse)} of {counted(len(rows), 'figure')} worse, most of all "
+            f"{len(worse)} of {plural(len(rows), 'figure')} worse, most of all "
             f"{worse[0].step} {worse[0].metric} by {worse[0].effect:+.1%}"
         )
     elif not failed:
-        said.append("no regression was shown" if undecided else "no regression")
+        said.append("no regression found" if undecided else "no regression")
     if better:
         said.append(f"{better} better")
     if undecided:
@@ -48,7 +48,7 @@ def verdict_line(comparison: Comparison) -> str:
     return ", ".join(said)
 
 
-def as_rows(comparison: Comparison) -> list[dict[str, Any]]:
+def as_rows(comparison: TwoSideComparison) -> list[dict[str, Any]]:
     """Return the rows for scripts, worst first. Ratios are head / base."""
     return [
         {
@@ -65,8 +65,8 @@ def as_rows(comparison: Comparison) -> list[dict[str, Any]]:
     ]
 
 
-def as_text(comparison: Comparison) -> str:
-    """Return the verdict, then a line for each figure, worst first."""
+def as_text(comparison: TwoSideComparison) -> str:
+    """Return the verdict, then a line per figure, worst first."""
     table = [_HEADS, *(_cells(row) for row in comparison.rows)]
     widths = [max(len(line[at]) for line in table) for at in range(len(_HEADS))]
     lines = [
@@ -81,8 +81,8 @@ def as_text(comparison: Comparison) -> str:
     return "\n".join(lines)
 
 
-def as_markdown(comparison: Comparison) -> str:
-    """Return what a pull request is told: the verdict first, then the worst rows first."""
+def as_markdown(comparison: TwoSideComparison) -> str:
+    """Return the comment for a pull request: the verdict first, then the rows, worst first."""
     verdict = verdict_line(comparison)
     rows = comparison.rows
     same = [row for row in rows if row.verdict in _NO_NEWS]
@@ -96,14 +96,14 @@ def as_markdown(comparison: Comparison) -> str:
         *_table(told),
     ]
     if len(told) < len(rows):
-        summary = f"<summary>{counted(len(same), 'figure')} without a change</summary>"
+        summary = f"<summary>{plural(len(same), 'figure')} without a change</summary>"
         lines += ["<details>", summary, "", *_table(same), "</details>", ""]
-    # A paragraph each: markdown would run them into one.
+    # Separate paragraphs, because markdown joins adjacent lines.
     return "\n".join([*lines, "\n\n".join(_remarks(comparison))])
 
 
-def _table(rows: Sequence[Row]) -> list[str]:
-    """Return rows as a table, what a gate stops in bold; nothing for none."""
+def _table(rows: Sequence[FigureVerdict]) -> list[str]:
+    """Return rows as a table, with those that fail a gate in bold; empty without rows."""
     if not rows:
         return []
     lines = [f"| {' | '.join(_HEADS)} |", "| :--- | :--- | ---: | :---: | :--- | ---: | ---: |"]
@@ -116,7 +116,7 @@ def _table(rows: Sequence[Row]) -> list[str]:
     return [*lines, ""]
 
 
-def _cells(row: Row) -> tuple[str, ...]:
+def _cells(row: FigureVerdict) -> tuple[str, ...]:
     if not row.blocks:
         return (row.step, row.metric, "", "", row.verdict, "", "0")
     return (
@@ -125,13 +125,13 @@ def _cells(row: Row) -> tuple[str, ...]:
         f"{1.0 + row.effect:.3f}",
         _interval(row),
         row.verdict,
-        # What is decided does not ask any more how well it could be seen.
+        # A decided figure needs no smallest visible change.
         _percent(row.smallest_visible) if row.verdict == "undecided" else "",
         str(row.blocks),
     )
 
 
-def _interval(row: Row) -> str:
+def _interval(row: FigureVerdict) -> str:
     if row.smallest_visible >= _BLIND:
         return "any"
     return " to ".join(f"{1.0 + end:.3f}" for end in row.interval)
@@ -145,17 +145,17 @@ def _aligned(line: Sequence[str], widths: Sequence[int]) -> str:
     return "  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip()
 
 
-def _remarks(comparison: Comparison) -> list[str]:
-    """Return how it was measured, and what this run could not see."""
+def _remarks(comparison: TwoSideComparison) -> list[str]:
+    """Return how the comparison was measured, and what it could not have shown."""
     answer, question = comparison.answer, comparison.question
     remarks = [
         f"Ratio is head / base; {_directions(comparison.rows)}. "
-        f"{counted(answer.blocks, 'block')} of base, head and a control (base once more) in "
+        f"{plural(answer.blocks, 'block')} of base, head and a control (base once more) in "
         f"{show_duration(answer.seconds)} on {comparison.machine_class}, "
         f"workload {comparison.workload}; smallest change of interest "
         f"{question.smallest_effect:.1%}."
     ]
-    remarks += [f"{moved}; all was measured anew." for moved in _moves(answer.moved_before)]
+    remarks += [f"{moved}; everything was measured again." for moved in _moves(answer.moved_before)]
     notes = dict.fromkeys(f"{row.step}: {row.note}" for row in comparison.rows if row.note)
     if answer.moved:
         notes = dict.fromkeys(_moves(answer.moved))
@@ -163,20 +163,20 @@ def _remarks(comparison: Comparison) -> list[str]:
     reach = [row.smallest_visible for row in comparison.rows if row.verdict == "undecided"]
     if reach and not answer.moved:
         remarks.append(
-            'Undecided figures: "could see" is the smallest change that would have been shown; a '
-            "longer --budget shows smaller ones."
+            'Undecided figures: "could see" is the smallest change that this comparison '
+            "could detect; a longer --budget detects smaller ones."
             if min(reach) < _BLIND
-            else "Undecided figures: too few blocks to show any change; give a longer --budget."
+            else ("Undecided figures: too few blocks to detect any change; give a longer --budget.")
         )
     return remarks
 
 
 def _moves(moved: Sequence[str]) -> list[str]:
-    return [f"the control moved: {each}" for each in moved]
+    return [f"the control changed: {each}" for each in moved]
 
 
-def _directions(rows: Sequence[Row]) -> str:
-    """Say of which metrics more is better, and of which less."""
+def _directions(rows: Sequence[FigureVerdict]) -> str:
+    """Return the metrics by direction: more is better, or less is better."""
     names = dict.fromkeys(row.metric for row in rows)
     less = [name for name in names if is_worse(name, 1.0)]
     more = [name for name in names if name not in less]

@@ -1,30 +1,30 @@
-"""An explanation as markdown: the class first, worst step first, the evidence beside it."""
+"""An explanation as markdown: the class first, worst step first, with the evidence."""
 
 from __future__ import annotations
 
 import math
 
-from pipeline.analyse.explain.classify import Kind
-from pipeline.analyse.explain.explanation import Explanation, StepExplanation
-from pipeline.analyse.explain.figures import FigureChange
-from pipeline.markdown import cell, code, fenced
-from pipeline.units import counted, show_figure
+from pipeline.explain.classify import SlowdownClass
+from pipeline.explain.explanation import Explanation, StepExplanation
+from pipeline.explain.figures import FigureChange
+from pipeline.text.markdown import cell, code, fenced
+from pipeline.text.units import plural, show_figure
 
 IN_FULL = 3
-"""Steps that are told with all their evidence; of the others, the class alone."""
+"""Steps shown with all evidence; of further steps, only the class is shown."""
 
 MOST_SETTINGS = 15
-"""Changed settings that are listed: those that are suspected first."""
+"""Changed settings to list, the most suspect first."""
 
 MOST_FUNCTIONS = 10
-"""Functions that are listed: those that gained most."""
+"""Functions to list, those with the largest increase."""
 
 LEAST_GAIN = 0.05
-"""Part of the largest gain of a function below which another one's is not listed."""
+"""The share of the largest increase below which a function is not listed."""
 
 
 def explanation_markdown(explanation: Explanation) -> str:
-    """Write an explanation for the people who have to act on it."""
+    """Format an explanation as markdown for the people who act on it."""
     lines = [
         f"## Why: {explanation.kind.value}",
         "",
@@ -52,9 +52,9 @@ def _step(step: StepExplanation, fingerprint: str) -> list[str]:
     if shown:
         runs = "{} and {} runs".format(*shown[0].runs)
         lines += [
-            "What moved beyond the noise of its repetitions:"
+            "Figures that changed beyond the noise of their repetitions:"
             if moved
-            else f"Nothing moved beyond the noise of its repetitions ({runs}):",
+            else f"No figure changed beyond the noise of its repetitions ({runs}):",
             "",
             "| figure | before | after | ratio | 95 % interval |",
             "| :--- | ---: | ---: | ---: | :---: |",
@@ -63,7 +63,7 @@ def _step(step: StepExplanation, fingerprint: str) -> list[str]:
         ]
         if step.again:
             runs = "{} runs before and {} after".format(*shown[0].runs)
-            lines += [f"Of the {runs} that were made in turns to confirm it.", ""]
+            lines += [f"From {runs} of the experiment that confirmed it.", ""]
     for change in step.plans:
         told = [
             *(f"- {line}" for line in change.before.splitlines()),
@@ -86,7 +86,7 @@ def _step(step: StepExplanation, fingerprint: str) -> list[str]:
                 for each in gained
             ),
             "",
-            "In microseconds of CPU time per operation, or in percent where that is not known.",
+            "In microseconds of CPU time per operation, or in percent if that is unknown.",
             "",
         ]
     if step.pictures:
@@ -121,13 +121,13 @@ def _settings(explanation: Explanation) -> list[str]:
         ]
         more = len(explanation.suspects) - MOST_SETTINGS
         if more > 0:
-            lines += [f"And {counted(more, 'more changed setting')}.", ""]
+            lines += [f"And {plural(more, 'more changed setting')}.", ""]
     if explanation.trials:
         lines += [f"- {cell(trial.sentence())}" for trial in explanation.trials]
         lines.append("")
-    elif explanation.suspects and explanation.kind is not Kind.CHANGED_DEFAULT:
+    elif explanation.suspects and explanation.kind is not SlowdownClass.CHANGED_DEFAULT:
         lines += [
-            "None of them was tested. To run the new revision with the old values:",
+            "None of these settings was tested. To run the new revision with the old values:",
             "",
             f"    nightshift explain {explanation.fingerprint} --test",
             "",

@@ -1,35 +1,35 @@
-"""A table as it is printed: what layouts make and renderers write."""
+"""The printed table: built by layouts, written by renderers."""
 
 from __future__ import annotations
 
 from typing import Literal
 
 from pipeline.config import Colour
-from pipeline.metrics import METRICS
 from pipeline.model import Frozen
+from pipeline.model.metrics import METRICS
 from pipeline.report.relative import Column
 
 MISSING = "-"
-"""Stands where a step was not measured or failed; never a number."""
+"""The text of a value whose step was not measured or failed; never a number."""
 
 SLA_SIGN = "!"
-"""Stands at a figure of a step that did not sustain the rate of its work in the background."""
+"""Marks a figure of a step that did not sustain its background rate."""
 
 MARK_SIGN = "*"
-"""Stands at a figure of a step that was marked: still warming, drifting."""
+"""Marks a figure of a step with a remark: still warming, drifting."""
 
 MISSED_SIGN = "<"
-"""Stands at a rate that was achieved by less than its target."""
+"""Marks an achieved rate below its target."""
 
 Tone = Literal["", "worse", "better"]
-"""Whether a value is remarkable, and which way."""
+"""Whether a value is worse, better or unremarkable."""
 
 Kind = Literal["step", "group", "dbms"]
-"""What rows and sections are of. A dbms is a revision with its build options and config."""
+"""The kind of rows and sections. A dbms is a revision with its build options and config."""
 
 
-class Cell(Frozen):
-    """One value: as a number, as it is shown, in its colour, with the signs of its footnotes."""
+class TableCell(Frozen):
+    """One value: as a number, as text, with its colour and the signs of its footnotes."""
 
     value: float | None
     text: str
@@ -42,14 +42,14 @@ class GridRow(Frozen):
     """One row: its name, and a cell under each head."""
 
     name: str
-    cells: tuple[Cell, ...]
+    cells: tuple[TableCell, ...]
 
 
-class Section(Frozen):
+class TableSection(Frozen):
     """Rows under one row of heads.
 
-    ``of`` is what the rows have in common: their group, step or dbms. ``title`` is the line
-    above the heads and ``stub`` the head over the rows' names; either may be empty.
+    ``of`` is what the rows share: their group, step or dbms. ``title`` is the line above the heads
+    and ``stub`` is the head of the rows' names; either may be empty.
     """
 
     of: str
@@ -62,19 +62,19 @@ class Section(Frozen):
 class Grid(Frozen):
     """A printed table.
 
-    ``metric`` is that of all values; empty where they differ in it, and ``what`` says then what
-    they are. ``base`` is what values were divided by, None for absolute ones. ``columns`` are
-    the revisions in it, wherever they stand. ``rows_are`` and ``sections_are`` say of what the
-    rows and sections are, ``names`` where the rows' names stand. ``legend`` explains heads,
-    ``notes`` are the footnotes. Heads that are ``numbered`` are too long to stand over their
-    columns; col-N stands for them. ``decimals`` are those that were asked for.
+    ``metric`` is the metric of all values; it is empty if they differ, and ``what`` then describes
+    them. ``base`` is the column that values were divided by, None for absolute values. ``columns``
+    are the revisions of the table, in rows or columns. ``rows_are`` and ``sections_are`` are the
+    kinds of rows and sections, ``names`` is where the rows' names stand. ``legend`` explains heads,
+    ``notes`` are the footnotes. With ``numbered``, heads too long for their columns are replaced by
+    col-N. ``decimals`` are the requested ones.
     """
 
     title: str
     metric: str
     base: Column | None
     columns: tuple[Column, ...]
-    sections: tuple[Section, ...]
+    sections: tuple[TableSection, ...]
     rows_are: Kind
     sections_are: Kind
     names: Literal["first", "last"]
@@ -84,15 +84,15 @@ class Grid(Frozen):
     numbered: bool = False
     decimals: int | None = None
 
-    def heads(self, section: Section) -> tuple[str, ...]:
-        """Return the heads of a section as they stand over its columns."""
+    def heads(self, section: TableSection) -> tuple[str, ...]:
+        """Return the heads of a section as printed over its columns."""
         if not self.numbered:
             return section.heads
         return tuple(f"col-{number}" for number in range(1, len(section.heads) + 1))
 
     @property
     def explained(self) -> tuple[tuple[str, str], ...]:
-        """What stands for what: the legend, and the heads that are numbered."""
+        """The legend, and the full text of numbered heads."""
         if not self.numbered or not self.sections:
             return self.legend
         first = self.sections[0]
@@ -100,7 +100,7 @@ class Grid(Frozen):
 
     @property
     def heading(self) -> str:
-        """The line over the table: what it is of, and its metric with the unit."""
+        """The heading of the table: its title, and its metric with the unit."""
         known = METRICS.get(self.metric)
         unit = f" ({known.unit})" if known is not None else ""
         return f"{self.title}: {self.what or self.metric + unit}"

@@ -1,39 +1,39 @@
-"""What a pull request is told of a measurement: one of four outcomes, and the words for it."""
+"""The result of a pull request's measurement: one of four outcomes, and its text."""
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
 
-from pipeline.analyse.compare import USUAL, Comparison
-from pipeline.analyse.interleaved import Row
-from pipeline.analyse.pull_request import Measured, plain
-from pipeline.markdown import code
-from pipeline.notify.base.pull_request import Note, Outcome, Words
+from pipeline.experiments.compare import USUAL, TwoSideComparison
+from pipeline.experiments.interleaved import FigureVerdict
+from pipeline.experiments.pull_request import PullRequestRuns, plain
+from pipeline.notify.base.pull_request import Note, PullRequestOutcome, Words
 from pipeline.report.compared import as_markdown, verdict_line
-from pipeline.units import counted
+from pipeline.text.markdown import code
+from pipeline.text.units import plural
 
 MOST_STEPS = 3
-"""Steps, the worst, that are measured again by the command that a pull request is given."""
+"""Worst steps that the reproduction command measures."""
 
 MOST_NOTES = 50
-"""Annotations that GitHub takes at once."""
+"""Annotations that GitHub accepts in one request."""
 
 
-def words_of(
-    measured: Measured,
+def message_of(
+    measured: PullRequestRuns,
     *,
     smallest: float | None = None,
     number: int | None = None,
     config: str = "",
 ) -> Words:
-    """Return what is told of a pull request that was measured.
+    """Return the text for a measured pull request.
 
     Args:
-        measured: the runs; all else is worked out from them.
-        smallest: the smallest change that matters; as it was measured, if not given.
-        number: of the pull request, if it is known.
-        config: the configuration in its repository, if it has not the usual name.
+        measured: the runs, from which everything else is computed.
+        smallest: the smallest change that matters; by default as measured.
+        number: of the pull request, if known.
+        config: the configuration in its repository, if it has an unusual name.
     """
     comparison = measured.comparison(smallest)
     title = _title(comparison)
@@ -42,7 +42,7 @@ def words_of(
     body = [
         as_markdown(comparison),
         "",
-        "To see it again, in a clone of this repository:",
+        "To reproduce it, in a clone of this repository:",
         "",
         *(f"    {line}" for line in [*fetch, reproduce]),
     ]
@@ -50,31 +50,31 @@ def words_of(
     return Words(outcome_of(comparison), title, "\n".join(body), tuple(notes[:MOST_NOTES]))
 
 
-def words_of_none(reason: str) -> Words:
-    """Return what is told of a pull request that could not be measured; ``reason`` is plain."""
+def message_without_result(reason: str) -> Words:
+    """Return the text for a pull request that could not be measured; ``reason`` is plain."""
     body = [
         "### Could not run",
         "",
-        "Nothing is known of this change: neither that it is slower nor that it is not.",
+        "Whether this change is slower is unknown.",
         "",
         code(plain(reason)),
     ]
-    return Words(Outcome.COULD_NOT_RUN, "Could not run", "\n".join(body))
+    return Words(PullRequestOutcome.COULD_NOT_RUN, "Could not run", "\n".join(body))
 
 
-def outcome_of(comparison: Comparison) -> Outcome:
-    """Return the outcome of a comparison: passed only if nothing was left open."""
+def outcome_of(comparison: TwoSideComparison) -> PullRequestOutcome:
+    """Return the outcome of a comparison: passed only if every figure is decided."""
     if comparison.regressed:
-        return Outcome.REGRESSION
+        return PullRequestOutcome.REGRESSION
     rows = comparison.rows
     open_rows = [row for row in rows if row.verdict == "undecided"]
-    return Outcome.UNDECIDED if open_rows or not rows else Outcome.PASSED
+    return PullRequestOutcome.UNDECIDED if open_rows or not rows else PullRequestOutcome.PASSED
 
 
-def reproduction(measured: Measured, comparison: Comparison, config: str = "") -> str:
-    """Return the command that measures it again, in the steps that changed most.
+def reproduction(measured: PullRequestRuns, comparison: TwoSideComparison, config: str = "") -> str:
+    """Return the command that repeats the measurement in the steps that changed most.
 
-    It is meant for a clone of the repository that has both commits.
+    It runs in a clone of the repository that has both commits.
     """
     worse = [row.step for row in comparison.rows if row.verdict in ("worse", "failed")]
     steps = list(dict.fromkeys(worse))[:MOST_STEPS] or _steps(measured)
@@ -90,39 +90,39 @@ def reproduction(measured: Measured, comparison: Comparison, config: str = "") -
     return shlex.join(command)
 
 
-def _steps(measured: Measured) -> Sequence[str]:
+def _steps(measured: PullRequestRuns) -> Sequence[str]:
     return list(dict.fromkeys(each.step for each in measured.levels))
 
 
-def _title(comparison: Comparison) -> str:
+def _title(comparison: TwoSideComparison) -> str:
     """Return the outcome with its worst figure."""
     outcome, rows = outcome_of(comparison), comparison.rows
     verdict = verdict_line(comparison)
-    if outcome is Outcome.PASSED:
+    if outcome is PullRequestOutcome.PASSED:
         worst = max(rows, key=lambda row: row.loss)
-        return f"No regression in {counted(len(rows), 'figure')}; {_said(worst)}"
-    if outcome is Outcome.UNDECIDED and not comparison.answer.moved:
+        return f"No regression in {plural(len(rows), 'figure')}; {_said(worst)}"
+    if outcome is PullRequestOutcome.UNDECIDED and not comparison.answer.moved:
         still = [row for row in rows if row.verdict == "undecided"]
         worst = max(still, key=lambda row: row.loss)
-        return f"Undecided: {len(still)} of {counted(len(rows), 'figure')}; {_said(worst)}"
+        return f"Undecided: {len(still)} of {plural(len(rows), 'figure')}; {_said(worst)}"
     return f"{verdict[0].upper()}{verdict[1:]}"
 
 
-def _said(row: Row) -> str:
+def _said(row: FigureVerdict) -> str:
     if not row.blocks:
-        return f"{row.step} {row.metric} without any figure"
+        return f"{row.step} {row.metric} without a figure"
     return f"{row.step} {row.metric} {row.effect:+.1%} at worst"
 
 
-def _note(row: Row) -> Note:
-    """Return what is annotated of a figure that changed."""
+def _note(row: FigureVerdict) -> Note:
+    """Return the annotation of a figure that changed."""
     if row.verdict == "failed":
-        return Note(True, f"{row.step} failed", f"{row.step} fails on head, and not on base.")
+        return Note(True, f"{row.step} failed", f"{row.step} fails on head but not on base.")
     ends = " to ".join(f"{end:+.1%}" for end in row.interval)
     worse = row.verdict == "worse"
     return Note(
         worse,
         f"{row.step} {row.metric} {row.effect:+.1%}",
         f"{row.step}: {row.metric} is {row.effect:+.1%} ({'worse' if worse else 'better'}; "
-        f"interval {ends}, {counted(row.blocks, 'block')}).",
+        f"interval {ends}, {plural(row.blocks, 'block')}).",
     )

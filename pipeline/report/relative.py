@@ -1,13 +1,13 @@
-"""Figures of one metric along a line: medians, and each revision's divided by the base's."""
+"""Figures of one metric along a line: medians, and their ratios to the base's."""
 
 from __future__ import annotations
 
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 
-from pipeline.errors import UserError, meant
 from pipeline.model import Frozen, StepStatus
-from pipeline.store.queries import Row
+from pipeline.storage.measurements import MeasurementRow
+from pipeline.text.errors import UserError, did_you_mean
 
 
 class Column(Frozen):
@@ -19,13 +19,13 @@ class Column(Frozen):
 
 
 class TableRow(Frozen):
-    """One step: its values by column; None where it was not measured or failed."""
+    """One step: its values by column; None if it was not measured or failed."""
 
     step: str
     values: tuple[float | None, ...]
 
 
-class Group(Frozen):
+class StepGroup(Frozen):
     """The steps of one group."""
 
     name: str
@@ -35,29 +35,29 @@ class Group(Frozen):
 class Table(Frozen):
     """A table of one metric along a line.
 
-    ``base`` is the column that values were divided by, which is then not among the columns;
-    None when the values are absolute.
+    ``base`` is the column that values were divided by, which is then not among the columns; None
+    for absolute values.
     """
 
     title: str
     metric: str
     base: Column | None
     columns: tuple[Column, ...]
-    groups: tuple[Group, ...]
+    groups: tuple[StepGroup, ...]
 
 
 def absolute_table(
     title: str,
     metric: str,
     columns: Sequence[Column],
-    rows: Iterable[Row],
+    rows: Iterable[MeasurementRow],
     groups: Sequence[str] = (),
 ) -> Table:
     """Return the medians over the repetitions, steps by columns.
 
-    Repetitions in which a step failed its SLA stand for it only where it failed in all. Groups
-    come in the order given, others after them in the order met; the steps of a group come in the
-    order they were first met.
+    Repetitions in which a step failed its SLA count only if it failed in all of them. Groups come
+    in the given order, then others in the order of appearance; the steps of a group come in the
+    order of appearance.
     """
     values: dict[tuple[str, str], dict[str, list[float]]] = {}
     failed: dict[tuple[str, str], dict[str, list[float]]] = {}
@@ -76,7 +76,7 @@ def absolute_table(
         base=None,
         columns=tuple(columns),
         groups=tuple(
-            Group(
+            StepGroup(
                 name=group,
                 rows=tuple(
                     TableRow(
@@ -92,18 +92,27 @@ def absolute_table(
     )
 
 
-def relative_to(table: Table, base: str) -> Table:
-    """Return the table with every value divided by the base's of the same step.
+def position_of(title: str, columns: Sequence[Column], base: str) -> int:
+    """Return the index of the base among columns, the first by default.
 
-    ``base`` is a label or published name of a column. A step that the base lacks has no
-    relative values. Raises UserError for an unknown base.
+    Raises UserError for an unknown base.
     """
-    labels = [name for column in table.columns for name in (column.label, column.name)]
-    if base not in labels:
-        known = [column.label for column in table.columns]
-        hint = meant(base, known)
-        raise UserError(f"there is no {base!r} to compare with in {table.title}; {hint}")
-    at = labels.index(base) // 2
+    if not base:
+        return 0
+    for at, column in enumerate(columns):
+        if base in (column.label, column.name):
+            return at
+    hint = did_you_mean(base, [column.label for column in columns])
+    raise UserError(f"{title} has no base {base!r}; {hint}")
+
+
+def relative_to(table: Table, base: str) -> Table:
+    """Return the table with every value divided by the base's value of the same step.
+
+    ``base`` is a label or published name of a column, by default the first. A step that it lacks
+    has no relative values. Raises UserError for an unknown base.
+    """
+    at = position_of(table.title, table.columns, base)
     return table.model_copy(
         update={
             "base": table.columns[at],
@@ -123,13 +132,18 @@ def relative_to(table: Table, base: str) -> Table:
     )
 
 
+def ratio(value: float | None, base: float | None) -> float | None:
+    """Return value / base; None if one is missing or the base is zero."""
+    return value / base if value is not None and base else None
+
+
 def compared(table: Table, base: str = "") -> Table:
     """Return the table relative to a base, by default its first column.
 
-    A table of one column has nothing to compare with and stays absolute. Raises UserError for
-    an unknown base.
+    A table with one column has nothing to compare with and stays absolute. Raises UserError for an
+    unknown base.
     """
-    relative = relative_to(table, base or table.columns[0].label)
+    relative = relative_to(table, base)
     return relative if relative.columns else table
 
 
@@ -144,11 +158,7 @@ def _medians(
 
 def _ratios(values: Sequence[float | None], at: int) -> tuple[float | None, ...]:
     base = values[at]
-    return tuple(
-        value / base if value is not None and base else None
-        for place, value in enumerate(values)
-        if place != at
-    )
+    return tuple(ratio(value, base) for place, value in enumerate(values) if place != at)
 
 
 def _without(columns: Sequence[Column], at: int) -> tuple[Column, ...]:

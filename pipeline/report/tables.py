@@ -1,27 +1,21 @@
-"""What the tables of a line are made from: its revisions, and their figures by metric."""
+"""The input of a line's tables: its revisions, and their figures by metric."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from sqlalchemy import Engine
 
-from pipeline.execute.plan import Line
+from pipeline.measure.plan import LONG, NEWEST, Line
 from pipeline.model import StepStatus, Workload
 from pipeline.report.grid import MARK_SIGN, SLA_SIGN
 from pipeline.report.relative import Column, Table, absolute_table
-from pipeline.store.published import base_of
-from pipeline.store.queries import (
-    Remark,
-    Row,
-    RunRow,
-    imported_metrics,
-    remarks,
-    rows,
-    runs,
-)
-from pipeline.units import counted
+from pipeline.storage.measurements import MeasurementRow, imported_metrics, rows
+from pipeline.storage.published import base_of
+from pipeline.storage.runs import RunRow, runs
+from pipeline.storage.steps import StepRemark, remarks
+from pipeline.text.units import plural
 
 GROUPS = (
     "point queries",
@@ -33,13 +27,13 @@ GROUPS = (
 
 
 @dataclass(frozen=True)
-class Subject:
-    """What was measured on a line with one workload, or imported as one.
+class MeasuredSubject:
+    """The results of a line with one workload, measured or imported.
 
-    ``title`` tells it from the others of its line, ``name`` leaves out the number of clients.
-    ``columns`` are the revisions with results. ``base`` is set where values are relative to it
-    as they were published. ``metrics`` are those that an imported line has; of a measured one
-    they are not known beforehand, and it is empty.
+    ``title`` distinguishes it from the line's other subjects; ``name`` omits the number of clients.
+    ``columns`` are the revisions with results. ``base`` is set if values were published relative to
+    it. ``metrics`` are those of an imported line; for a measured one they are unknown beforehand,
+    and empty.
     """
 
     line: str
@@ -49,18 +43,12 @@ class Subject:
     columns: tuple[Column, ...]
     base: Column | None
     metrics: tuple[str, ...]
-    remarks: tuple[Remark, ...]
-    read: Callable[[Sequence[str]], Iterable[Row]]
+    remarks: tuple[StepRemark, ...]
+    read: Callable[[Sequence[str]], Iterable[MeasurementRow]]
     """the measurements in some metrics"""
 
-    def newest(self, count: int) -> Subject:
-        """Return it with the first column, which is the usual base, and the newest ones."""
-        if len(self.columns) <= count:
-            return self
-        return replace(self, columns=(self.columns[0], *self.columns[1 - count :]))
-
     def tables(self, metrics: Sequence[str]) -> dict[str, Table]:
-        """Return a table of each metric, without groups where nothing was measured in it."""
+        """Return a table for each metric, without groups that have no values in it."""
         found = list(self.read(metrics))
         return {
             metric: absolute_table(self.title, metric, self.columns, found, GROUPS)
@@ -72,19 +60,19 @@ class Subject:
         return self.tables([metric])[metric]
 
     def in_order(self, steps: Iterable[str]) -> list[str]:
-        """Return steps in the order in which the workload has them, whatever their groups."""
+        """Return steps in the order of the workload, whatever their groups."""
         places = {step.name: place for place, step in enumerate(self.workload.steps)}
         return sorted(steps, key=lambda step: places.get(step, len(places)))
 
     def signs(self, step: str, *labels: str) -> str:
-        """Return the signs of the footnotes that figures of these revisions have at a step."""
+        """Return the footnote signs of these revisions' figures at a step."""
         met = [found for found in self.remarks if found.step == step and found.revision in labels]
         failed = any(found.status == StepStatus.SLA_FAILED for found in met)
         marked = any(found.marks for found in met)
         return SLA_SIGN * failed + MARK_SIGN * marked
 
     def notes(self) -> tuple[str, ...]:
-        """Return the footnotes: what was remarked of which steps of which revisions."""
+        """Return the footnotes: the remarks about steps of revisions."""
         found: dict[tuple[str, str, str], list[str]] = {}
         for remark in self.remarks:
             said = [(MARK_SIGN, mark) for mark in remark.marks]
@@ -98,8 +86,28 @@ class Subject:
         )
 
 
-def measured_subjects(store: Engine, line: Line) -> list[Subject]:
-    """Return what was measured of a line: its workloads that have results, in their order."""
+def newest_revisions(
+    line: Line,
+    measured: Container[tuple[str, str]],
+    newest: int = NEWEST,
+    long: int = LONG,
+    base: str = "",
+) -> tuple[Line, int]:
+    """Return a line with the first, the newest and the ``base`` of its measured revisions.
+
+    ``measured`` has (target, label) of every measured revision. A line of at most ``long`` of them
+    is returned whole. The number beside it says how many are left out. The first one is the usual
+    base of a table.
+    """
+    found = [label for label in line.positions if (line.target, label) in measured]
+    if len(found) <= long:
+        return line, 0
+    shown = {found[0], *found[-newest:], *({base} & set(found))}
+    return line.only(shown), len(found) - len(shown)
+
+
+def measured_subjects(store: Engine, line: Line) -> list[MeasuredSubject]:
+    """Return a line's workloads with results, in order."""
     found = (
         measured_subject(store, line, workload, machine_class)
         for workload in line.workloads()
@@ -110,10 +118,10 @@ def measured_subjects(store: Engine, line: Line) -> list[Subject]:
 
 def measured_subject(
     store: Engine, line: Line, workload: Workload, machine_class: str | None = None
-) -> Subject | None:
-    """Return what was measured of a line with one workload; None while nothing was.
+) -> MeasuredSubject | None:
+    """Return the results of a line with one workload; None without results.
 
-    With a ``machine_class`` it is what machines of that class measured.
+    ``machine_class`` limits the results to machines of that class.
     """
     keys = line.keys(workload, machine_class)
     columns = _columns([revision.label for revision in line.revisions], runs(store, cells=keys))
@@ -123,9 +131,9 @@ def measured_subject(
     if len(line.classes()) > 1:
         name = f"{name}, {machine_class}"
     several = [each.name for each in line.workloads()].count(workload.name) > 1
-    return Subject(
+    return MeasuredSubject(
         line=line.name,
-        title=f"{name}, {counted(workload.scale.clients, 'client')}" if several else name,
+        title=f"{name}, {plural(workload.scale.clients, 'client')}" if several else name,
         name=name,
         workload=workload,
         columns=columns,
@@ -136,12 +144,12 @@ def measured_subject(
     )
 
 
-def imported_subject(store: Engine, line: str) -> Subject:
+def imported_subject(store: Engine, line: str) -> MeasuredSubject:
     """Return an imported line."""
     found = sorted(runs(store, line=line), key=lambda run: run.order)
     columns = _columns([run.revision for run in found], found)
     workload = Workload.model_validate(found[0].workload)
-    return Subject(
+    return MeasuredSubject(
         line=line,
         title=line,
         name=line,

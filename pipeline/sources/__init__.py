@@ -1,4 +1,4 @@
-"""Sources: where releases and commits are had. This file only finds them."""
+"""The sources of releases and commits, by kind."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 from pipeline.model import Revision, Supply, digest
-from pipeline.registry import Registry
+from pipeline.model.registry import AdapterRegistry
 from pipeline.sources.base import Source
 from pipeline.sources.cached import HOUR, CachedVersions
 
 Maker = Callable[[str, Path], Source]
 
-KINDS: Registry[Maker] = Registry(
+KINDS: AdapterRegistry[Maker] = AdapterRegistry(
     {
         "maven": "pipeline.sources.maven:maven_source",
         "npm": "pipeline.sources.npm:NpmSource",
@@ -26,26 +26,26 @@ KINDS: Registry[Maker] = Registry(
     },
     lambda maker: maker,
 )
-"""How each kind of source is made, from the coordinates and the cache; a new one is added here."""
+"""The constructor of each kind of source, called with coordinates and cache; new kinds go here."""
 
 
 def subject_of(revision: Revision, cache: Path) -> str:
-    """Return what a commit says it does, and who says it; nothing of a release."""
+    """Return the first line of a commit's message and its author; empty for a release."""
     supply = revision.supply
     if supply is None or supply.kind != "git":
         return ""
-    # Most verbs ask no repository.
+    # Most commands query no repository.
     from pipeline.sources.git import GitBranch  # noqa: PLC0415
 
     return GitBranch(supply.coordinates, cache).subject(revision.locator)
 
 
 def commit_in(supply: Supply, tag: str, cache: Path) -> str:
-    """Return the hash of the newest commit of a branch that a tag of its repository holds.
+    """Return the hash of the newest commit of a branch that a tag of its repository contains.
 
     Raises UserError if there is none.
     """
-    # Most verbs ask no repository.
+    # Most commands query no repository.
     from pipeline.sources.git import GitBranch  # noqa: PLC0415
 
     return GitBranch(supply.coordinates, cache).newest_in(tag)
@@ -54,10 +54,9 @@ def commit_in(supply: Supply, tag: str, cache: Path) -> str:
 def source_for(supply: Supply, cache: Path, max_age: float = HOUR) -> Source:
     """Return the source that serves a supply.
 
-    Its list of versions is remembered in ``cache`` and asked for again after ``max_age``
-    seconds.
+    Its list of versions is cached in ``cache`` and refreshed after ``max_age`` seconds.
     """
-    # A repository of this machine is asked each time: that costs nobody anything.
+    # A local repository is queried each time, which costs little.
     if Path(supply.coordinates.partition("#")[0]).is_dir():
         max_age = 0.0
     name = digest([supply.kind, supply.coordinates])[:16]

@@ -1,12 +1,11 @@
 """Git repositories as sources: the commits of a branch in first-parent order, or the tags.
 
-A repository is mirrored in the cache once and then only asked for what is new. A folder of this
-machine serves as well as an address.
+A repository is mirrored in the cache once and then only updated. It may be an address or a local
+folder.
 """
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import re
@@ -15,9 +14,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from pipeline.errors import UserError
+from pipeline.files import lock
 from pipeline.sources.base import Fetched
 from pipeline.sources.base.git import knows_commit, run_git
+from pipeline.text.errors import UserError
 
 _COMMIT = re.compile(r"[0-9a-f]{7,64}")
 
@@ -25,8 +25,8 @@ _COMMIT = re.compile(r"[0-9a-f]{7,64}")
 class GitBranch:
     """The commits of a branch: a version is a commit's hash, a space, and its time.
 
-    ``coordinates`` are an address or a folder, then ``#`` and the branch; without a branch it is
-    the one that the repository itself is on.
+    ``coordinates`` are an address or a folder, then ``#`` and the branch; without one, the
+    repository's current branch.
     """
 
     name = "git"
@@ -36,33 +36,38 @@ class GitBranch:
         self._mirror = _Mirror(self._address, cache)
 
     def versions(self) -> tuple[str, ...]:
-        """Return the first-parent commits, the oldest first, with their times (s since 1970)."""
+        """Return the first-parent commits, oldest first, with their times (s since 1970)."""
         self._mirror.refresh()
         branch = f"refs/heads/{self._branch}" if self._branch else "HEAD"
         if not self._mirror.knows(branch):
-            raise UserError(f"{self._address} has no branch {self._branch or 'to be on'}")
+            raise UserError(
+                f"{self._address} has no branch {self._branch or '(no default branch)'}"
+            )
         listed = self._mirror.ask(
             "log", "--first-parent", "--reverse", "--format=%H %ct", branch, "--"
         )
         return tuple(listed.splitlines())
 
     def newest_in(self, tag: str) -> str:
-        """Return the hash of the newest first-parent commit of the branch that a tag holds.
+        """Return the hash of the newest first-parent commit of the branch that a tag contains.
 
-        That is the tagged commit, or where the branch of the release left this one. Raises
-        UserError for a tag that is not there, or holds none of them.
+        This is the tagged commit, or the one where the release's branch forked. Raises UserError
+        for an unknown tag, and for one that contains no commit of the branch.
         """
         if not self._mirror.knows(f"refs/tags/{tag}"):
             self._mirror.refresh()
             if not self._mirror.knows(f"refs/tags/{tag}"):
-                raise UserError(f"{self._address} has no tag {tag}")
+                raise UserError(
+                    f"{self._address} has no tag {tag}; `nightshift discover` lists the revisions"
+                )
         branch = f"refs/heads/{self._branch}" if self._branch else "HEAD"
         listed = self._mirror.ask("rev-list", "--first-parent", branch, f"^refs/tags/{tag}", "--")
         oldest = listed.split()[-1:]
         newest = f"{oldest[0]}^1" if oldest else branch
         if not self._mirror.knows(newest):
             raise UserError(
-                f"{tag} of {self._address} holds no commit of {self._branch or 'its branch'}"
+                f"the tag {tag} of {self._address} is not on "
+                f"{self._branch or 'its default branch'}; choose another branch"
             )
         return self._mirror.ask("rev-parse", "--verify", f"{newest}^{{commit}}")
 
@@ -104,7 +109,7 @@ class _Mirror:
         self._folder = cache / "git" / f"{name}.git"
 
     def refresh(self) -> None:
-        """Bring the copy up to date, or make it."""
+        """Update the mirror, or create it."""
         with self._locked():
             if (self._folder / "HEAD").exists():
                 self._run("fetch", "--quiet", "--prune", "--force", "origin", "+refs/*:refs/*")
@@ -117,17 +122,17 @@ class _Mirror:
             part.rename(self._folder)
 
     def ask(self, *arguments: str) -> str:
-        """Return what git says of the copy."""
+        """Return the output of a git command in the mirror."""
         return self._run(*arguments).strip()
 
     def knows(self, name: str) -> bool:
-        """Say whether the copy has a commit, branch or tag."""
+        """Return whether the mirror has a commit, branch or tag."""
         return (self._folder / "HEAD").exists() and knows_commit(self._folder, name)
 
     def archive(self, name: str, cache: Path) -> Fetched:
-        """Return the files of a commit. What identifies them is the hash of their tree."""
+        """Return the files of a commit, identified by the hash of their tree."""
         if not (name.startswith("refs/") or _COMMIT.fullmatch(name)):
-            raise UserError(f"{name!r} is no commit; nightshift discover lists those there are")
+            raise UserError(f"{name!r} is not a commit; `nightshift discover` lists the commits")
         if not self.knows(name):
             self.refresh()
             if not self.knows(name):
@@ -148,9 +153,7 @@ class _Mirror:
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        self._folder.parent.mkdir(parents=True, exist_ok=True)
-        with self._folder.with_suffix(".lock").open("a") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
+        with lock.held(self._folder.with_suffix(".lock")):
             yield
 
     def _run(self, *arguments: str) -> str:

@@ -1,6 +1,6 @@
-"""Maven Central as a source: a version is a jar, discovery is its metadata file.
+"""Maven Central as a source: a version is a jar; a metadata file lists the versions.
 
-The library ``maven-artifact`` knows where the registry is and how its files are named.
+The library ``maven-artifact`` knows the registry's address and the names of its files.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from xml.etree import ElementTree
 import requests
 from maven_artifact import Artifact, Resolver
 
-from pipeline.errors import UserError
 from pipeline.sources.base import Fetched
 from pipeline.sources.base.http import DamagedError, Site
+from pipeline.text.errors import UserError
 
 _VERSION = re.compile(r"[0-9A-Za-z][0-9A-Za-z._+-]*")
 
@@ -24,8 +24,8 @@ _VERSION = re.compile(r"[0-9A-Za-z][0-9A-Za-z._+-]*")
 class MavenSource:
     """The versions of one artifact, and their jars.
 
-    ``base`` is the address of the repository (by default that of Maven Central), ``session``
-    the connection and ``sleep`` the wait between attempts; tests bring their own.
+    ``base`` is the address of the repository (by default Maven Central's), ``session`` the
+    connection and ``sleep`` the wait between attempts; tests pass their own.
     """
 
     name = "Maven Central"
@@ -51,9 +51,11 @@ class MavenSource:
         return self._site.ask(address, what, parse_versions)
 
     def fetch(self, version: str, cache: Path) -> Fetched:
-        """Return the jar of ``version``, from ``cache`` if its checksum still holds there."""
+        """Return the jar of ``version``, from ``cache`` if its checksum still matches."""
         if not _VERSION.fullmatch(version):
-            raise UserError(f"{version!r} is not a version; discover lists those there are")
+            raise UserError(
+                f"{version!r} is not a version; `nightshift discover` lists the versions"
+            )
         artifact = self._artifact.with_version(version)
         path = cache / f"{artifact.artifact_id}-{version}.{artifact.extension}"
         sha256 = self._site.download(artifact.uri(self._base), path)
@@ -63,15 +65,15 @@ class MavenSource:
 def parse_versions(metadata: bytes) -> tuple[str, ...]:
     """Return the versions that a maven-metadata.xml lists, in its order.
 
-    A document type declaration is refused: it is never needed, and entities are how a small
-    XML file becomes a large one.
+    A document type declaration is refused: it is never needed, and its entities can expand a small
+    XML file into a huge one.
     """
     if b"<!" in metadata.replace(b"<!--", b""):
         raise DamagedError("its metadata declares a document type")
     try:
         root = ElementTree.fromstring(metadata)  # noqa: S314 - no declarations left
     except ElementTree.ParseError as error:
-        raise DamagedError(f"its metadata is no XML: {error}") from error
+        raise DamagedError(f"its metadata is not valid XML: {error}") from error
     listed = (element.text or "" for element in root.iterfind("versioning/versions/version"))
     versions = tuple(text.strip() for text in listed)
     if not versions:
@@ -80,5 +82,5 @@ def parse_versions(metadata: bytes) -> tuple[str, ...]:
 
 
 def maven_source(coordinates: str, _cache: Path) -> MavenSource:
-    """Return the source of an artifact of Maven Central, made as every kind of source is."""
+    """Return the source of an artifact, with the signature that all kinds of source share."""
     return MavenSource(coordinates)

@@ -1,6 +1,6 @@
 """The npm registry as a source: a version is a package's tarball.
 
-The client npm knows where the registry is. Nothing of a package is run.
+The npm client knows the registry's address. No code of a package is run.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from pipeline.errors import UserError, first_line
 from pipeline.sources.base import Fetched
-from pipeline.sources.base.kept import keep, locked, storage_error, verified
+from pipeline.sources.base.persistence import keep, kept, storage_error
+from pipeline.text.errors import UserError, first_line
 
 PATIENCE = 1800.0
-"""Seconds after which a client that still downloads is given up."""
+"""Seconds after which a download is aborted."""
 CHUNK = 1 << 20
 
 _VERSION = re.compile(r"[0-9][0-9A-Za-z.+-]*")
@@ -31,7 +31,7 @@ _OPTIONS = (
     "--no-update-notifier",
     "--logs-max=0",
     "--loglevel=silent",
-    # As often and as patiently as other sources are asked.
+    # The same number of attempts and the same timeout as for other sources.
     "--fetch-retries=2",
     "--fetch-retry-mintimeout=1000",
     "--fetch-retry-maxtimeout=2000",
@@ -46,31 +46,28 @@ class NpmSource:
     name = "npm"
 
     def __init__(self, package: str, cache: Path) -> None:
-        """Serve ``package``. The client keeps what it remembers in ``cache``."""
+        """Serve ``package``. The client has its own cache below ``cache``."""
         self._package = package
         self._own = cache / "npm"
 
     def versions(self) -> tuple[str, ...]:
-        """Return every version in the order of their numbers."""
+        """Return every version, ordered by number."""
         listed = self._ask("view", self._package, "versions")
-        # Of a package with a single version it gives the version and no list.
+        # For a package with a single version it prints a text, not a list.
         versions = (listed,) if isinstance(listed, str) else tuple(listed or ())
         if not versions or not all(isinstance(version, str) for version in versions):
             raise UserError(f"npm lists no versions of {self._package}; run again later")
         return versions
 
     def fetch(self, version: str, cache: Path) -> Fetched:
-        """Return the tarball of ``version``, from ``cache`` if its checksum still holds there."""
+        """Return the tarball of ``version``, from ``cache`` if its checksum still matches."""
         if not _VERSION.fullmatch(version):
-            raise UserError(f"{version!r} is not a version; discover lists those there are")
+            raise UserError(
+                f"{version!r} is not a version; `nightshift discover` lists the versions"
+            )
         package = f"{self._package}@{version}"
         path = cache / f"{package.lstrip('@').replace('/', '-').replace('@', '-')}.tgz"
-        try:
-            cache.mkdir(parents=True, exist_ok=True)
-            with locked(path):
-                sha256 = verified(path) or self._download(package, path)
-        except OSError as error:
-            raise storage_error(error, cache, path.name) from error
+        sha256 = kept(path, lambda: self._download(package, path))
         return Fetched(path=path, locator=package, sha256=sha256)
 
     def _download(self, package: str, path: Path) -> str:
@@ -82,12 +79,12 @@ class NpmSource:
             self._ask("pack", package, f"--pack-destination={folder}")
             packed = [part for part in folder.iterdir() if part.suffix == ".tgz"]
             if len(packed) != 1:
-                raise UserError(f"npm left no tarball of {package}; run again later")
+                raise UserError(f"npm did not write the tarball of {package}; run again later")
             sha512, sha256 = _digests(packed[0])
             if sha512 != published:
                 raise UserError(
-                    f"npm gave a damaged {package} (its sha512 is not the published one); run "
-                    "again later"
+                    f"npm downloaded a damaged {package} (its sha512 differs from the published "
+                    "one); run again later"
                 )
             keep(packed[0], path, sha256)
         finally:
@@ -95,7 +92,7 @@ class NpmSource:
         return sha256
 
     def _integrity(self, package: str) -> bytes:
-        """Return the SHA-512 that the registry publishes of a tarball."""
+        """Return the SHA-512 that the registry publishes for a tarball."""
         listed = self._ask("view", package, "dist")
         if not isinstance(listed, dict):
             raise _unknown(package)
@@ -104,12 +101,12 @@ class NpmSource:
             if kind == "sha512":
                 return base64.b64decode(digest)
         raise UserError(
-            f"the npm registry publishes no sha512 of {package}, so it cannot be verified; leave "
-            "that version out"
+            f"the npm registry publishes no sha512 of {package}, so the download cannot be "
+            "verified; leave this version out"
         )
 
     def _ask(self, verb: str, package: str, *arguments: str) -> Any:
-        """Return what npm answers, read. Raises UserError with what it complains of."""
+        """Return npm's parsed answer. Raises UserError with npm's complaint."""
         try:
             self._own.mkdir(parents=True, exist_ok=True)
             answer = subprocess.run(
@@ -132,7 +129,7 @@ class NpmSource:
                 f"npm did not answer for {package} within {PATIENCE:.0f} s; run again later"
             ) from error
         try:
-            # Before npm 9 an error is an object as well, in the other stream.
+            # Before npm 9 the error object is on standard error.
             said = json.loads(answer.stdout.strip() or answer.stderr.strip() or "null")
         except ValueError:
             said = None
@@ -141,17 +138,17 @@ class NpmSource:
         return said
 
     def _complaint(self, package: str, said: Any, stderr: str) -> UserError:
-        """Return the line for what npm failed with: an object with a code and a summary."""
+        """Return the error for a failed npm: an object with a code and a summary."""
         error = said.get("error", {}) if isinstance(said, dict) else {}
         code = str(error.get("code") or "")
         if code in _UNKNOWN:
             return _unknown(package)
         if code == "EINTEGRITY":
-            return UserError(f"npm received a damaged {package}; run again later")
+            return UserError(f"npm downloaded a damaged {package}; run again later")
         number = getattr(errno, code, None)
         if number in (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EROFS):
             return storage_error(OSError(number, os.strerror(number)), self._own.parent, package)
-        reason = code or first_line(Exception(stderr.strip() or "it does not say why"))
+        reason = code or first_line(Exception(stderr.strip() or "no reason given"))
         return UserError(
             f"the npm registry cannot be reached for {package} ({reason}); check the network and "
             "run again"
@@ -160,12 +157,12 @@ class NpmSource:
 
 def _unknown(package: str) -> UserError:
     return UserError(
-        f"the npm registry has no {package}; nightshift discover --refresh lists what it has"
+        f"the npm registry has no {package}; `nightshift discover --refresh` lists its versions"
     )
 
 
 def _digests(path: Path) -> tuple[bytes, str]:
-    """Return SHA-512 and SHA-256 of a file, which is then on storage."""
+    """Return SHA-512 and SHA-256 of a file, and sync it to storage."""
     sha512, sha256 = hashlib.sha512(), hashlib.sha256()
     with path.open("rb") as file:
         while chunk := file.read(CHUNK):

@@ -1,6 +1,6 @@
-"""A site's archives as a source: a page lists the versions, each has an archive by its name.
+"""A web site's archives as a source: a page lists the versions, each has an archive.
 
-This is how projects and vendors publish releases: source tarballs, and binary ones.
+Projects and vendors publish releases like this: source tarballs, and binary ones.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from urllib.parse import urlsplit
 
 import requests
 
-from pipeline.errors import UserError
 from pipeline.sources.base import Fetched
 from pipeline.sources.base.http import DamagedError, Site
+from pipeline.text.errors import UserError
 
 _LINK = re.compile(rb"""href=["']?([^"'\s>]+)""", re.IGNORECASE)
 _VERSION = r"\d+(?:\.\d+)+"
@@ -25,9 +25,9 @@ _PLACE = "{version}"
 class TarballSource:
     """The releases of a site.
 
-    ``coordinates`` are two addresses with a space between: of the page whose links name the
-    versions, and of a version's archive, with ``{version}`` where its version stands. A link
-    names a version by the part of the archive's address in which that stands first.
+    ``coordinates`` are two addresses with a space between: the page whose links name the versions,
+    and the archive of a version, with ``{version}`` as placeholder. A link names a version if it
+    matches the first part of the archive's path that has the placeholder.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class TarballSource:
         session: requests.Session | None = None,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        del cache  # Archives are kept where they are fetched to; nothing else is.
+        del cache  # fetch gets the cache for archives; nothing else is cached.
         self._index, _, self._archive = coordinates.partition(" ")
         self.name = urlsplit(self._index).hostname or self._index
         parts = PurePosixPath(urlsplit(self._archive).path).parts
@@ -46,15 +46,17 @@ class TarballSource:
         self._site = Site(self.name, session, sleep)
 
     def versions(self) -> tuple[str, ...]:
-        """Return every version that a link of the page names, in the order of their numbers."""
+        """Return every version that a link of the page names, ordered by number."""
         return self._site.ask(
             self._index, "list of versions", lambda page: linked_versions(page, self._named)
         )
 
     def fetch(self, version: str, cache: Path) -> Fetched:
-        """Return the archive of a version. It must have a published checksum beside it."""
+        """Return the archive of a version. The site must publish its checksum."""
         if not re.fullmatch(_VERSION, version):
-            raise UserError(f"{version!r} is not a version; discover lists those there are")
+            raise UserError(
+                f"{version!r} is not a version; `nightshift discover` lists the versions"
+            )
         address = self._archive.replace(_PLACE, version)
         path = cache / f"{self.name}-{PurePosixPath(urlsplit(address).path).name}"
         return Fetched(path=path, locator=address, sha256=self._site.download(address, path))
@@ -63,7 +65,7 @@ class TarballSource:
 def linked_versions(page: bytes, named: str) -> tuple[str, ...]:
     """Return the versions that the links of a page name, as ``v{version}``, ordered by number.
 
-    Raises DamagedError for none.
+    Raises DamagedError if there is none.
     """
     before, _, after = named.partition(_PLACE)
     form = re.compile(f"{re.escape(before)}({_VERSION}){re.escape(after)}")

@@ -1,7 +1,7 @@
-"""Folders of source code as they stand, committed or not.
+"""Source trees in their present state, with uncommitted changes.
 
-Of a git repository it is what git tracks, with the changes that are not committed. Of any other
-folder it is all there is, but for what a compiler made of it.
+For a git repository these are the tracked files. For any other folder these are all files except
+compiler output.
 """
 
 from __future__ import annotations
@@ -13,23 +13,22 @@ import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from pipeline.errors import UserError
 from pipeline.model import Frozen
 from pipeline.sources.base import Fetched
 from pipeline.sources.base.git import knows_commit, run_git
+from pipeline.text.errors import UserError
 
 _COMPILED = (".o", ".lo", ".la", ".a", ".so", ".gcda", ".gcno")
-"""Files that make would take for its own: they were compiled with other options."""
+"""Suffixes of compiler output; make would reuse it, although other options made it."""
 
 _HISTORIES = (".git", ".hg", ".svn", ".fslckout", "_FOSSIL_")
-"""Where other programs keep the history of a folder."""
+"""Files and folders of version control systems."""
 
 
 class SourceTree:
-    """A folder in the state that it is in now: its only version, the SHA-256 of what it holds.
+    """A folder in its present state; its only version is the SHA-256 of its content.
 
-    ``coordinates`` are the folder, then ``#`` and the path in it of what is no part of it, if there
-    is something.
+    ``coordinates`` are the folder, then optionally ``#`` and the path in it of a part to leave out.
     """
 
     name = "tree"
@@ -40,7 +39,7 @@ class SourceTree:
         self._left_out = {cache.resolve()} | ({self._folder / left_out} if left_out else set())
 
     def versions(self) -> tuple[str, ...]:
-        """Return the present state. Raises UserError for a folder that is empty or unreadable."""
+        """Return the present state. Raises UserError for an empty or unreadable folder."""
         digest = hashlib.sha256()
         for file in self._files():
             digest.update(file.identity)
@@ -49,8 +48,7 @@ class SourceTree:
     def fetch(self, version: str, cache: Path) -> Fetched:
         """Return the files as a tar.
 
-        Raises UserError if they are not in that state any more: what is measured has to be what
-        was named.
+        Raises UserError if the state has changed since: the measured state must be the named one.
         """
         cache.mkdir(parents=True, exist_ok=True)
         path = cache / f"tree-{version[:16]}.{os.getpid()}.tar"
@@ -61,7 +59,7 @@ class SourceTree:
                     digest.update(file.identity)
                     tar.addfile(file.header, io.BytesIO(file.content))
             if digest.hexdigest() != version:
-                raise UserError(f"{self._folder} was changed after it was looked at; run again")
+                raise UserError(f"{self._folder} changed while nightshift read it; run again")
         except UserError:
             path.unlink(missing_ok=True)
             raise
@@ -75,14 +73,16 @@ class SourceTree:
                 yield _File.of(self._folder, name)
         except OSError as error:
             raise UserError(
-                f"{error.filename or self._folder} cannot be read ({error.strerror}); mend that, "
-                "and run again"
+                f"{error.filename or self._folder} cannot be read ({error.strerror}); correct "
+                "this and run again"
             ) from error
         if not found:
-            raise UserError(f"{self._folder} is empty: there is nothing to build")
+            raise UserError(
+                f"{self._folder} is empty: nothing to build; name a folder with source code"
+            )
 
     def _all(self) -> list[str]:
-        """Return the names of all files that somebody wrote, sorted."""
+        """Return the names of all files except compiler output, sorted."""
         names = []
         for place, folders, files in os.walk(self._folder, onerror=_refuse):
             here = Path(place)
@@ -101,7 +101,7 @@ class SourceTree:
 
 
 class _File(Frozen):
-    """A file or a link: its name in the folder, and what it holds or where it leads."""
+    """A file or a link: its name in the folder, its content or its destination."""
 
     name: str
     content: bytes
@@ -111,7 +111,7 @@ class _File(Frozen):
 
     @classmethod
     def of(cls, folder: Path, name: str) -> _File:
-        """Read it. Raises OSError."""
+        """Read a file. Raises OSError."""
         path = folder / name
         about = path.lstat()
         link = str(path.readlink()) if path.is_symlink() else ""
@@ -125,13 +125,13 @@ class _File(Frozen):
 
     @property
     def identity(self) -> bytes:
-        """What makes it another one: not when it was written."""
+        """What distinguishes it from other files; the time of modification does not."""
         content = hashlib.sha256(self.content).hexdigest()
         return repr((self.name, self.link, self.program, content)).encode()
 
     @property
     def header(self) -> tarfile.TarInfo:
-        """Its entry in a tar."""
+        """The header of its entry in a tar."""
         entry = tarfile.TarInfo(self.name)
         entry.type = tarfile.SYMTYPE if self.link else tarfile.REGTYPE
         entry.linkname, entry.size = self.link, len(self.content)
@@ -141,14 +141,14 @@ class _File(Frozen):
 
 
 def is_repository(folder: Path) -> bool:
-    """Say whether a folder is the top of a git repository's working tree."""
+    """Return whether a folder is the top of a git repository's working tree."""
     return (folder / ".git").exists()
 
 
 def commit_named(folder: Path, name: str) -> str:
     """Return a commit of a repository as its hash, a space, and its time (s since 1970).
 
-    ``name`` is whatever git understands. Raises UserError for a commit that is not there.
+    ``name`` is any name that git resolves. Raises UserError for an unknown commit.
     """
     if not knows_commit(folder, name):
         raise UserError(f"{folder} has no commit {name!r}")
@@ -156,7 +156,7 @@ def commit_named(folder: Path, name: str) -> str:
 
 
 def is_changed(folder: Path) -> bool:
-    """Say whether something that git tracks differs from the last commit, or there is none."""
+    """Return whether a tracked file differs from the last commit, or there is no commit."""
     if not knows_commit(folder, "HEAD"):
         return True
     asked = ("status", "--porcelain", "--untracked-files=no", "--ignore-submodules=all")
@@ -164,7 +164,7 @@ def is_changed(folder: Path) -> bool:
 
 
 def _tracked(folder: Path) -> list[str]:
-    """Return the names of the files that git tracks and that are there, sorted."""
+    """Return the names of the tracked files that exist, sorted."""
     listed = run_git(folder, "ls-files", "-z", "--cached").split("\0")
     paths = ((name, folder / name) for name in set(filter(None, listed)))
     # A submodule is a folder.

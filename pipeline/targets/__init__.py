@@ -1,12 +1,12 @@
-"""Every DBMS that can be tested, by name."""
+"""The supported DBMSs, by name."""
 
 from __future__ import annotations
 
-from pipeline.errors import meant
-from pipeline.registry import Registry
+from pipeline.model.registry import AdapterRegistry
 from pipeline.targets.base import Target
+from pipeline.text.errors import did_you_mean
 
-TARGETS: Registry[Target] = Registry(
+TARGETS: AdapterRegistry[Target] = AdapterRegistry(
     {
         "postgres": "pipeline.targets.postgres:Postgres",
         "mysql": "pipeline.targets.mysql:MySQL",
@@ -16,11 +16,11 @@ TARGETS: Registry[Target] = Registry(
     },
     lambda target: target(),
 )
-"""The targets; a new one is added here and nowhere else."""
+"""The targets; this is the only place where a new one is registered."""
 
 
 def find_target(name: str) -> Target:
     """Return a target by name. Raises KeyError with a sentence for an unknown one."""
     if name not in TARGETS:
-        raise KeyError(f"there is no target {name!r}; {meant(name, TARGETS)}")
+        raise KeyError(f"there is no target {name!r}; {did_you_mean(name, TARGETS)}")
     return TARGETS[name]

@@ -1,1 +1,1 @@
-"""From machine to machine: what was measured elsewhere, and what is needed to measure there."""
+"""Transfer between machines: measurements to the hub, and the hub's state to benches."""

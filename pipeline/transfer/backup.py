@@ -1,4 +1,4 @@
-"""The backup of a hub: everything that is not derived. What is at the place already is not sent."""
+"""The backup of a hub: everything not derived. Contents already at the place are not sent again."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ from pathlib import Path
 from sqlite3 import DatabaseError, connect
 from tempfile import TemporaryDirectory
 
-from pipeline.bundle import BUNDLES, EXPERIMENTS, SUFFIX, list_all
-from pipeline.durable import PARTIAL
-from pipeline.errors import UserError
-from pipeline.execute.watch import Watcher
-from pipeline.transfer.folder import sha256
+from pipeline.files.atomic_write import PARTIAL
+from pipeline.files.checksum import sha256
+from pipeline.files.lock import held
+from pipeline.measure.progress import Watcher
+from pipeline.storage.bundle import BUNDLES, EXPERIMENTS, SUFFIX, list_all
+from pipeline.text.errors import UserError
 from pipeline.transfer.generation import (
     CONFIG,
     GRAFANA,
     RESULTS,
+    BackedUpFile,
     Generation,
-    Kept,
     contents,
     generations,
     read_generation,
     remove_generations,
     write_generation,
 )
-from pipeline.transfer.locks import held
 from pipeline.transfer.places.base import Place
 
 APPENDED = ("journal.jsonl", "nights.jsonl", "fleet.jsonl", "delivered.jsonl", "collected.jsonl")
-"""Files of the results that are only ever appended to. They are copied before all others, and at
-whole lines: whatever they tell of is in the backup, too."""
+"""Append-only files of the results. They are copied before all others, and up to a whole line, so
+that everything they mention is in the backup, too."""
 
 WRITTEN = ("github.json",)
-"""Files of the results that are written anew, whole."""
+"""Files of the results that are replaced as a whole."""
 
 _DATABASE = "grafana.db"
 _LEFT_OUT = (f"{_DATABASE}-wal", f"{_DATABASE}-shm", f"{_DATABASE}-journal")
@@ -45,7 +45,7 @@ _LEFT_OUT = (f"{_DATABASE}-wal", f"{_DATABASE}-shm", f"{_DATABASE}-journal")
 
 @dataclass(frozen=True)
 class Sources:
-    """What is backed up, and restored: the results, Grafana's own folder, the configuration."""
+    """What is backed up and restored: the results, Grafana's own folder, the configuration."""
 
     results: Path
     grafana: Path
@@ -54,9 +54,9 @@ class Sources:
 
 @dataclass(frozen=True)
 class Done:
-    """What a backup did: its generation with so many files, and what was sent for it.
+    """The result of a backup: its generation with the number of files, and the contents sent.
 
-    ``bytes`` are those of the ``sent`` contents, ``removed`` counts older generations.
+    ``bytes`` is the size of the ``sent`` contents; ``removed`` counts older generations.
     """
 
     name: str
@@ -69,18 +69,21 @@ class Done:
 def backup(place: Place, sources: Sources, keep: int, at: datetime, watcher: Watcher) -> Done:
     """Back up to a place, and keep the newest ``keep`` generations there.
 
-    It may be killed anywhere: only the last step makes a generation of what was sent. Raises
-    PlaceError, and UserError for a database of Grafana that cannot be read.
+    An interruption is safe: only the last step turns the sent contents into a generation. Raises
+    PlaceError, and UserError for an unreadable Grafana database.
     """
     with (
-        held(sources.results / ".backup.lock", lambda: watcher.note("another backup is at it")),
+        held(
+            sources.results / ".backup.lock",
+            waits=lambda holder: watcher.note(f"another backup ({holder}) is running"),
+        ),
         TemporaryDirectory() as folder,
     ):
         scratch = Path(folder)
         names = generations(place)
         known = read_generation(place, names[-1]).files if names else {}
         files = dict(_files(sources, scratch / "still"))
-        kept: dict[str, Kept] = {}
+        kept: dict[str, BackedUpFile] = {}
         for name, path in files.items():
             with suppress(FileNotFoundError):  # A bundle that was just set aside.
                 kept[name] = _kept(path, known.get(name))
@@ -100,17 +103,14 @@ def backup(place: Place, sources: Sources, keep: int, at: datetime, watcher: Wat
 
 
 def _send(place: Place, new: Mapping[str, tuple[Path, int]], watcher: Watcher) -> None:
-    watcher.begin("backup", sum(size for _, size in new.values()))
-    try:
+    with watcher.stage("backup", sum(size for _, size in new.values())):
         for name, (path, size) in new.items():
             place.write(name, path)
             watcher.advance(size)
-    finally:
-        watcher.end()
 
 
-def _kept(path: Path, before: Kept | None) -> Kept:
-    """Sum a file up. A bundle that is as it was is not read again: it never changes."""
+def _kept(path: Path, before: BackedUpFile | None) -> BackedUpFile:
+    """Compute the checksum of a file. A known bundle is not read again: bundles never change."""
     state = path.stat()
     same = before is not None and (before.size, before.modified) == (
         state.st_size,
@@ -118,11 +118,11 @@ def _kept(path: Path, before: Kept | None) -> Kept:
     )
     if before is not None and same and path.name.endswith(SUFFIX):
         return before
-    return Kept(sha256=sha256(path), size=state.st_size, modified=state.st_mtime_ns)
+    return BackedUpFile(sha256=sha256(path), size=state.st_size, modified=state.st_mtime_ns)
 
 
 def _files(sources: Sources, still: Path) -> Iterator[tuple[str, Path]]:
-    """Yield what is backed up, by its names in a generation: what may be written to, as copies."""
+    """Yield the files to back up by their names in a generation; mutable ones as copies."""
     results = sources.results
     for name in APPENDED:
         if (results / name).exists():
@@ -138,7 +138,7 @@ def _files(sources: Sources, still: Path) -> Iterator[tuple[str, Path]]:
         if path.name.endswith(SUFFIX):
             yield f"{RESULTS}/{name}", path
         elif not path.name.endswith(PARTIAL):
-            with suppress(FileNotFoundError):  # Of an experiment that was just set aside.
+            with suppress(FileNotFoundError):  # An experiment that was just set aside.
                 yield f"{RESULTS}/{name}", _still(still / name, path.read_bytes())
     for path in list_all(results / BUNDLES):
         yield f"{RESULTS}/{BUNDLES}/{path.name}", path
@@ -150,7 +150,7 @@ def _files(sources: Sources, still: Path) -> Iterator[tuple[str, Path]]:
 
 
 def _below(folder: Path) -> Iterator[Path]:
-    # A folder that goes meanwhile ends a walk by pathlib.
+    # A folder that disappears during pathlib's walk ends the walk.
     for path in sorted(Path(root, name) for root, _, names in os.walk(folder) for name in names):
         if path.is_file() and not path.is_symlink():
             yield path
@@ -163,7 +163,7 @@ def _still(place: Path, text: bytes) -> Path:
 
 
 def _grafana(path: Path, place: Path) -> Path:
-    """Copy a file of Grafana's: its database as SQLite does, while Grafana writes to it."""
+    """Copy a file of Grafana's; its database with SQLite's backup, as Grafana may write to it."""
     place.parent.mkdir(parents=True, exist_ok=True)
     if path.name != _DATABASE:
         shutil.copyfile(path, place)
@@ -175,5 +175,5 @@ def _grafana(path: Path, place: Path) -> Path:
         ):
             source.backup(target)
     except DatabaseError as error:
-        raise UserError(f"{path} cannot be read ({error}); see that Grafana runs") from error
+        raise UserError(f"{path} cannot be read ({error}); check that Grafana runs") from error
     return place

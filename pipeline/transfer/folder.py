@@ -1,27 +1,27 @@
-"""A folder that travels: its files are named in SHA256SUMS, and nothing else is taken from it."""
+"""A folder to transfer: SHA256SUMS lists its files, and no other file is taken from it."""
 
 from __future__ import annotations
 
-import hashlib
 import re
 import shutil
 from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
 
-from pipeline.durable import PARTIAL, write_whole
-from pipeline.errors import UserError
+from pipeline.files.atomic_write import PARTIAL, write_atomically
+from pipeline.files.checksum import sha256
+from pipeline.text.errors import UserError
 
 SUMS = "SHA256SUMS"
-"""The checksums, as `sha256sum --check` reads them."""
+"""The checksum file, in the format of `sha256sum --check`."""
 
 _PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+=#@-]*")
-"""What each part of a name is made of: no way out of a folder, and nothing hidden in one."""
+"""The pattern of a name's parts: no path out of the folder, and no hidden file."""
 
 _FOLDER = re.compile(r"[A-Za-z0-9][A-Za-z0-9_+=#@-]*(\.\d+)?")
-"""What folders are called: none like a file, in whose place it would be."""
+"""The pattern of folder names: none is like a file name, which it could replace."""
 
 _UNFINISHED = re.compile(rf"\.{SUMS}\.\w+{re.escape(PARTIAL)}")
-"""What who was killed left of writing the checksums."""
+"""The pattern of temporary files that a killed process left while writing the checksums."""
 
 _LINE = re.compile(r"([0-9a-f]{64})  (.+)")
 
@@ -29,8 +29,7 @@ _LINE = re.compile(r"([0-9a-f]{64})  (.+)")
 def send(folder: Path, files: Mapping[str, Path]) -> None:
     """Copy files into ``folder`` by their names there, and write their checksums last.
 
-    What an earlier attempt left in it is written over. Raises UserError for a folder that cannot
-    be written.
+    Files of an earlier attempt are overwritten. Raises UserError for a folder that is not writable.
     """
     try:
         for name, source in files.items():
@@ -44,22 +43,21 @@ def send(folder: Path, files: Mapping[str, Path]) -> None:
 
 
 def write_sums(folder: Path, sums: Mapping[str, str]) -> None:
-    """Write the checksums of files, by their names, into their folder."""
-    write_whole(folder / SUMS, "".join(f"{sums[name]}  {name}\n" for name in sorted(sums)))
+    """Write the checksums of files, by name, into their folder."""
+    write_atomically(folder / SUMS, "".join(f"{sums[name]}  {name}\n" for name in sorted(sums)))
 
 
 def received(folder: Path, within: Iterable[str]) -> dict[str, str]:
-    """Return the checksums of the files that a folder brings, by their names, all verified.
+    """Return the checksums of a received folder's files, by name, all verified.
 
-    ``within`` are the folders and files that may come. Raises UserError, and nothing is to be taken
-    then, for a file that is missing, altered, linked or not among these, and for one that has no
-    checksum.
+    ``within`` are the permitted folders and files. Raises UserError for a file that is missing,
+    altered, linked, not permitted or without a checksum; the caller must then take nothing.
     """
     try:
         text = (folder / SUMS).read_text()
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(
-            f"{folder} has no {SUMS} that can be read; give a folder that `nightshift pack` wrote"
+            f"{folder} has no readable {SUMS}; give a folder that `nightshift pack` wrote"
         ) from error
     sums = parse_sums(text, within, str(folder))
     there = {
@@ -69,7 +67,9 @@ def received(folder: Path, within: Iterable[str]) -> dict[str, str]:
     }
     there = {name for name in there if not _UNFINISHED.fullmatch(name)}
     if odd := sorted(there - sums.keys() - {SUMS}):
-        raise UserError(f"{folder} holds {odd[0]}, which {SUMS} does not name")
+        raise UserError(
+            f"{folder} holds {odd[0]}, which is not listed in {SUMS}; copy the folder again"
+        )
     for name, expected in sums.items():
         path = folder / name
         if path.is_symlink() or not path.is_file() or sha256(path) != expected:
@@ -78,10 +78,10 @@ def received(folder: Path, within: Iterable[str]) -> dict[str, str]:
 
 
 def parse_sums(text: str, within: Iterable[str], place: str) -> dict[str, str]:
-    """Return the checksums that a file of them holds, by names.
+    """Parse a checksum file; return the checksums by name.
 
-    ``within`` are the folders and files that may come, and ``place`` is what brings them. Raises
-    UserError for a line that names no file, and for a file that has no place here.
+    ``within`` are the permitted folders and files, and ``place`` is their source. Raises UserError
+    for a line without a file name, and for a file that is not permitted.
     """
     sums: dict[str, str] = {}
     allowed = tuple(within)
@@ -89,15 +89,17 @@ def parse_sums(text: str, within: Iterable[str], place: str) -> dict[str, str]:
         found = _LINE.fullmatch(line)
         name = found[2] if found else line
         if found is None or name in sums or not is_file(name):
-            raise UserError(f"{place}/{SUMS} has a line that names no file: {name[:80]!r}")
+            raise UserError(f"{place}/{SUMS} has an invalid line: {name[:80]!r}; pack again")
         if PurePosixPath(name).parts[0] not in allowed:
-            raise UserError(f"{place} brings {name}, which has no place here")
+            raise UserError(
+                f"{place} holds {name}, which is not a file that nightshift collects; pack again"
+            )
         sums[name] = found[1]
     return sums
 
 
 def is_file(name: str) -> bool:
-    """Say whether this is the name of a file that travels: in folders, none of which is a file."""
+    """Whether a name is of a transferable file: in folders, none of which looks like a file."""
     *folders, last = PurePosixPath(name).parts or ("",)
     return (
         name == "/".join([*folders, last])
@@ -107,14 +109,8 @@ def is_file(name: str) -> bool:
     )
 
 
-def sha256(path: Path) -> str:
-    """Return the checksum of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 def take(source: Path, place: Path) -> None:
-    """Copy a file so that it is there whole or not at all."""
+    """Copy a file atomically."""
     place.parent.mkdir(parents=True, exist_ok=True)
     partial = place.with_name(f"{place.name}.partial")
     shutil.copyfile(source, partial)

@@ -1,7 +1,7 @@
-"""Collecting from a place: what is new there is fetched, checked, taken, and remembered.
+"""Collect from a place: fetch, check, take and record new files, in this order.
 
-In this order, so that whatever kills it, the next time goes on where it stopped: a file that was
-taken and is not remembered is found to be known by its content.
+An interrupted collection resumes where it stopped: a file that was taken but not recorded is
+recognised by its content.
 """
 
 from __future__ import annotations
@@ -13,15 +13,16 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from pipeline.bundle import BundleError, DamagedBundleError
-from pipeline.errors import UserError
-from pipeline.execute.watch import Watcher
-from pipeline.journal import FILE as JOURNAL
-from pipeline.transfer.folder import sha256, write_sums
-from pipeline.transfer.locks import held
-from pipeline.transfer.memory import Memory, Taken
-from pipeline.transfer.offers import Offered, Offers, at, boxes, offers
-from pipeline.transfer.parts import Parts
+from pipeline.files.checksum import sha256
+from pipeline.files.lock import held
+from pipeline.measure.progress import Watcher
+from pipeline.storage.bundle import BundleError, DamagedBundleError
+from pipeline.storage.journal import FILE as JOURNAL
+from pipeline.text.errors import UserError
+from pipeline.transfer.collected import CollectedFile, Memory
+from pipeline.transfer.folder import write_sums
+from pipeline.transfer.offers import Offered, Offers, offers, path_in, result_folders
+from pipeline.transfer.partial import Parts
 from pipeline.transfer.places.base import ChangedError, Place, PlaceError
 from pipeline.transfer.results import Collected
 
@@ -29,8 +30,8 @@ INCOMING = "incoming"
 """The folder of the results in which files from places arrive."""
 
 _BATCH = 256 << 20
-"""Bytes of bundles that are taken at a time: what is on the disk twice, and what is not lost to a
-night when the line breaks."""
+"""Bytes of bundles to take at a time: the disk space used twice, and the batches that survive an
+interruption."""
 
 Take = Callable[[Path], Collected]
 """Takes a folder as ``pack`` writes it, all of it or nothing."""
@@ -38,7 +39,7 @@ Take = Callable[[Path], Collected]
 
 @dataclass
 class Gathered:
-    """What was taken from a place, how many bundles were known, and lines of what was not taken."""
+    """The bundles taken from a place, the number of known ones, and lines about refused files."""
 
     taken: list[Collected] = field(default_factory=list)
     known: int = 0
@@ -48,24 +49,24 @@ class Gathered:
 def gather(
     place: Place, results: Path, take: Take, watcher: Watcher, clock: Callable[[], datetime]
 ) -> Gathered:
-    """Collect from a place into ``results``, by ``take``.
+    """Collect from a place into ``results`` with ``take``.
 
-    What is wrong with one file, or one folder, keeps no other from being taken; so does a disk
-    that is full here. Raises PlaceError for a place that holds nothing, or is not reached.
+    A wrong file or folder does not prevent the others from being taken, nor does a full local disk.
+    Raises PlaceError for a place that holds nothing, or is not reachable.
     """
     gathered = Gathered()
-    for box in boxes(place):
+    for box in result_folders(place):
         try:
             _Box(place, box, results, take, watcher, clock, gathered).collect()
         except UserError as error:
             gathered.wrong.append(str(error))
         except OSError as error:
-            gathered.wrong.append(f"{results} cannot take what {place.name} has: {error}")
+            gathered.wrong.append(f"{results} cannot store the files of {place.name}: {error}")
     return gathered
 
 
 class _Box:
-    """One folder of a place, as it is collected."""
+    """The collection of one folder of a place."""
 
     def __init__(
         self,
@@ -80,15 +81,18 @@ class _Box:
         self._place, self._box, self._results = place, box, results
         self._take, self._watcher, self._clock = take, watcher, clock
         self._gathered = gathered
-        self._where = at(place.name, box) if box else place.name
+        self._where = path_in(place.name, box) if box else place.name
         slug = hashlib.sha256(self._where.encode()).hexdigest()[:16]
         self._folder = results / INCOMING / slug
         self._inbox = self._folder / "box"
 
     def collect(self) -> None:
-        """Fetch and take what is new. Raises UserError for what ends it early."""
-        with held(self._folder / ".lock", lambda: self._watcher.note("another collect is at it")):
-            # Under the lock: what another collect took is known then.
+        """Fetch and take new files. Raises UserError for an early end."""
+        with held(
+            self._folder / ".lock",
+            waits=lambda holder: self._watcher.note(f"another collect ({holder}) is running"),
+        ):
+            # The lock protects the record: another collection's files are known afterwards.
             self._memory = Memory(self._results)
             self._parts = Parts(self._folder / "parts", self._place, self._box, self._watcher)
             offered = offers(self._place, self._box)
@@ -98,16 +102,13 @@ class _Box:
 
     def _fetch(self, bundles: Sequence[Offered], small: Sequence[Offered]) -> None:
         missing = sum(self._parts.missing(each) for each in [*bundles, *small])
-        self._watcher.begin("fetch", missing)
-        try:
+        with self._watcher.stage("fetch", missing):
             for batch in _batches(bundles):
                 self._deliver(batch)
             self._deliver(small)
-        finally:
-            self._watcher.end()
 
     def _bundles(self, offered: Offers) -> list[Offered]:
-        """Return the bundles that are new, and count those that are known."""
+        """Return the new bundles, and count the known ones."""
         new, here = [], []
         for each in offered.files:
             if not each.is_bundle:
@@ -126,16 +127,16 @@ class _Box:
         return new
 
     def _is_here(self, offered: Offered) -> bool:
-        """Say whether a bundle came another way; only its checksum can tell."""
+        """Whether a bundle already arrived another way; only its checksum can tell."""
         place = self._results / offered.name
         return bool(offered.digest) and place.exists() and sha256(place) == offered.digest
 
     def _small(self, offered: Offers) -> list[Offered]:
-        """Return the files that are no bundles, of those experiments of which any is new.
+        """Return the files other than bundles, of experiments with any new file.
 
-        They are about one another, so those of an experiment come together. The journal always
-        comes: what it tells of a regression may be understood only once that is found here. It is
-        transferred only if it is new, as its part is kept.
+        The files of an experiment refer to each other, so they are taken together. The journal is
+        always taken: its events on a regression may become valid only once that regression is found
+        here. It is transferred only if it is new, because its part is kept.
         """
         small = [each for each in offered.files if not each.is_bundle]
         new = {each for each in small if self._memory.find(self._where, each) is None}
@@ -143,10 +144,10 @@ class _Box:
         return [each for each in small if each in new or each.experiment in about]
 
     def _deliver(self, batch: Sequence[Offered]) -> None:
-        """Fetch files and take them. What broke off is raised once what came before is taken."""
+        """Fetch files and take them; raise a transfer's failure after taking the earlier files."""
         shutil.rmtree(self._inbox, ignore_errors=True)
         came: dict[Offered, str] = {}
-        damaged: list[Taken] = []
+        damaged: list[CollectedFile] = []
         broken: PlaceError | None = None
         for offered in batch:
             try:
@@ -157,7 +158,7 @@ class _Box:
                 if isinstance(error, DamagedBundleError):
                     damaged.append(self._taken(offered, offered.digest, line))
             except ChangedError as error:
-                self._gathered.wrong.append(f"{error}; another collect tries again")
+                self._gathered.wrong.append(f"{error}; the next collect tries again")
             except PlaceError as error:
                 broken = error
                 break
@@ -165,8 +166,8 @@ class _Box:
         if broken is not None:
             raise broken
 
-    def _finish(self, came: Mapping[Offered, str], damaged: Sequence[Taken]) -> None:
-        """Take what came, then remember it, then remove its parts."""
+    def _finish(self, came: Mapping[Offered, str], damaged: Sequence[CollectedFile]) -> None:
+        """Take the fetched files, then record them, then remove their parts."""
         if came:
             self._inbox.mkdir(parents=True, exist_ok=True)
             write_sums(self._inbox, {each.name: digest for each, digest in came.items()})
@@ -179,8 +180,8 @@ class _Box:
         shutil.rmtree(self._inbox, ignore_errors=True)
         self._parts.drop(each for each in came if each.name != JOURNAL)
 
-    def _taken(self, offered: Offered, digest: str, refused: str = "") -> Taken:
-        return Taken(
+    def _taken(self, offered: Offered, digest: str, refused: str = "") -> CollectedFile:
+        return CollectedFile(
             at=self._clock(),
             place=self._where,
             name=offered.name,
@@ -191,15 +192,15 @@ class _Box:
         )
 
     def _in_its_words(self, error: UserError) -> str:
-        """Return a line that names the file where it came from."""
+        """Return an error as a line that names the file at its source."""
         return str(error).replace(str(self._inbox), self._where)
 
 
 def _whole(batch: Sequence[Offered], came: Mapping[Offered, str]) -> dict[Offered, str]:
-    """Return what can be taken of what came.
+    """Return the files that can be taken.
 
-    The small files of an experiment are taken together. The journal stays away if any small file
-    did: it may tell of what they say.
+    The small files of an experiment are taken together. The journal is omitted if any small file is
+    missing, because its events may refer to it.
     """
     failed = [each for each in batch if each not in came and not each.is_bundle]
     about = {each.experiment for each in failed} - {""}
@@ -212,7 +213,7 @@ def _whole(batch: Sequence[Offered], came: Mapping[Offered, str]) -> dict[Offere
 
 
 def _batches(bundles: Sequence[Offered]) -> Iterator[list[Offered]]:
-    """Yield bundles, as many at a time as are taken at once."""
+    """Yield bundles in batches that are taken at once."""
     batch: list[Offered] = []
     size = 0
     for each in bundles:

@@ -1,7 +1,7 @@
-"""Generations of a backup: what they say, and how they are found at a place.
+"""Generations of a backup: their format, and their location at a place.
 
 ``objects/`` holds each content once, named by its SHA-256. ``generations/`` has a file for each
-backup, written last, that says what was where; its name ends in its own checksum.
+backup, written last, that maps names to contents; its name ends in its own checksum.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from pathlib import Path
 from pydantic import AwareDatetime, Field, ValidationError
 
 from pipeline.model import Frozen
-from pipeline.transfer.places.base import LARGEST, Entry, Place, PlaceError
+from pipeline.transfer.places.base import LARGEST, FileEntry, Place, PlaceError
 
 RESULTS, GRAFANA, CONFIG = "results", "grafana", "nightshift.toml"
-"""What the names in a generation begin with: the results, Grafana's own folder, or the file."""
+"""Prefixes of the names in a generation: the results, Grafana's own folder, or the file."""
 
 _OBJECTS, _GENERATIONS = "objects", "generations"
 _SCHEMA = 1
 _NAME = re.compile(r"\d{8}T\d{6}\.\d{6}Z-([0-9a-f]{16})\.json")
 
 
-class Kept(Frozen):
-    """The content of one file. ``modified`` is when it was written (ns), to know it again."""
+class BackedUpFile(Frozen):
+    """The content of one file. ``modified`` is its modification time (ns) for comparisons."""
 
     sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
     size: int = Field(ge=0)
@@ -33,50 +33,54 @@ class Kept(Frozen):
 
     @property
     def place(self) -> str:
-        """Where its content is, at the place."""
+        """The location of its content at the place."""
         return f"{_OBJECTS}/{self.sha256}.data"
 
 
 class Generation(Frozen):
-    """One backup: its files, by the names that they are restored by."""
+    """One backup: its files, by the names they are restored to."""
 
     schema_version: int = _SCHEMA
     at: AwareDatetime
-    files: dict[str, Kept]
+    files: dict[str, BackedUpFile]
 
 
 def generations(place: Place) -> list[str]:
-    """Return the names of the generations at a place, from the oldest on."""
+    """Return the names of the generations at a place, oldest first."""
     return sorted(name for name in place.look(_GENERATIONS).files if _NAME.fullmatch(name))
 
 
-def contents(place: Place) -> dict[str, Entry]:
-    """Return the contents that are at a place, by where they are."""
+def contents(place: Place) -> dict[str, FileEntry]:
+    """Return the contents at a place by location."""
     return {f"{_OBJECTS}/{name}": entry for name, entry in place.look(_OBJECTS).files.items()}
 
 
 def read_generation(place: Place, name: str) -> Generation:
-    """Return a generation. Raises PlaceError for one that is gone, damaged or newer."""
+    """Return a generation. Raises PlaceError for one that is missing, damaged or newer."""
     entry = place.look(_GENERATIONS).files.get(name)
     found = _NAME.fullmatch(name)
     if entry is None or found is None or entry.size > LARGEST:
         raise PlaceError(place.name, f"has no generation {name}")
     data = b"".join(place.read(f"{_GENERATIONS}/{name}", entry))
     if not hashlib.sha256(data).hexdigest().startswith(found[1]):
-        raise PlaceError(place.name, f"has a damaged generation {name}; take an older one")
+        raise PlaceError(
+            place.name, f"has a damaged generation {name}; choose an older one with --at"
+        )
     try:
         generation = Generation.model_validate_json(data)
     except ValidationError as error:
         raise PlaceError(
-            place.name, f"has a generation {name} that this nightshift does not know; upgrade it"
+            place.name, f"has a generation {name} in an unknown format: upgrade nightshift"
         ) from error
     if generation.schema_version > _SCHEMA:
-        raise PlaceError(place.name, f"has a generation {name} of a newer nightshift: upgrade")
+        raise PlaceError(
+            place.name, f"has a generation {name} of a newer nightshift: upgrade nightshift"
+        )
     return generation
 
 
 def write_generation(place: Place, generation: Generation, scratch: Path) -> str:
-    """Write a generation, by way of a folder for it here; return its name."""
+    """Write a generation, by way of a local folder; return its name."""
     data = generation.model_dump_json(indent=1).encode()
     moment = generation.at.astimezone(UTC).strftime("%Y%m%dT%H%M%S.%fZ")
     name = f"{moment}-{hashlib.sha256(data).hexdigest()[:16]}.json"
@@ -86,9 +90,9 @@ def write_generation(place: Place, generation: Generation, scratch: Path) -> str
 
 
 def remove_generations(place: Place, old: list[str], stays: list[str]) -> None:
-    """Remove generations, and then the contents that none which stays has.
+    """Remove generations, and then the contents that no remaining generation has.
 
-    Raises PlaceError, before anything is removed, for one of either that cannot be read.
+    Raises PlaceError, before anything is removed, for an unreadable generation of either kind.
     """
     needed = {each.place for name in stays for each in read_generation(place, name).files.values()}
     had = {each.place for name in old for each in read_generation(place, name).files.values()}

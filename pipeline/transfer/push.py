@@ -1,4 +1,4 @@
-"""Packing to a place: what is new goes first, and last the checksums that say that it is there."""
+"""Pack to a place: new files first, and the checksums that announce them last."""
 
 from __future__ import annotations
 
@@ -7,31 +7,35 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from pipeline.bundle import BUNDLES, EXPERIMENTS, SUFFIX
-from pipeline.execute.watch import Watcher
-from pipeline.transfer.folder import SUMS, sha256, take, write_sums
-from pipeline.transfer.locks import held
+from pipeline.files.checksum import sha256
+from pipeline.files.lock import held
+from pipeline.measure.progress import Watcher
+from pipeline.storage.bundle import BUNDLES, EXPERIMENTS, SUFFIX
+from pipeline.transfer.folder import SUMS, take, write_sums
 from pipeline.transfer.offers import read_sums
-from pipeline.transfer.places.base import Entry, Place, walk
+from pipeline.transfer.places.base import FileEntry, Place, walk
 from pipeline.transfer.results import packed
 
 
 @dataclass(frozen=True)
 class Pushed:
-    """How many files were sent, and how many were there already."""
+    """The number of files sent, and of files already there."""
 
     sent: int
     known: int
 
 
 def push(place: Place, results: Path, watcher: Watcher) -> Pushed:
-    """Send what was measured and found here to a folder of its own at a place.
+    """Send the local measurements and findings to their own folder at a place.
 
-    A file is there already if the checksums there name its bytes and it has their number. Bundles
-    that are there and not here any more stay named. Raises PlaceError.
+    A file is already there if the checksums there match and its size does. Bundles that exist there
+    and no longer here stay listed. Raises PlaceError.
     """
     with (
-        held(results / ".pack.lock", lambda: watcher.note("another pack is at it")),
+        held(
+            results / ".pack.lock",
+            waits=lambda holder: watcher.note(f"another pack ({holder}) is running"),
+        ),
         packed(results) as found,
         TemporaryDirectory() as scratch,
     ):
@@ -59,7 +63,7 @@ def push(place: Place, results: Path, watcher: Watcher) -> Pushed:
 
 
 def _still(files: Mapping[str, Path], scratch: Path) -> dict[str, Path]:
-    """Copy what others may write to meanwhile: what is sent has to be what was summed up."""
+    """Copy mutable files: the sent contents must match their checksums."""
     found = {}
     for name, path in files.items():
         if not name.endswith(SUFFIX):
@@ -68,8 +72,8 @@ def _still(files: Mapping[str, Path], scratch: Path) -> dict[str, Path]:
     return found
 
 
-def _known(place: Place) -> tuple[dict[str, str], dict[str, Entry]]:
-    """Return the checksums that a place has, and the files that are there."""
+def _known(place: Place) -> tuple[dict[str, str], dict[str, FileEntry]]:
+    """Return the checksums of a place, and the files that exist there."""
     top = place.look()
     if SUMS not in top.files:
         return {}, {}
@@ -82,10 +86,7 @@ def _known(place: Place) -> tuple[dict[str, str], dict[str, Entry]]:
 
 def _send(place: Place, files: Mapping[str, Path], watcher: Watcher) -> None:
     sizes = {name: path.stat().st_size for name, path in files.items()}
-    watcher.begin("send", sum(sizes.values()))
-    try:
+    with watcher.stage("send", sum(sizes.values())):
         for name, path in files.items():
             place.write(name, path)
             watcher.advance(sizes[name])
-    finally:
-        watcher.end()

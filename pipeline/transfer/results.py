@@ -1,4 +1,4 @@
-"""Results that were measured elsewhere: packed there, collected here, each exactly once."""
+"""Results of other machines: packed there and collected here, each exactly once."""
 
 from __future__ import annotations
 
@@ -8,28 +8,29 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from pipeline.analyse.outcomes import read_outcomes
-from pipeline.analyse.states import histories
-from pipeline.bundle import BUNDLES, EXPERIMENTS, SUFFIX, list_all
-from pipeline.durable import PARTIAL
-from pipeline.execute.run import BUILDS_FILE, add_builds, load_builds
-from pipeline.journal import FILE as JOURNAL
-from pipeline.journal import Event, EventKind, Journal
-from pipeline.transfer.brought import brought_builds, brought_sums
-from pipeline.transfer.folder import received, send, sha256, take
+from pipeline.files.atomic_write import PARTIAL
+from pipeline.files.checksum import sha256
+from pipeline.measure.run import BUILDS_FILE, add_builds, load_builds
+from pipeline.regressions.repository import read_outcomes
+from pipeline.regressions.states import known_regressions
+from pipeline.storage.bundle import BUNDLES, EXPERIMENTS, SUFFIX, list_all
+from pipeline.storage.journal import FILE as JOURNAL
+from pipeline.storage.journal import Event, EventKind, Journal
+from pipeline.transfer.folder import received, send, take
+from pipeline.transfer.imported_state import imported_builds, imported_checksums
 
 WITHIN = (BUNDLES, EXPERIMENTS, BUILDS_FILE, JOURNAL)
-"""What comes from elsewhere."""
+"""The files and folders that are collected."""
 
 _OURS = {EventKind.BISECTED, EventKind.RESOLVED}
-"""Events of experiments that are in no other file: what people decide is decided at the hub."""
+"""Events of experiments that no other file contains; people's decisions are made at the hub."""
 
 
 @dataclass
 class Collected:
-    """What came: new bundles, those that were here, those that another run of them came before.
+    """The collected items: new bundles, known ones, and those superseded by another run.
 
-    ``experiments`` are the names of those that something new came of.
+    ``experiments`` are the names of experiments with new files.
     """
 
     bundles: list[Path] = field(default_factory=list)
@@ -39,9 +40,9 @@ class Collected:
 
 
 def pack(results: Path, folder: Path) -> int:
-    """Put bundles, experiments and what is known of builds into ``folder``; return how many files.
+    """Pack bundles, experiments and build states into ``folder``; return the number of files.
 
-    Raises UserError for a folder that cannot be written.
+    Raises UserError for a folder that is not writable.
     """
     with packed(results) as files:
         send(folder, files)
@@ -50,20 +51,19 @@ def pack(results: Path, folder: Path) -> int:
 
 @contextmanager
 def packed(results: Path) -> Iterator[dict[str, Path]]:
-    """Give the files that were measured or found here, by the names that they travel by.
+    """Return the local measurements and findings by their names in a transfer.
 
-    What a hub's state brought, and this machine left as it was, stays: the hub may know better by
-    now.
+    Unchanged files of an imported hub state are left out: the hub may have newer ones.
     """
     files = {f"{BUNDLES}/{path.name}": path for path in list_all(results / BUNDLES)}
     files |= {path.relative_to(results).as_posix(): path for path in _experiments(results)}
     if (results / JOURNAL).exists():
         files[JOURNAL] = results / JOURNAL
-    for name, digest in brought_sums(results).items():
+    for name, digest in imported_checksums(results).items():
         if name.startswith(f"{EXPERIMENTS}/") and name in files and sha256(files[name]) == digest:
             del files[name]
     with TemporaryDirectory() as scratch:
-        known = brought_builds(results)
+        known = imported_builds(results)
         if builds := [state for state in load_builds(results) if state not in known]:
             add_builds(builds, Path(scratch))
             files[BUILDS_FILE] = Path(scratch) / BUILDS_FILE
@@ -71,13 +71,13 @@ def packed(results: Path) -> Iterator[dict[str, Path]]:
 
 
 def collect(folder: Path, results: Path) -> Collected:
-    """Take what :func:`pack` put into a folder, all of it or nothing.
+    """Take a folder that :func:`pack` wrote, all of it or nothing.
 
-    A bundle that is here is not taken again; where another one of the same run is, that one stays.
-    Experiments have their newest outcomes: a machine brings those of others, too, as they were when
-    it began. What the journal there says of experiments, and this one
-    does not, is added, where the state of the regression allows it. Raises UserError as
-    :func:`received`, and for an outcome or a journal that cannot be understood.
+    A known bundle is not taken again; of two bundles of the same run, the existing one stays.
+    Experiments keep their newest outcomes, because a machine also brings older outcomes of others
+    from its imported state. The folder's journal is only checked: :func:`journal_events_from` takes
+    its events. Raises UserError as :func:`received` does, and for an outcome or a journal that
+    cannot be parsed.
     """
     sums = received(folder, WITHIN)
     Journal(folder).read()
@@ -110,11 +110,11 @@ def collect(folder: Path, results: Path) -> Collected:
     return found
 
 
-def told_elsewhere(folder: Path, results: Path) -> list[Event]:
-    """Take the events of experiments from the journal of a folder; return those that are new."""
+def journal_events_from(folder: Path, results: Path) -> list[Event]:
+    """Append a folder's new journal events of experiments to the local journal; return them."""
     journal = Journal(results)
     happened = journal.read()
-    known = histories(happened)
+    known = known_regressions(happened)
     new = []
     for event in Journal(folder).read():
         history = known.get(event.fingerprint)

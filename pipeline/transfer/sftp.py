@@ -1,8 +1,8 @@
-"""The file transfer protocol of SSH, as far as it is needed: files are listed, read and written.
+"""A minimal client of the SSH file transfer protocol: list, read and write files.
 
-Version 3, which every server speaks (draft-ietf-secsh-filexfer-02); numbers in comments are its
-sections. The system's ``ssh`` makes the connection and asks for the subsystem, so that no shell
-is at the other end: a name is bytes with a length, never a word of a command.
+It implements version 3, which every server supports (draft-ietf-secsh-filexfer-02); numbers in
+comments are its sections. The system's ``ssh`` makes the connection and requests the subsystem, so
+no shell runs at the other end: a name is bytes with a length, never a word of a command.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ _STATUS, _HANDLE, _DATA, _NAME, _ATTRS = 101, 102, 103, 104, 105
 
 _OK, _EOF, NO_SUCH_FILE = 0, 1, 2
 _TO_READ, _TO_WRITE = 0x01, 0x02 | 0x08 | 0x10
-"""What a file is opened for (6.3): writing makes it, or empties it."""
+"""Modes of opening a file (6.3): writing creates or truncates it."""
 
 _BLOCK = 32768
-"""Bytes of one request: all servers take these (3)."""
+"""Bytes per request: all servers accept this size (3)."""
 
 _AHEAD = 64
-"""Requests under way at once: 2 MB, which fill a line of 1 Gbit/s over 16 ms."""
+"""Concurrent requests: 2 MB, which fill a line of 1 Gbit/s with a latency of 16 ms."""
 
 _LONGEST = 1 << 20
-"""Bytes of an answer; a server of OpenSSH sends a quarter of that at most."""
+"""Maximum bytes of a response; an OpenSSH server sends at most a quarter of that."""
 
 _RENAME = b"posix-rename@openssh.com"
 _SYNC = b"fsync@openssh.com"
 
 
 class SftpError(Exception):
-    """What went wrong, in words; ``code`` is the server's, or -1 where the line is broken."""
+    """An error in words; ``code`` is the server's, or -1 for a broken connection."""
 
     def __init__(self, message: str, code: int = -1) -> None:
         super().__init__(message)
@@ -49,7 +49,7 @@ class SftpError(Exception):
 
 @dataclass(frozen=True)
 class Attributes:
-    """What a server says of a file: its bytes, when it was written (seconds), and what it is."""
+    """A server's attributes of a file: its size, its modification time (seconds), and its type."""
 
     size: int
     modified: int
@@ -57,19 +57,19 @@ class Attributes:
 
     @property
     def is_file(self) -> bool:
-        """Say whether it is a plain file, and no link."""
+        """Whether it is a regular file, and no link."""
         return stat.S_ISREG(self.mode)
 
     @property
     def is_folder(self) -> bool:
-        """Say whether it is a folder."""
+        """Whether it is a folder."""
         return stat.S_ISDIR(self.mode)
 
 
 class Sftp:
     """A connection by a command that ends in the subsystem, until it is closed.
 
-    A server that says nothing for ``patience`` seconds is given up. Every method raises SftpError.
+    A server that is silent for ``patience`` seconds counts as dead. Every method raises SftpError.
     """
 
     def __init__(self, command: Sequence[str], patience: float = 120.0) -> None:
@@ -85,7 +85,7 @@ class Sftp:
         try:
             self._process = subprocess.Popen(command, stdin=theirs, stdout=ours, stderr=self._said)
         except BaseException:
-            self._hang_up()
+            self._close_pipes()
             raise
         finally:
             os.close(theirs)
@@ -94,28 +94,28 @@ class Sftp:
             self._put(bytes([_INIT]) + struct.pack(">I", 3))
             kind, body = self._packet()
             if kind != _VERSION:
-                raise SftpError("does not speak SFTP")
+                raise SftpError("does not support SFTP")
             self._extensions = _extensions(body)
         except BaseException:
             self.close()
             raise
 
     def close(self) -> None:
-        """Hang up."""
-        self._hang_up()
+        """Disconnect."""
+        self._close_pipes()
         try:
             self._process.wait(5)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
 
-    def _hang_up(self) -> None:
+    def _close_pipes(self) -> None:
         os.close(self._to)
         os.close(self._from)
         self._said.close()
 
     def look(self, folder: bytes) -> Iterator[tuple[bytes, Attributes]]:
-        """Yield names in a folder and what is said of each; links are links (6.7)."""
+        """Yield the names and attributes in a folder; links are not followed (6.7)."""
         handle = self._handle(_OPENDIR, _text(folder))
         try:
             while True:
@@ -132,7 +132,7 @@ class Sftp:
             self._leave(handle)
 
     def stat(self, path: bytes) -> Attributes:
-        """Return what a file is; a link is a link."""
+        """Return the attributes of a file; a link is not followed."""
         kind, body = self._ask(_LSTAT, _text(path))
         if kind != _ATTRS:
             raise _refusal(kind, body)
@@ -141,20 +141,20 @@ class Sftp:
     def read(self, path: bytes, start: int, expected: Attributes) -> Iterator[bytes]:
         """Yield a file from ``start`` on.
 
-        Raises SftpError with the code NO_SUCH_FILE for one that is not as ``expected``.
+        Raises SftpError with the code NO_SUCH_FILE for a file that is not as ``expected``.
         """
         handle = self._handle(_OPEN, _text(path) + struct.pack(">II", _TO_READ, 0))
         try:
             kind, body = self._ask(_FSTAT, _text(handle))
             now = body.attributes() if kind == _ATTRS else None
             if now is None or (now.size, now.modified) != (expected.size, expected.modified):
-                raise SftpError("it is another now", NO_SUCH_FILE)
+                raise SftpError("the file was replaced", NO_SUCH_FILE)
             yield from self._blocks(handle, start, expected.size)
         finally:
             self._leave(handle)
 
     def write(self, path: bytes, blocks: Iterator[bytes]) -> None:
-        """Write a file, on the disk there when this returns where the server can say so."""
+        """Write a file, and flush it to the remote disk if the server supports that."""
         handle = self._handle(_OPEN, _text(path) + struct.pack(">III", _TO_WRITE, 0, 0))
         try:
             at = 0
@@ -177,9 +177,9 @@ class Sftp:
         self._done(self._send(_CLOSE, _text(handle)))
 
     def rename(self, old: bytes, new: bytes) -> None:
-        """Give a file another name, in place of what had it."""
+        """Rename a file, replacing one with the new name."""
         if _RENAME not in self._extensions:
-            raise SftpError("its server cannot put a file in place of another (posix-rename)")
+            raise SftpError("its server cannot replace a file (it lacks posix-rename)")
         self._done(self._send(_EXTENDED, _text(_RENAME) + _text(old) + _text(new)))
 
     def remove(self, path: bytes) -> None:
@@ -187,11 +187,11 @@ class Sftp:
         self._done(self._send(_REMOVE, _text(path)))
 
     def make_folder(self, path: bytes) -> None:
-        """Make a folder."""
+        """Create a folder."""
         self._done(self._send(_MKDIR, _text(path) + struct.pack(">I", 0)))
 
     def _blocks(self, handle: bytes, start: int, size: int) -> Iterator[bytes]:
-        """Yield blocks in their order, many of them asked for ahead."""
+        """Yield blocks in order, with many requests ahead."""
         under_way: deque[tuple[int, int, int]] = deque()
         at = start
         while at < size or under_way:
@@ -202,7 +202,7 @@ class Sftp:
             number, begin, wanted = under_way.popleft()
             data = self._data(number)
             yield data
-            # A server may give less than it was asked for: the rest is what comes next.
+            # A server may return less than requested: the rest follows next.
             while len(data) < wanted:
                 begin, wanted = begin + len(data), wanted - len(data)
                 data = self._data(self._ask_for(handle, begin, wanted))
@@ -214,12 +214,12 @@ class Sftp:
     def _data(self, number: int) -> bytes:
         kind, body = self._answer(number)
         if _ended(kind, body):
-            raise SftpError("it is shorter now", NO_SUCH_FILE)
+            raise SftpError("the file became shorter", NO_SUCH_FILE)
         if kind != _DATA:
             raise _refusal(kind, body)
         data = body.text()
         if not data:
-            raise SftpError("its server gives nothing")
+            raise SftpError("its server sends no data")
         return data
 
     def _handle(self, kind: int, request: bytes) -> bytes:
@@ -229,7 +229,7 @@ class Sftp:
         return body.text()
 
     def _leave(self, handle: bytes) -> None:
-        """Close a handle after whatever went wrong; what is still under way is passed over."""
+        """Close a handle after an error; responses to pending requests are ignored."""
         with suppress(SftpError):
             for number in sorted(self._awaited):
                 self._answer(number)
@@ -250,12 +250,12 @@ class Sftp:
         return self._numbers
 
     def _answer(self, number: int) -> tuple[int, _Body]:
-        """Return the answer to a request; others that come before it are kept."""
+        """Return the response to a request; earlier responses to others are kept."""
         while number not in self._early:
             kind, body = self._packet()
             answered = body.number()
             if answered not in self._awaited:
-                raise SftpError("answers what was not asked")
+                raise SftpError("sent an unexpected answer")
             self._awaited.remove(answered)
             self._early[answered] = (kind, body)
         return self._early.pop(number)
@@ -269,7 +269,7 @@ class Sftp:
             raise self._broken() from error
 
     def _packet(self) -> tuple[int, _Body]:
-        """Return the next answer: its kind, and the rest of it."""
+        """Return the next response: its kind, and the rest of it."""
         while (size := self._whole()) is None:
             self._more()
         packet = bytes(self._buffer[4 : 4 + size])
@@ -277,42 +277,42 @@ class Sftp:
         return packet[0], _Body(packet[1:])
 
     def _whole(self) -> int | None:
-        """Return the size of the answer in the buffer, once all of it is there."""
+        """Return the size of the response in the buffer, once it is complete."""
         if len(self._buffer) < 4:
             return None
         size = int.from_bytes(self._buffer[:4], "big")
         if not 1 <= size <= _LONGEST:
-            raise SftpError("does not speak SFTP")
+            raise SftpError("does not support SFTP")
         return size if len(self._buffer) >= 4 + size else None
 
     def _more(self) -> None:
         readable, _, _ = select.select([self._from], [], [], self._patience)
         if not readable:
-            waited, self._patience = self._patience, 0.0  # It is not waited for again.
-            raise SftpError(f"it says nothing for {waited:.0f} s")
+            waited, self._patience = self._patience, 0.0  # Later calls do not wait again.
+            raise SftpError(f"no answer for {waited:.0f} s")
         data = os.read(self._from, 1 << 18)
         if not data:
             raise self._broken()
         self._buffer += data
 
     def _broken(self) -> SftpError:
-        """Return what ssh says of a line that broke: its last line."""
+        """Return ssh's last line as the reason of a broken connection."""
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(5)
         self._said.seek(0)
         lines = self._said.read(1 << 16).decode(errors="replace").strip().splitlines()
-        return SftpError(lines[-1].strip() if lines else "the connection broke")
+        return SftpError(lines[-1].strip() if lines else "the connection was lost")
 
 
 class _Body:
-    """The rest of an answer, read from its beginning on. Raises SftpError where it is too short."""
+    """A reader for the rest of a response. Raises SftpError if it is too short."""
 
     def __init__(self, data: bytes) -> None:
         self._data, self._at = data, 0
 
     @property
     def status(self) -> int:
-        """The code of a status, which stays to be read."""
+        """The code of a status, without consuming it."""
         return int.from_bytes(self._data[self._at : self._at + 4], "big")
 
     def number(self, size: int = 4) -> int:
@@ -322,7 +322,7 @@ class _Body:
         return self._take(self.number())
 
     def attributes(self) -> Attributes:
-        """Read attributes (5): each is there if its flag is."""
+        """Read attributes (5): each exists if its flag is set."""
         flags = self.number()
         size = self.number(8) if flags & 0x1 else 0
         if flags & 0x2:
@@ -341,7 +341,7 @@ class _Body:
     def _take(self, size: int) -> bytes:
         taken = self._data[self._at : self._at + size]
         if len(taken) < size:
-            raise SftpError("does not speak SFTP")
+            raise SftpError("does not support SFTP")
         self._at += size
         return taken
 
@@ -351,7 +351,7 @@ def _text(data: bytes) -> bytes:
 
 
 def _extensions(body: _Body) -> frozenset[bytes]:
-    """Return the names of what a server can do besides (4.2)."""
+    """Return the names of a server's extensions (4.2)."""
     body.number()
     names = []
     while body.left:
@@ -365,9 +365,9 @@ def _ended(kind: int, body: _Body) -> bool:
 
 
 def _refusal(kind: int, body: _Body) -> SftpError:
-    """Return what a server says of a request that it does not carry out (7)."""
+    """Return a server's error response to a refused request (7)."""
     if kind != _STATUS:
-        return SftpError("answers what was not asked")
+        return SftpError("sent an unexpected answer")
     code = body.number()
     told = body.text().decode(errors="replace") if body.left else f"code {code}"
     return SftpError(told, code)

@@ -1,4 +1,4 @@
-"""The hub's state: what a machine elsewhere needs to pursue the hub's suspicions."""
+"""The hub's state for other machines, which they need to investigate the hub's suspicions."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from tempfile import TemporaryDirectory
 
 from sqlalchemy import Engine
 
-from pipeline.analyse.detected import FILE as DETECTED
-from pipeline.bundle import EXPERIMENTS
-from pipeline.errors import UserError
-from pipeline.execute.discover import FILE as DISCOVERED
-from pipeline.execute.run import BUILDS_FILE
-from pipeline.journal import FILE as JOURNAL
-from pipeline.transfer.brought import remember
+from pipeline.measure.discover import FILE as DISCOVERED
+from pipeline.measure.run import BUILDS_FILE
+from pipeline.regressions.detected import FILE as DETECTED
+from pipeline.storage.bundle import EXPERIMENTS
+from pipeline.storage.journal import FILE as JOURNAL
+from pipeline.text.errors import UserError
 from pipeline.transfer.folder import received, send, take
+from pipeline.transfer.imported_state import remember
 
 STORE = "store.db"
 
@@ -25,11 +25,11 @@ _FILES = (DISCOVERED, DETECTED, JOURNAL, BUILDS_FILE)
 
 
 def pack_state(results: Path, store: Engine | None, folder: Path) -> int:
-    """Put the state of the hub into ``folder``; return how many files that are.
+    """Pack the state of the hub into ``folder``; return the number of files.
 
-    Without a ``store`` it is what a machine needs to measure cells: which revisions there are.
-    With one also what was measured, found and decided; no bundles. Raises UserError for a store
-    that is no SQLite file, and for a folder that cannot be written.
+    Without a ``store``, the state lists the revisions, which a machine needs to measure cells. With
+    one, it also has measurements, findings and decisions, but no bundles. Raises UserError for a
+    store that is no SQLite file, and for a folder that is not writable.
     """
     names = _FILES if store is not None else (DISCOVERED,)
     files = {name: results / name for name in names if (results / name).exists()}
@@ -45,10 +45,10 @@ def pack_state(results: Path, store: Engine | None, folder: Path) -> int:
 
 
 def take_state(folder: Path, results: Path) -> int:
-    """Put the state that a folder brings in place of what is here; return how many files came.
+    """Replace the local state by that of a folder; return the number of files.
 
-    Bundles stay, so that nothing is measured again on a machine that keeps them. Raises UserError
-    as :func:`received`.
+    Bundles stay, so a machine that keeps them measures nothing again. Raises UserError as
+    :func:`received` does.
     """
     sums = received(folder, (*_FILES, STORE, EXPERIMENTS))
     for name in (STORE, f"{STORE}-wal", f"{STORE}-shm"):
@@ -63,11 +63,11 @@ def take_state(folder: Path, results: Path) -> int:
 
 @contextmanager
 def _copied(store: Engine) -> Iterator[Path]:
-    """Copy a store that others may write to meanwhile."""
+    """Copy a store that other processes may write to."""
     if store.dialect.name != "sqlite" or not store.url.database:
         raise UserError(
-            "the state of a store that is no SQLite file cannot be sent; measure what is suspected "
-            "on a machine that reaches that store"
+            "only the state of a SQLite store can be packed; confirm and bisect on a machine "
+            "that can reach the PostgreSQL store"
         )
     with TemporaryDirectory() as folder:
         copy = Path(folder) / STORE

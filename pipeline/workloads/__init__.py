@@ -1,12 +1,12 @@
-"""Workload families: one folder each. This file only finds them by name."""
+"""The workload families, by name; each has its own folder."""
 
 from __future__ import annotations
 
-from pipeline.errors import meant
-from pipeline.registry import Registry
+from pipeline.model.registry import AdapterRegistry
+from pipeline.text.errors import did_you_mean
 from pipeline.workloads.base import Family
 
-FAMILIES: Registry[Family] = Registry(
+FAMILIES: AdapterRegistry[Family] = AdapterRegistry(
     {
         "sysbench": "pipeline.workloads.sysbench.family:Sysbench",
         "insert_benchmark": "pipeline.workloads.insert_benchmark.family:InsertBenchmark",
@@ -15,11 +15,11 @@ FAMILIES: Registry[Family] = Registry(
     },
     lambda family: family(),
 )
-"""The families; a new one is added here and nowhere else."""
+"""The families; this is the only place where a new one is registered."""
 
 
 def find_family(name: str) -> Family:
     """Return a family by name. Raises KeyError with a sentence for an unknown one."""
     if name not in FAMILIES:
-        raise KeyError(f"there is no workload family {name!r}; {meant(name, FAMILIES)}")
+        raise KeyError(f"there is no workload family {name!r}; {did_you_mean(name, FAMILIES)}")
     return FAMILIES[name]

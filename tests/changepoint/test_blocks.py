@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from changepoint.blocks import BLOCK, best_split, new_blocks, set_blocks, squares
-from changepoint.inner import SHORTEST, grid_by_stop
-from changepoint.scan import best_gain, set_sums, sums_of
+from changepoint.detection.blocks import BLOCK, best_split, new_blocks, set_blocks, squares
+from changepoint.detection.inner_intervals import SHORTEST, grid_by_stop
+from changepoint.detection.scan import best_gain, set_sums, sums_of
 from changepoint.series import Floats
 
 

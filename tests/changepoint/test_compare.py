@@ -12,10 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from changepoint import Comparison, compare, rank_interval, runs
+from changepoint import Comparison, compare
+from changepoint.comparison import rank_interval, run_levels
+from changepoint.comparison.verdict import judge
 from changepoint.evaluate.comparing import SMALLEST, compared, sampled
 from changepoint.evaluate.simulate import NOISES
-from changepoint.verdict import judge
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -108,7 +109,7 @@ def test_stalls_within_a_run_do_not_move_it() -> None:
     samples = random.normal(100, 1, (4, 60))
     stalled = samples.copy()
     stalled[:, 10:15] = 0.0
-    clean, got = (runs.level(s[0]) for s in (samples, stalled))
+    clean, got = (run_levels.level(s[0]) for s in (samples, stalled))
     assert got == pytest.approx(clean, abs=0.3)
     assert compare(samples, stalled, smallest_effect=0.02).verdict == "same"
 
@@ -119,7 +120,7 @@ def test_runs_that_agree_by_luck_know_no_more_than_their_samples() -> None:
     one = (100 + samples - samples.mean()).tolist()
     got = compare([one] * 5, [one] * 5, smallest_effect=0.02)
     assert got.base.spread == 0.0
-    relative = runs.standard_error(np.array(one)) / runs.level(np.array(one))
+    relative = run_levels.standard_error(np.array(one)) / run_levels.level(np.array(one))
     assert 0.005 < relative < 0.02  # 10 / sqrt(64) in a hundred is .0125
     reach = 1.959964 * relative * math.sqrt(2 / 5)
     assert got.effect_interval == pytest.approx((math.expm1(-reach), math.expm1(reach)))
@@ -131,15 +132,15 @@ def test_standard_error_sees_autocorrelation() -> None:
     noise = np.zeros(0)
     for _ in range(200):
         noise = random.normal(size=400)
-        fresh.append(runs.standard_error(noise))
+        fresh.append(run_levels.standard_error(noise))
         walk = noise.copy()
         for i in range(1, 400):
             walk[i] = 0.7 * walk[i - 1] + math.sqrt(0.51) * noise[i]
-        related.append(runs.standard_error(walk))
+        related.append(run_levels.standard_error(walk))
     assert np.sqrt(np.mean(np.square(fresh))) == pytest.approx(1 / 20, rel=0.1)
     # The error of the mean of an AR(.7) is sqrt(1.7 / .3) as large.
     assert np.sqrt(np.mean(np.square(related))) == pytest.approx(2.38 / 20, rel=0.2)
-    assert runs.standard_error(noise[:15]) == 0.0
+    assert run_levels.standard_error(noise[:15]) == 0.0
 
 
 def test_a_single_run_borrows_the_noise_of_the_other_side() -> None:
@@ -184,15 +185,15 @@ def test_magnitudes(scale: float) -> None:
         ([], [1.0], {}, "base has no measured run"),
         ([1.0], [], {}, "head has no measured run"),
         ([1.0], [None, [math.nan, None]], {}, "head has no measured run"),
-        ([1.0, math.inf], [1.0], {}, "base, run 1: .*inf"),
-        ([1.0], [[1.0, -math.inf]], {}, "head, run 0: .*inf"),
+        ([1.0, math.inf], [1.0], {}, "base, run 1 .*inf"),
+        ([1.0], [[1.0, -math.inf]], {}, "head, run 0 .*inf"),
         ([1e301], [1.0], {}, "within"),
         (["x"], [1.0], {}, "base, run 0"),
         ([[[1.0]]], [1.0], {}, "base, run 0"),
         (3.0, [1.0], {}, "base must be a list"),
         ("12", [1.0], {}, "base must be a list"),
         ([1.0], {"a": 1}, {}, "head must be a list"),
-        ([1.0] * 2001, [1.0], {}, "more than 2000"),
+        ([1.0] * 2001, [1.0], {}, "more than the maximum of 2000"),
         ([1.0], [1.0], {"smallest_effect": -0.1}, "smallest_effect"),
         ([1.0], [1.0], {"smallest_effect": math.nan}, "smallest_effect"),
         ([1.0], [1.0], {"better": "up"}, "better"),
@@ -208,7 +209,7 @@ def test_refusals_are_one_sentence(base: Any, head: Any, options: Any, message: 
 @pytest.mark.parametrize("change", [{"verdict": "maybe"}, {"base": None}, {"effect_interval": 1}])
 def test_a_tree_that_is_no_comparison(change: Any) -> None:
     tree = json.loads(compare([1.0, 2.0], [1.0], smallest_effect=0.1).to_json())
-    with pytest.raises(ValueError, match="not a comparison"):
+    with pytest.raises(ValueError, match="the saved comparison is invalid"):
         Comparison.from_dict({**tree, **change})
 
 

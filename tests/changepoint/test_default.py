@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 import changepoint
-from changepoint import Detection, calibration
+from changepoint import Detection
+from changepoint.detection import calibration
+from changepoint.detection.scan import set_clipped
 from changepoint.evaluate import nightly
-from changepoint.evaluate.simulate import NOISES, Ladder, draw
-from changepoint.scan import set_clipped
+from changepoint.evaluate.simulate import NOISES, SeriesShape, draw
 from changepoint.series import Floats
 
 detect = functools.partial(changepoint.detect, method="default")
@@ -94,7 +95,7 @@ def test_a_constant_series_needs_more_than_a_flicker_of_one_quantum() -> None:
 def test_replicates_find_a_step_in_fewer_nights() -> None:
     hits = 0
     for seed in range(20):
-        ladder = Ladder(103, 5)
+        ladder = SeriesShape(103, 5)
         random = np.random.default_rng(seed)
         values = draw(NOISES["gauss"], ladder, random, sigma=2.0, step=0.04, at=100)
         found = detect(values, positions=ladder.labels()).changes
@@ -150,12 +151,12 @@ def test_pvalues_are_uniform_enough_in_the_tail() -> None:
 
 def test_noise_model() -> None:
     random = np.random.default_rng(9)
-    plain = detect(draw(NOISES["gauss"], Ladder(2000, 1), random, sigma=2.0))
+    plain = detect(draw(NOISES["gauss"], SeriesShape(2000, 1), random, sigma=2.0))
     assert plain.noise.autocorrelation == pytest.approx(0.0, abs=0.07)
     assert plain.noise.tails == pytest.approx(0.003, abs=0.004)
-    linked = detect(draw(NOISES["AR(.5)"], Ladder(2000, 1), random, sigma=2.0))
+    linked = detect(draw(NOISES["AR(.5)"], SeriesShape(2000, 1), random, sigma=2.0))
     assert linked.noise.autocorrelation == pytest.approx(0.5, abs=0.1)
-    heavy = detect(draw(NOISES["t3"], Ladder(2000, 1), random, sigma=2.0))
+    heavy = detect(draw(NOISES["t3"], SeriesShape(2000, 1), random, sigma=2.0))
     assert heavy.noise.tails > 0.02
     assert detect([]).detectable_effect == math.inf
     assert Detection.from_json(detect([]).to_json()) == detect([])

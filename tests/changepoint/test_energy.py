@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from changepoint import energy
+from changepoint.detection import energy
 from changepoint.series import Floats
 
 

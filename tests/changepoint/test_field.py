@@ -19,7 +19,7 @@ from changepoint.evaluate.field.engines import (
     RIVALS,
     Engine,
     EngineError,
-    Process,
+    EngineProcess,
     Run,
     other,
     ours,
@@ -167,7 +167,7 @@ def test_an_engine_that_ends_in_the_middle_is_a_row(monkeypatch: pytest.MonkeyPa
         return run
 
     monkeypatch.setattr(table, "ours", dies)
-    assert rows(list(table.field_table(2, 1, ["hunter"])))[2] == ["hunter", "its process ended"]
+    assert rows(list(table.field_table(2, 1, ["hunter"])))[2] == ["hunter", ("its process ended")]
 
 
 def test_the_command_refuses_an_engine_it_does_not_know(
@@ -177,14 +177,14 @@ def test_the_command_refuses_an_engine_it_does_not_know(
     with pytest.raises(SystemExit) as ended:
         command.main()
     assert ended.value.code == 2
-    assert "no engine 'abacus'; there is " in capsys.readouterr().err
+    assert "engine 'abacus' does not exist; choose from " in capsys.readouterr().err
 
 
 # --- the engines of others -----------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
-def rivals() -> Iterator[Process]:
+def rivals() -> Iterator[EngineProcess]:
     """MongoDB's and ruptures; where their environment cannot be made, tests are skipped."""
     try:
         with engines(RIVALS) as started:
@@ -205,7 +205,7 @@ def otava() -> Iterator[Otava]:
 
 @pytest.mark.parametrize("name", [name for name, e in ENTRIES.items() if e.environment is RIVALS])
 def test_a_rival_finds_a_clear_step_where_it_is_and_none_in_a_constant(
-    rivals: Process, name: str
+    rivals: EngineProcess, name: str
 ) -> None:
     engine = other(ENTRIES[name], rivals)
     found = engine(stepped())
@@ -216,7 +216,7 @@ def test_a_rival_finds_a_clear_step_where_it_is_and_none_in_a_constant(
     assert engine(np.full(60, 7.0)).indices == []
 
 
-def test_the_rivals_tell_their_versions(rivals: Process) -> None:
+def test_the_rivals_tell_their_versions(rivals: EngineProcess) -> None:
     assert rivals.versions["signal-processing-algorithms"] == "2.1.6"
     assert rivals.versions["ruptures"] == "1.1.10"
     assert rivals.versions["numpy"].startswith("1.26.")

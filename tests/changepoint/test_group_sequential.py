@@ -15,10 +15,10 @@ from scipy.stats import norm
 from scipy.stats import t as student
 
 from changepoint import GroupSequential
-from changepoint.effect import LARGEST_EXPONENT
-from changepoint.group_sequential import FIRST_LOOK, LARGEST_LIMIT
-from changepoint.spending import nominal_levels, spent
-from changepoint.verdict import Verdict
+from changepoint.comparison.group_sequential import FIRST_LOOK, LARGEST_LIMIT
+from changepoint.comparison.spending import nominal_levels, spent
+from changepoint.comparison.verdict import Verdict
+from changepoint.detection.effect import LARGEST_EXPONENT
 
 SMALLEST = 0.02
 
@@ -137,7 +137,7 @@ def test_a_huge_ratio_is_finite() -> None:
         ({"limit": LARGEST_LIMIT + 1}, "limit must be a number of blocks from 3 to 200, not 201"),
         ({"limit": 5.0}, "limit must be a number of blocks from 3 to 200, not 5.0"),
         ({"smallest_effect": -0.1}, "smallest_effect must be a fraction of at least 0, not -0.1"),
-        ({"confidence": 1.0}, "confidence must be at least .5 and below 1, not 1.0"),
+        ({"confidence": 1.0}, "confidence must be at least 0.5 and below 1, not 1.0"),
         ({"better": "more"}, "better must be higher or lower, not 'more'"),
     ],
 )
@@ -180,10 +180,10 @@ def test_a_copy_goes_on_like_the_original(blocks: Any, at: int, smallest: float)
 def test_a_tree_that_is_no_comparison(change: Any) -> None:
     tree = json.loads(sequential().to_json())
     assert GroupSequential.from_dict(tree).to_dict() == tree
-    with pytest.raises(ValueError, match="not a comparison by t tests"):
+    with pytest.raises(ValueError, match="the comparison by t tests is invalid"):
         GroupSequential.from_dict({**tree, **change})
     del tree["confidence"]
-    with pytest.raises(ValueError, match="not a comparison by t tests"):
+    with pytest.raises(ValueError, match="the comparison by t tests is invalid"):
         GroupSequential.from_dict(tree)
 
 

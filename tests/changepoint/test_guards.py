@@ -13,10 +13,9 @@ import numpy as np
 import pytest
 
 import changepoint
-from changepoint.growing import equal_neighbours, floor_of
-from changepoint.modes import demixed, level_of, refit, two_modes
-from changepoint.noise import NORMAL_QUANTILE, clip_replicates, quantum
-from changepoint.scan import (
+from changepoint.detection.growing import equal_neighbours, floor_of
+from changepoint.detection.modes import demixed, level_of, refit, two_modes
+from changepoint.detection.scan import (
     NORMAL_MEDIAN,
     mean_factor,
     on_grid,
@@ -24,7 +23,8 @@ from changepoint.scan import (
     split_factor,
     sums_of,
 )
-from changepoint.segment import inner_limit
+from changepoint.detection.segment import inner_limit
+from changepoint.noise import NORMAL_QUANTILE, clip_replicates, quantum
 from changepoint.series import RESOLUTION, Floats
 
 detect = functools.partial(changepoint.detect, method="default")
@@ -80,6 +80,7 @@ def test_edges_are_moved_to_their_best_places_once_all_changes_are_known() -> No
         ([1.0, 1.0, 1.0, 1.5, 1.5, 3.0, 3.0], 0.25),
         ([0.25, 0.25, 0.25, 1.0, 0.25], 0.375),
         ([1.0, 1.25, 1.5, 1.75, 1.75], RESOLUTION),
+        ([1.0, 1.0, 2.0, 4.0], RESOLUTION),
         ([1.0, 1.0, 1.0, 1.0], RESOLUTION),
         ([1.0, 1.0, 1.0, 1.0 + 1.5 * RESOLUTION], RESOLUTION),
     ],
@@ -169,6 +170,7 @@ def test_modes_are_found_as_they_were_drawn(apart: float, share: float) -> None:
         ([1.0, 1.5, 9.0, 9.75], [0, 2, 4], 0.0),
         ([1.0, 1.0, 9.0, 9.0], [0, 2, 4], 0.0),
         ([3.0, 1.0, 3.0, 2.9], [0, 3, 4], 2.0),
+        ([], [0], 0.0),
     ],
 )
 def test_the_unit_of_values_is_their_smallest_step_inside_a_group(

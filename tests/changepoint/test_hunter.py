@@ -16,9 +16,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import stdtr
 
-from changepoint import Detection, detect, hunter
-from changepoint.hunter_kernels import compare, total
-from changepoint.hunter_tables import critical
+from changepoint import Detection, detect
+from changepoint.detection import hunter
+from changepoint.detection.hunter_kernels import compare, total
+from changepoint.detection.hunter_tables import critical
 from changepoint.series import Floats, Ints
 from tests.changepoint.oracle.client import GOLDEN, NoOracleError, Otava, Values, running
 from tests.changepoint.oracle.drawn import NOISES, collection

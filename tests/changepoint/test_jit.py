@@ -17,7 +17,7 @@ from changepoint import jit
 
 ASK = """
 import changepoint
-from changepoint.segment import counted_phi
+from changepoint.detection.segment import counted_phi
 print(changepoint.__file__, counted_phi(100.0, 250.0, 50, 0), sum(counted_phi.stats[2].values()))
 """
 
@@ -55,7 +55,7 @@ def test_a_constant_of_another_module_takes_effect_at_the_next_call(copied: Path
     assert [answer(process)[:2] for process in both] == [[where, "0.9"]] * 2
     # What they wrote is found.
     assert answer(asked(copied)) == [where, "0.9", "0"]
-    scan = copied / "scan.py"
+    scan = copied / "detection" / "scan.py"
     before = scan.read_text()
     after = before.replace("MAX_PHI = 0.9\n", "MAX_PHI = 0.8\n")
     assert after != before
@@ -67,7 +67,7 @@ def test_every_module_of_the_package_is_part_of_the_digest(copied: Path) -> None
     digests = {jit.digest_of(copied), jit.digest_of(jit.PACKAGE)}
     assert len(digests) == 1
     files = [*copied.rglob("*.py")]
-    assert {copied / "scan.py", copied / "evaluate" / "calibrate.py"} < set(files)
+    assert {copied / "detection" / "scan.py", copied / "evaluate" / "calibrate.py"} < set(files)
     for file in files:
         file.write_text(file.read_text() + "\n")
         digests.add(jit.digest_of(copied))

@@ -158,13 +158,16 @@ def test_the_first_malformed_series_is_named(workers: int, children: Children) -
     series: list[Any] = [values.tolist() for values in drawn(90)]
     series[70] = [1.0, "x"]
     series[41] = [1.0, 2.0, float("inf")]
-    with pytest.raises(ValueError, match=r"^series 41: values must be .* value 2 is inf$"):
+    with pytest.raises(ValueError, match=r"^series 41: each value must be .* value 2 is inf$"):
         detect_many(series, workers=workers, method="default")
     named = {f"s{i}": values for i, values in enumerate(series) if i != 41}
-    with pytest.raises(ValueError, match=r"^series 's70': values must be numbers"):
+    with pytest.raises(
+        ValueError,
+        match=r"^series 's70': values must be numbers",
+    ):
         detect_many(named, workers=workers, method="default")
     labels: list[Any] = [None] * 40 + [[1, 2]]
-    with pytest.raises(ValueError, match=r"^series 40: .* as many positions"):
+    with pytest.raises(ValueError, match=r"^series 40: .* need 29 positions"):
         detect_many(series[:41], positions=labels, workers=workers, method="default")
     assert not children()
 
@@ -172,13 +175,13 @@ def test_the_first_malformed_series_is_named(workers: int, children: Children) -
 @pytest.mark.parametrize(
     ("collection", "options", "message"),
     [
-        ([[1.0]], {"method": "magic"}, "no method"),
+        ([[1.0]], {"method": "magic"}, "method 'magic' does"),
         ([[1.0]], {"workers": 0}, "workers"),
-        ([[1.0]], {"positions": []}, "1 series need as many positions, not 0"),
-        ([[1.0]], {"positions": {"a": [1]}}, "by name or in order"),
-        ({"a": [1.0]}, {"positions": [[1]]}, "by name or in order"),
-        ({"a": [1.0]}, {"positions": {"b": [1]}}, "which is no series"),
-        ([[1.0], [1.0]], {"positions": [1, 2]}, "series 0: positions must be a sequence"),
+        ([[1.0]], {"positions": []}, "1 series need 1 lists of positions, not 0"),
+        ([[1.0]], {"positions": {"a": [1]}}, "positions must be a mapping if"),
+        ({"a": [1.0]}, {"positions": [[1]]}, "positions must be a mapping if"),
+        ({"a": [1.0]}, {"positions": {"b": [1]}}, "which is not among the series"),
+        ([[1.0], [1.0]], {"positions": [1, 2]}, "series 0: positions must be a list"),
         ([1.0, 2.0], {}, "series 0: values must be one-dimensional"),
     ],
 )

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from changepoint import Detection, detect
-from changepoint.effect import relative
+from changepoint.detection.between_positions import Replicates, best_split
+from changepoint.detection.effect import relative
 from changepoint.evaluate import nightly
 from changepoint.evaluate.measure import Rate, alarms, recall
-from changepoint.evaluate.simulate import NOISES, Ladder, draw
+from changepoint.evaluate.simulate import NOISES, SeriesShape, draw
 from changepoint.noise import clip_replicates, quantum, replicate_scale
-from changepoint.position_test import Replicates, best_split
 
 
 def test_replicate_scale_is_a_standard_deviation() -> None:
@@ -73,7 +73,7 @@ def test_json_is_standard_and_refuses_nonsense() -> None:
     detection = detect([0.0] * 12 + [1.0] * 12)
     tree = json.loads(detection.to_json(), parse_constant=pytest.fail)
     assert tree["changes"][0]["effect"] == "inf"
-    with pytest.raises(ValueError, match="not a detection"):
+    with pytest.raises(ValueError, match="the saved detection is invalid"):
         Detection.from_dict({"changes": []})
 
 
@@ -96,13 +96,13 @@ def test_rate_limits() -> None:
 @pytest.mark.parametrize("name", NOISES)
 def test_noises_have_the_shape_asked_for(name: Any) -> None:
     random = np.random.default_rng(1)
-    values = draw(NOISES[name], Ladder(7, 3), random, sigma=0.1, step=1.0, at=4)
+    values = draw(NOISES[name], SeriesShape(7, 3), random, sigma=0.1, step=1.0, at=4)
     assert values.shape == (21,)
     assert np.median(values[12:]) == pytest.approx(2 * np.median(values[:12]), rel=0.05)
 
 
 def test_the_harness_counts() -> None:
-    shape = Ladder(6, 3)
+    shape = SeriesShape(6, 3)
     assert alarms(NOISES["gauss"], shape, 20, 1).hits <= 1
     got = recall(NOISES["gauss"], shape, sigma=0.5, step=0.2, at=3, trials=10, seed=1)
     assert got.found == Rate(10, 10)

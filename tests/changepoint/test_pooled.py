@@ -12,9 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from changepoint import Pooled, detect, joint, pooled
+from changepoint import Pooled, detect, pooled
+from changepoint.detection import joint_test
 from changepoint.evaluate.comparing import pooled_rates, shuffle_levels
-from changepoint.evaluate.simulate import NOISES, Ladder
+from changepoint.evaluate.simulate import NOISES, SeriesShape
 from changepoint.series import Floats
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -46,24 +47,24 @@ def best_of_definition(score: Floats) -> tuple[float, float]:
 
 
 def test_maxima_are_those_of_the_definition() -> None:
-    score = joint.scores(np.random.default_rng(3).normal(size=(12, 4)))
+    score = joint_test.scores(np.random.default_rng(3).normal(size=(12, 4)))
     room = np.zeros((2, 4)), np.zeros((2, 4))
     order = np.random.default_rng(4).permutation(12)
-    together, _, apart, _ = joint.maxima(score, order, np.arange(13), *room)
+    together, _, apart, _ = joint_test.maxima(score, order, np.arange(13), *room)
     assert (together, apart) == pytest.approx(best_of_definition(score[order]))
 
 
 def test_the_shuffled_maxima_are_of_all_orders() -> None:
-    score = joint.scores(np.random.default_rng(5).normal(size=(6, 3)))
+    score = joint_test.scores(np.random.default_rng(5).normal(size=(6, 3)))
     exact = np.array([best_of_definition(score[list(o)]) for o in permutations(range(6))])
-    shuffled = joint.shuffled_maxima(score, np.arange(7), 20_000, 0)
+    shuffled = joint_test.shuffled_maxima(score, np.arange(7), 20_000, 0)
     for column in range(2):
         for quantile in (0.25, 0.5, 0.9):
             limit = np.quantile(exact[:, column], quantile) + 1e-9
             assert np.mean(shuffled[:, column] <= limit) == pytest.approx(
                 np.mean(exact[:, column] <= limit), abs=0.02
             )
-    again = joint.shuffled_maxima(score, np.arange(7), 100, 0)
+    again = joint_test.shuffled_maxima(score, np.arange(7), 100, 0)
     assert np.array_equal(again, shuffled[:100])
 
 
@@ -71,7 +72,7 @@ def test_the_pvalue_is_uniform_if_nothing_changed() -> None:
     random = np.random.default_rng(6)
     common = random.normal(size=(300, 20, 1))
     pvalues = [
-        joint.split(joint.scores(x), np.arange(21), 399, 0)[0]
+        joint_test.split(joint_test.scores(x), np.arange(21), 399, 0)[0]
         for x in 3.0 * common + random.normal(size=(300, 20, 5))
     ]
     # Correlated by .9; 15 and 60 are expected, deviations 3.8 and 6.9.
@@ -81,7 +82,7 @@ def test_the_pvalue_is_uniform_if_nothing_changed() -> None:
 
 def test_scores() -> None:
     values = np.array([[1.0, 5.0, math.nan], [9.0, 5.0, math.nan], [2.0, 5.0, math.nan]])
-    score = joint.scores(values)
+    score = joint_test.scores(values)
     assert score[:, 0] == pytest.approx([-math.sqrt(1.5), math.sqrt(1.5), 0.0])
     assert score[:, 1].tolist() == [0.0, 0.0, 0.0]
     assert np.all(np.isnan(score[:, 2]))
@@ -199,7 +200,7 @@ def test_nothing_to_find(series: Any) -> None:
 @pytest.mark.parametrize(
     ("series", "options", "message"),
     [
-        ({"a": [1.0], "b": [1.0, 2.0]}, {}, "one length"),
+        ({"a": [1.0], "b": [1.0, 2.0]}, {}, "same length"),
         ({"a": [1.0], "b": [math.inf]}, {}, "series 'b': .*inf"),
         ({"a": [[1.0]]}, {}, "series 'a': .*one-dimensional"),
         ({"a": [1.0, 2.0]}, {"positions": [2, 1]}, "sorted"),
@@ -221,7 +222,7 @@ def test_a_tree_that_is_no_result() -> None:
         {"alarm_probability": None},
     ]
     for change in odd:
-        with pytest.raises(ValueError, match="not a pooled detection"):
+        with pytest.raises(ValueError, match="the saved pooled detection is invalid"):
             Pooled.from_dict({**tree, **change})
 
 
@@ -260,8 +261,8 @@ def test_levels_of_the_shuffles() -> None:
 
 
 @pytest.mark.parametrize("kind", ["gauss", "t3", "bimodal", "spikes", "quantised"])
-@pytest.mark.parametrize("ladder", [Ladder(40, 1), Ladder(10, 3)])
-def test_unchanged_groups_keep_the_alarm_probability(kind: str, ladder: Ladder) -> None:
+@pytest.mark.parametrize("ladder", [SeriesShape(40, 1), SeriesShape(10, 3)])
+def test_unchanged_groups_keep_the_alarm_probability(kind: str, ladder: SeriesShape) -> None:
     alarms, _ = pooled_rates(NOISES[kind], ladder, 0.5, 0.0, 0, 100, seed=71)
     # .1 and .5 are expected; five or more have a probability below .0002.
     assert alarms.hits <= 4

@@ -9,7 +9,7 @@ import pytest
 
 from changepoint import detect
 from changepoint.evaluate.powers import power
-from changepoint.evaluate.simulate import NOISES, Ladder, draw
+from changepoint.evaluate.simulate import NOISES, SeriesShape, draw
 from changepoint.series import Floats
 
 TRIALS = 100
@@ -17,7 +17,7 @@ TRIALS = 100
 
 def unchanged(positions: int, replicates: int = 1, sigma: float = 2.0, seed: int = 3) -> Floats:
     random = np.random.default_rng(seed)
-    return draw(NOISES["gauss"], Ladder(positions, replicates), random, sigma=sigma)
+    return draw(NOISES["gauss"], SeriesShape(positions, replicates), random, sigma=sigma)
 
 
 @pytest.mark.parametrize("noise", ["gauss", "t3"])
@@ -26,7 +26,7 @@ def unchanged(positions: int, replicates: int = 1, sigma: float = 2.0, seed: int
 def test_four_of_five_steps_of_the_size_told_are_found(
     noise: str, fresh: bool, positions: int, replicates: int
 ) -> None:
-    got = power(NOISES[noise], Ladder(positions, replicates), TRIALS, 51, fresh=fresh)
+    got = power(NOISES[noise], SeriesShape(positions, replicates), TRIALS, 51, fresh=fresh)
     assert got.found.trials == TRIALS
     # A share of .8 has a deviation of .04 here; heavy tails may cost a tenth more.
     assert got.found.value >= (0.7 if noise == "gauss" else 0.65)
@@ -41,7 +41,7 @@ def test_a_step_that_is_just_worth_a_word_is_told_half_the_time_and_not_promised
     quiet = detect(unchanged(positions, 3, sigma=0.05), min_effect=0.03)
     assert quiet.detectable_effect == pytest.approx(0.03, rel=0.02)
     assert quiet.detectable_effect > 0.03
-    got = power(NOISES["gauss"], Ladder(200, 3), TRIALS, 52, min_effect=0.03)
+    got = power(NOISES["gauss"], SeriesShape(200, 3), TRIALS, 52, min_effect=0.03)
     assert got.told > 0.03
     assert 0.68 <= got.found.value <= 0.92
 
@@ -53,7 +53,7 @@ def test_more_noise_fewer_runs_and_a_smaller_budget_show_less() -> None:
     strict = detect(unchanged(45), alarms_per_1000=0.01)
     assert strict.detectable_fresh > 1.1 * usual.detectable_fresh
     assert usual.detectable_fresh > usual.detectable_effect
-    labels = Ladder(12, 3).labels()
+    labels = SeriesShape(12, 3).labels()
     ladder = detect(unchanged(12, 3), positions=labels)
     tight = detect(unchanged(12, 3), positions=labels, alarms_per_1000=0.01)
     assert ladder.detectable_effect < tight.detectable_effect < math.inf
@@ -77,7 +77,7 @@ def test_what_is_too_short_shows_nothing(
     positions: int, replicates: int, fresh: bool, middle: bool
 ) -> None:
     values = unchanged(positions, replicates)
-    found = detect(values, positions=Ladder(positions, replicates).labels())
+    found = detect(values, positions=SeriesShape(positions, replicates).labels())
     assert math.isfinite(found.detectable_effect) is middle
     assert math.isfinite(found.detectable_fresh) is fresh
 
@@ -85,7 +85,7 @@ def test_what_is_too_short_shows_nothing(
 def test_permutations_of_few_values_prove_nothing() -> None:
     values = unchanged(3, 3)
     values[3:] *= 1.5
-    assert not detect(values, positions=Ladder(3, 3).labels()).changes
+    assert not detect(values, positions=SeriesShape(3, 3).labels()).changes
 
 
 def test_a_level_of_zero_has_no_relative_step() -> None:

@@ -9,7 +9,8 @@ from zlib import crc32
 import numpy as np
 import pytest
 
-from changepoint import detect, energy
+from changepoint import detect
+from changepoint.detection import energy
 from changepoint.seed import own_seed
 
 VALUES = np.array([3.0, 1.0, 2.0, 2.0, -7.5])

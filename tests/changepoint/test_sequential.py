@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from changepoint import Decision, Sequential, sign_bets
+from changepoint import Sequential, SequentialDecision
+from changepoint.comparison import sign_bets
 from changepoint.evaluate.comparing import SMALLEST, ever_missed, stopped
 from changepoint.evaluate.simulate import NOISES
 
@@ -98,7 +99,7 @@ def test_the_limit_ends_it() -> None:
     random = np.random.default_rng(3)
     got = fed(random.uniform(50, 150, (12, 2)).tolist(), limit=12)
     assert (got.decision.verdict, got.decision.done) == ("undecided", True)
-    with pytest.raises(ValueError, match="done after 12 blocks"):
+    with pytest.raises(ValueError, match="ended after 12 blocks"):
         got.add(1.0, 1.0)
 
 
@@ -132,7 +133,7 @@ def test_a_copy_goes_on_like_the_original(blocks: Any, at: int, smallest: float)
         copy.add(base, head)
     assert copy.decision == whole.decision
     assert copy.to_json() == whole.to_json()
-    assert Decision.from_json(whole.decision.to_json()) == whole.decision
+    assert SequentialDecision.from_json(whole.decision.to_json()) == whole.decision
     low, high = whole.decision.effect_interval
     assert low <= whole.decision.effect <= high
 
@@ -170,10 +171,10 @@ def test_refused_levels_leave_the_state(level: Any) -> None:
 )
 def test_a_tree_that_is_no_comparison(change: Any) -> None:
     tree = json.loads(fed([(1.0, 2.0)]).to_json())
-    with pytest.raises(ValueError, match="not a sequential comparison"):
+    with pytest.raises(ValueError, match="the saved state of the sequential comparison is invalid"):
         Sequential.from_dict({**tree, **change})
-    with pytest.raises(ValueError, match="not a decision"):
-        Decision.from_dict({"blocks": 1})
+    with pytest.raises(ValueError, match="the saved decision is invalid"):
+        SequentialDecision.from_dict({"blocks": 1})
 
 
 @pytest.mark.parametrize("kind", ["gauss", "t3", "bimodal", "spikes", "quantised"])

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from changepoint import ShareSequential
-from changepoint.share_sequential import ALTERNATIVES, log_ratio
+from changepoint.comparison.share_sequential import ALTERNATIVES, log_ratio
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -103,5 +103,5 @@ def test_a_difference_is_found_and_seldom_refuted() -> None:
 
 
 def test_options_out_of_range_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"^confidence must be at least \.5 and below 1, not 2$"):
+    with pytest.raises(ValueError, match=r"^confidence must be at least 0\.5 and below 1, not 2$"):
         sequential(confidence=2)

@@ -8,9 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from changepoint.evaluate import nightly, spreads
-from changepoint.evaluate.simulate import NOISES, Ladder, draw
-from changepoint.loudness import (
+from changepoint.detection.dispersion import (
     NEIGHBOURS,
     deviation_of,
     innovations,
@@ -20,8 +18,10 @@ from changepoint.loudness import (
     scores,
     settled,
 )
+from changepoint.detection.spread import SpreadChange, find
+from changepoint.evaluate import nightly, spreads
+from changepoint.evaluate.simulate import NOISES, SeriesShape, draw
 from changepoint.series import Floats, read
-from changepoint.spread import SpreadChange, find
 
 BUDGET = 0.5
 
@@ -204,7 +204,9 @@ def test_the_unit_of_the_values_does_not_matter() -> None:
 def test_replicates_that_disagree_from_a_revision_on() -> None:
     hits = 0
     for seed in range(10):
-        values = draw(NOISES["position 1"], Ladder(20, 5), np.random.default_rng(seed), sigma=2.0)
+        values = draw(
+            NOISES["position 1"], SeriesShape(20, 5), np.random.default_rng(seed), sigma=2.0
+        )
         table = values.reshape(20, 5)
         means = table.mean(axis=1, keepdims=True)
         table[12:] = means[12:] + 6.0 * (table[12:] - means[12:])
@@ -245,7 +247,7 @@ def test_unchanged_ladders_do_not_alarm() -> None:
     alarms = 0
     for seed in range(200):
         for name in ("gauss", "t3", "bimodal", "spikes"):
-            ladder = Ladder(12, 4)
+            ladder = SeriesShape(12, 4)
             values = draw(NOISES[name], ladder, np.random.default_rng(seed), sigma=2.0)
             alarms += bool(find(read(values, ladder.labels()), [], BUDGET))
     # The rate is at most .0005: .4 are expected of 800.

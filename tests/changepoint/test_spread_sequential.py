@@ -10,10 +10,10 @@ import pytest
 from scipy.stats import norm
 
 from changepoint import SpreadSequential
-from changepoint.loudness import replicate_deviations
+from changepoint.comparison.spending import nominal_levels
+from changepoint.comparison.spread_sequential import FIRST_LOOK, louder
+from changepoint.detection.dispersion import replicate_deviations
 from changepoint.series import Floats
-from changepoint.spending import nominal_levels
-from changepoint.spread_sequential import FIRST_LOOK, louder
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -149,7 +149,7 @@ def test_after_the_limit_it_is_done() -> None:
     [
         ({"limit": 0}, "limit must be a number of blocks up to 200, not 0"),
         ({"limit": 201}, "limit must be a number of blocks up to 200, not 201"),
-        ({"confidence": 1.0}, "confidence must be at least .5 and below 1, not 1.0"),
+        ({"confidence": 1.0}, "confidence must be at least 0.5 and below 1, not 1.0"),
         ({"smallest_ratio": 0.5}, "smallest_ratio must be at least 1, not 0.5"),
     ],
 )

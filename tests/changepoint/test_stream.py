@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from changepoint import Stream, detect, methods
 from changepoint import stream as module
 from changepoint.api import detection_of
-from changepoint.evaluate.simulate import NOISES, Ladder, draw
+from changepoint.evaluate.simulate import NOISES, SeriesShape, draw
 from changepoint.model import Detection
 from changepoint.options import DEFAULTS, Options
 
@@ -92,7 +92,7 @@ def test_equals_a_full_run_after_every_append_and_from_its_state(method: str, da
 @pytest.mark.parametrize("replicates", [1, 3])
 def test_a_long_series_of_every_noise(method: str, kind: str, replicates: int) -> None:
     length = {"default": 260, "edivisive": 24}.get(method, 90)
-    ladder = Ladder(length // replicates, replicates)
+    ladder = SeriesShape(length // replicates, replicates)
     values = draw(NOISES[kind], ladder, np.random.default_rng(31), sigma=2.0)
     third = len(values) // 3
     values[third:] *= 1.06
@@ -291,7 +291,7 @@ def test_the_room_doubles(monkeypatch: Any) -> None:
         (1.0, "5", "all numbers or all strings"),
         (1.0, math.nan, "numbers or strings"),
         (1.0, [5], "numbers or strings"),
-        (1.0, None, "every value of a stream or for none"),
+        (1.0, None, "every value of a stream, or for none"),
     ],
 )
 def test_what_is_refused_leaves_the_stream(value: Any, position: Any, message: str) -> None:
@@ -310,7 +310,7 @@ def test_what_is_refused_leaves_the_stream(value: Any, position: Any, message: s
 @pytest.mark.parametrize(
     ("values", "positions", "message"),
     [
-        ([1.0, 2.0], [5], "as many positions"),
+        ([1.0, 2.0], [5], "need 2 positions, not 1"),
         ([1.0, 2.0], [6, 5], "sorted"),
         ([1.0, math.inf], [5, 6], "value 1 is inf"),
     ],
@@ -322,7 +322,7 @@ def test_a_block_is_taken_whole_or_not_at_all(values: Any, positions: Any, messa
             stream.extend(values, positions)
         assert len(stream) == 0
     stream.append(1.0)
-    with pytest.raises(ValueError, match="every value of a stream or for none"):
+    with pytest.raises(ValueError, match="every value of a stream, or for none"):
         stream.append(1.0, 2)
 
 
@@ -337,7 +337,7 @@ def test_an_empty_block_decides_nothing() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"method": "magic"}, "no method 'magic'"),
+        ({"method": "magic"}, "method 'magic' does not exist"),
         ({"alarms_per_1000": 0.0}, "alarms_per_1000"),
         ({"min_effect": -1.0}, "min_effect"),
         ({"direction": "up"}, "direction"),
@@ -390,11 +390,11 @@ def state(**changed: Any) -> str:
     ],
 )
 def test_a_text_that_is_no_state(text: str) -> None:
-    with pytest.raises(ValueError, match="not the state of a stream") as caught:
+    with pytest.raises(ValueError, match="the saved state of the stream is invalid") as caught:
         Stream.from_json(text)
     assert "\n" not in str(caught.value)
 
 
 def test_a_state_of_another_version() -> None:
-    with pytest.raises(ValueError, match="is of version 2, and only 1 can be read"):
+    with pytest.raises(ValueError, match="has version 2, but this release reads only version 1"):
         Stream.from_json(state(version=2, values="another form"))

@@ -11,13 +11,15 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from pipeline.cli import main, nightly, stages
-from pipeline.cli.measuring import MeasuringContext
-from pipeline.execute.discover import discovered, remember
-from pipeline.execute.run import Builds, build_key
+from pipeline.cli import main
+from pipeline.measure.discover import discovered, remember
+from pipeline.measure.run import Builds, build_key
 from pipeline.model import Build, Cell, Provenance
+from pipeline.use_cases import nightly
+from pipeline.use_cases import run as run_stages
+from pipeline.use_cases.measuring import MeasuringContext
 from tests.cli.measured import Level, level, write_run
-from tests.execute.samples import known
+from tests.measure.samples import known
 
 CONFIG = """\
 [paths]
@@ -121,16 +123,17 @@ def make_up_runs(
         *_: Any,
         on_bundle: Callable[[Cell, int, Path], None],
         **__: Any,
-    ) -> None:
+    ) -> dict[str, str]:
         context = MeasuringContext(Path("nightshift.toml"))
         for cell, repetition in remaining:
             before(len(runs))
             runs.append((cell.revision.label, repetition))
             on_bundle(cell, repetition, write_run(context, cell, repetition, levels))
+        return {}
 
-    monkeypatch.setattr(stages, "run_all", run_all)
+    monkeypatch.setattr(run_stages, "run_all", run_all)
     # Where nothing is measured, it matters to nobody what this machine is like.
-    monkeypatch.setattr("pipeline.cli.measuring.preflight", lambda *_: {})
+    monkeypatch.setattr("pipeline.use_cases.measuring.preflight", lambda *_: {})
     return runs
 
 
@@ -142,5 +145,5 @@ def night(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]
         return Builds({build_key(cell): BUILD for cell in cells}, {})
 
     monkeypatch.setattr(nightly, "discover", lambda *_: discovered(folder / "results"))
-    monkeypatch.setattr(stages, "build_all", built)
+    monkeypatch.setattr(run_stages, "build_all", built)
     return make_up_runs(monkeypatch)

@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
-from pipeline.bundle import VALUES_MEMBER, write_bundle
-from pipeline.cli.measuring import MeasuringContext
 from pipeline.model import (
     Build,
     Cell,
@@ -19,6 +17,8 @@ from pipeline.model import (
     StepStatus,
     digest,
 )
+from pipeline.storage.bundle import VALUES_MEMBER, write_bundle
+from pipeline.use_cases.measuring import MeasuringContext
 
 Level = Callable[[Cell, str], float]
 """(cell, step) -> queries per second."""

@@ -7,16 +7,20 @@ from typing import Any
 
 import pytest
 
-from pipeline.analyse.bisect import Bisected, Found, Row
 from pipeline.cli.bisect import as_json, show
-from pipeline.execute.discover import discovered
+from pipeline.experiments.bisect import Bisected, LocatedChange, RevisionDifference
+from pipeline.measure.discover import discovered
 from tests.cli.conftest import Nightshift
 
 ASKED = ("bisect", "--line", "minors", "--good", "17.9", "--bad", "17.11")
 
-WORSE = Row(step="insert", metric="qps", effect=-0.105, interval=(-0.13, -0.085), verdict="worse")
-SAME = Row(step="insert", metric="qps", effect=0.001, interval=(-0.02, 0.02), verdict="same")
-CULPRIT = Found(
+WORSE = RevisionDifference(
+    step="insert", metric="qps", effect=-0.105, interval=(-0.13, -0.085), verdict="worse"
+)
+SAME = RevisionDifference(
+    step="insert", metric="qps", effect=0.001, interval=(-0.02, 0.02), verdict="same"
+)
+CULPRIT = LocatedChange(
     culprit="c20",
     parent="c18",
     between=("c19",),
@@ -26,14 +30,16 @@ CULPRIT = Found(
 )
 
 
-def bisected(found: tuple[Found, ...], ends: tuple[Row, ...] = (WORSE,)) -> Bisected:
+def bisected(
+    found: tuple[LocatedChange, ...], ends: tuple[RevisionDifference, ...] = (WORSE,)
+) -> Bisected:
     return Bisected(good="c0", bad="c39", found=found, ends=ends, builds=8, runs=42)
 
 
 @pytest.fixture(autouse=True)
 def _offline(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = discovered(folder / "results")
-    monkeypatch.setattr("pipeline.cli.bisect.discover", lambda *_, **__: found)
+    monkeypatch.setattr("pipeline.use_cases.bisect.discover", lambda *_, **__: found)
 
 
 @pytest.mark.parametrize(
@@ -88,6 +94,4 @@ def test_text(capsys: pytest.CaptureFixture[str]) -> None:
     assert shown(bisected((ranged,)))[0] == "range    after c18 and up to c20 (99.8 %)"
     assert shown(bisected((), (SAME,)))[0] == "c0 and c39 do not differ"
     undecided = SAME.model_copy(update={"verdict": "undecided"})
-    assert shown(bisected((), (undecided,)))[0] == (
-        "c0 and c39 were neither shown to differ nor to be the same"
-    )
+    assert shown(bisected((), (undecided,)))[0] == ("c0 and c39 may or may not differ (undecided)")

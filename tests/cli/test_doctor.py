@@ -8,15 +8,15 @@ from tempfile import mkdtemp
 
 import pytest
 
-from pipeline.cli.measuring import MeasuringContext
-from pipeline.errors import UserError
-from pipeline.execute.ready import GROUP, ready
 from pipeline.machine.checks import CHECKS
-from pipeline.machine.checks.base import Found, Level, Verdict
+from pipeline.machine.checks.base import CheckResult, Severity, Verdict
 from pipeline.machine.preflight import preflight
 from pipeline.machine.system import System
-from pipeline.nights import Nights
-from pipeline.store.queries import last_machine
+from pipeline.measure.readiness import GROUP, ready
+from pipeline.storage.night_log import Nights
+from pipeline.storage.runs import last_machine
+from pipeline.text.errors import UserError
+from pipeline.use_cases.measuring import MeasuringContext
 from tests.cli.conftest import CONFIG, Nightshift
 from tests.cli.measured import write_run
 from tests.machine.fabricated import CPU, fabricate
@@ -40,10 +40,10 @@ def on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> On:
             assert folder == Path("cache").absolute()
             return system
 
-        monkeypatch.setattr("pipeline.cli.doctor.System", made)
-        monkeypatch.setattr("pipeline.cli.measuring.System", made)
+        monkeypatch.setattr("pipeline.use_cases.doctor.System", made)
+        monkeypatch.setattr("pipeline.use_cases.measuring.System", made)
 
-    monkeypatch.setattr("pipeline.cli.doctor.ready", lambda _: [])
+    monkeypatch.setattr("pipeline.use_cases.doctor.ready", lambda _: [])
     return machine
 
 
@@ -89,16 +89,16 @@ def test_eighty_columns_hold_it(
     nightshift: Nightshift, on: On, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     on(TURBO | SMT, **STORM)
-    monkeypatch.setattr("pipeline.cli.doctor.ready", lambda _: [LONG])
+    monkeypatch.setattr("pipeline.use_cases.doctor.ready", lambda _: [LONG])
     monkeypatch.setenv("COLUMNS", "80")
     lines = nightshift("doctor").out.splitlines()
     assert max(map(len, lines)) <= 80
 
 
-LONG = Found(
+LONG = CheckResult(
     group="nightshift",
     name="builds",
-    level=Level.REFUSE,
+    level=Severity.REFUSE,
     verdict=Verdict.BAD,
     value="word " * 40,
     why="word " * 40,
@@ -171,10 +171,10 @@ def test_the_last_run_is_in_the_store(nightshift: Nightshift, on: On) -> None:
 # --- what nightshift needs --------------------------------------------------------------
 
 
-def needs() -> dict[str, Found]:
+def needs() -> dict[str, CheckResult]:
     found = {each.name: each for each in ready(MeasuringContext(Path("nightshift.toml")).file)}
     assert {each.group for each in found.values()} == {GROUP}
-    assert {each.level for each in found.values()} == {Level.REFUSE}
+    assert {each.level for each in found.values()} == {Severity.REFUSE}
     return found
 
 
@@ -184,13 +184,13 @@ def test_all_that_is_needed_is_here(folder: Path, monkeypatch: pytest.MonkeyPatc
     assert {name: each.value for name, each in found.items() if each.verdict is Verdict.BAD} == {}
     assert found["settings"].value == "1 line, 1 workload"
     assert found["cache"].value == str(folder / "cache")
-    assert found["port"].value == "any that is free"
+    assert found["port"].value == "any free port"
 
 
 @pytest.mark.parametrize(
     ("name", "text", "value", "mend"),
     [
-        ("settings", "", "nightshift.toml names no line or no workload", "add a [[line]]"),
+        ("settings", "", "nightshift.toml has no [[line]] or no [[workload]]", "add both"),
         (
             "settings",
             CONFIG.replace("postgres", "postgrez"),
@@ -218,7 +218,7 @@ def test_what_is_needed_and_missing(
     def taken(port: int) -> None:
         raise UserError(f"port {port} on 127.0.0.1 is in use; set machine.port to another")
 
-    monkeypatch.setattr("pipeline.execute.ready.check_port", taken)
+    monkeypatch.setattr("pipeline.measure.readiness.check_port", taken)
     monkeypatch.setattr("pipeline.workloads.sysbench.family.sysbench_version", dict)
     (folder / "nightshift.toml").write_text(text)
     found = needs()[name]
@@ -244,7 +244,7 @@ def test_tools_that_are_missing(folder: Path, monkeypatch: pytest.MonkeyPatch) -
 @pytest.fixture
 def flight(night: list[tuple[str, int]], monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
     """Runs that are made up, on a machine that is looked at before."""
-    monkeypatch.setattr("pipeline.cli.measuring.preflight", preflight)
+    monkeypatch.setattr("pipeline.use_cases.measuring.preflight", preflight)
     return night
 
 
@@ -265,7 +265,7 @@ def test_a_night_tells_and_keeps_what_it_was_warned_of(
     on(TURBO)
     ran = nightshift("nightly")
     assert ran.code == 0, ran.err
-    assert ran.err.count("preflight: turbo: on. `nightshift doctor` says why") == 1
+    assert ran.err.count("preflight: turbo: on. `nightshift doctor` explains") == 1
     assert flight
     assert Nights(folder / "results").read()[-1].preflight == {"turbo": "on"}
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.analyse.environment.events import Effect, EnvironmentEvent, EventKind
-from pipeline.analyse.environment.kept import FILE, EnvironmentState, MachineState
-from pipeline.cli.environment import show_recent
+from pipeline.cli.machine_events import show_recent
+from pipeline.environment.events import Effect, EnvironmentEvent, MachineEventKind
+from pipeline.environment.persistence import FILE, EnvironmentState, MachineState
 from tests.cli.conftest import Nightshift
 
 LAST = date(2026, 3, 31)
@@ -21,7 +21,7 @@ def effect(step: str, size: float) -> Effect:
     )
 
 
-def event(kind: EventKind, days_ago: int, until: date | None = None) -> EnvironmentEvent:
+def event(kind: MachineEventKind, days_ago: int, until: date | None = None) -> EnvironmentEvent:
     since = LAST - timedelta(days=days_ago)
     return EnvironmentEvent(
         kind=kind,
@@ -48,7 +48,10 @@ STATE = EnvironmentState(
             offsets=(effect("scan", 0.02),),
         ),
     ),
-    events=(event(EventKind.UPDATED, 3), event(EventKind.DRIFT, 60, LAST - timedelta(days=30))),
+    events=(
+        event(MachineEventKind.UPDATED, 3),
+        event(MachineEventKind.DRIFT, 60, LAST - timedelta(days=30)),
+    ),
 )
 
 
@@ -84,7 +87,7 @@ def test_as_json_all_of_it_is_there(nightshift: Nightshift, folder: Path) -> Non
 def test_without_controls_it_says_how_to_have_one(nightshift: Nightshift, folder: Path) -> None:
     ran = nightshift("environment")
     assert (ran.code, ran.err) == (0, "")
-    assert "docs/controls.md" in ran.out
+    assert "docs/guide/controls.md" in ran.out
 
 
 def test_a_damaged_file_is_one_line(nightshift: Nightshift, folder: Path) -> None:
@@ -109,7 +112,7 @@ def test_a_drift_that_goes_on_is_told_every_night(
 ) -> None:
     results = folder / "results"
     results.mkdir(exist_ok=True)
-    state = STATE.model_copy(update={"events": (event(EventKind.DRIFT, 60),)})
+    state = STATE.model_copy(update={"events": (event(MachineEventKind.DRIFT, 60),)})
     (results / FILE).write_text(state.model_dump_json())
     show_recent(results)
     assert "drift" in capsys.readouterr().out

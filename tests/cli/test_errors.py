@@ -14,7 +14,7 @@ import pytest
 import typer
 
 from pipeline.cli import schema
-from pipeline.errors import UserError
+from pipeline.text.errors import UserError
 from tests.cli.conftest import CONFIG, Nightshift
 
 ROOT = Path(__file__).parents[2]
@@ -31,7 +31,7 @@ def test_no_configuration_here(nightshift: Nightshift, folder: Path, verb: str) 
     assert ran == (
         2,
         "",
-        "nightshift: nightshift.toml does not exist; run in the folder that holds it or give "
+        "nightshift: nightshift.toml does not exist; change to the folder that holds it, or give "
         "--config FILE\n",
     )
 
@@ -39,7 +39,7 @@ def test_no_configuration_here(nightshift: Nightshift, folder: Path, verb: str) 
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("[[workload]]", "[[workloads]]", "14: workloads: there is no such setting; did you mean"),
+        ("[[workload]]", "[[workloads]]", "14: workloads: unknown setting; did you mean"),
         ('"postgres"', '"postgrez"', "10: line.target: there is no target 'postgrez'; did you"),
         ('["scan", "', '[\n"scan",\n"pont', "18: workload.steps: there is no step 'pontpoint-q"),
         ('since = "17.9"', 'build = "o3"', "11: line.build: there are no build options 'o3'"),
@@ -73,13 +73,13 @@ def test_nothing_is_configured_to_be_measured(nightshift: Nightshift, folder: Pa
     (folder / "nightshift.toml").write_text("")
     ran = nightshift("plan")
     assert (ran.code, ran.err.count("\n")) == (2, 1)
-    assert "names no line or no workload" in ran.err
+    assert "has no [[line]] or no [[workload]]" in ran.err
 
 
 @pytest.mark.parametrize(
     ("args", "said"),
     [
-        (["frobnicate"], "There is no verb 'frobnicate'. `nightshift --help` shows what there is."),
+        (["frobnicate"], ("There is no verb 'frobnicate'. `nightshift --help` shows the options.")),
         (["ttable"], "There is no verb 'ttable'; did you mean table? `nightshift --help` shows"),
         (["table", "--lines", "x"], "No such option: --lines"),
         (["table", "--decimals", "x"], "Invalid value for '--decimals'"),
@@ -96,7 +96,7 @@ def test_a_wrong_command_line_is_one_line(
     assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
     assert ran.err.startswith("nightshift: ")
     assert said in ran.err
-    assert "--help` shows what there is." in ran.err
+    assert "--help` shows the options." in ran.err
 
 
 @pytest.mark.parametrize("verb", ["nightly", "run"])
@@ -129,7 +129,8 @@ def test_a_stage_whose_input_is_missing_names_the_stage_before(
 ) -> None:
     ran = nightshift(verb)
     assert (ran.code, ran.err.count("\n")) == (2, 1)
-    assert ran.err.endswith(f"run `nightshift {hint}`\n")
+    # A verb that writes a log names it at the end.
+    assert ran.err.partition("; the log is ")[0].rstrip().endswith(f"run `nightshift {hint}`")
 
 
 @pytest.fixture
@@ -153,7 +154,7 @@ def test_ctrl_c_says_that_nothing_is_lost(
     assert ran == (
         130,
         "",
-        "nightshift: stopped; what was measured is kept, run the same command again to go on\n",
+        "nightshift: stopped; all results are kept: run the same command again to continue\n",
     )
 
 
@@ -218,7 +219,9 @@ def test_a_real_signal_ends_it_with_130(number: signal.Signals) -> None:
         os.kill(process.pid, number)
         _, err = process.communicate()
     assert process.returncode == 130
-    assert err.startswith("nightshift: stopped; what was measured is kept")
+    assert err.startswith(
+        "nightshift: stopped; all results are kept: run the same command again to continue"
+    )
     assert err.count("\n") == 1
 
 

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.bundle import write_bundle
+from pipeline.storage.bundle import write_bundle
 from tests.cli.conftest import Nightshift
 from tests.fakes.github import FakeGithub
 from tests.fakes.hetzner import FakeHetzner
 from tests.fakes.hetzner.server import TOKEN
-from tests.store.bundles import make_run
+from tests.storage.bundles import make_run
 
 ADMINISTRATOR = "ghs-secret"
 
@@ -107,7 +107,7 @@ def test_what_nights_cost_is_told_without_a_token(
     assert nightshift("ingest").code == 0
     assert nightshift("fleet", "costs").out.splitlines() == [
         "night 77: 1 server, 1 h, 0.02 EUR; 2 runs in 0.0s, 0.0125 EUR each",
-        "0.02 EUR in all, 0.00 EUR of it where nothing was measured",
+        "0.02 EUR in all, 0.00 EUR of it for servers that measured nothing",
     ]
     costs = json.loads(nightshift("fleet", "costs", "--format", "json").out)
     assert [run["cost"] for run in costs["runs"]] == pytest.approx([0.00833, 0.01666])
@@ -129,7 +129,7 @@ def test_no_token_is_told(nightshift: Nightshift, world: World, folder: Path) ->
 def test_over_budget_is_one_line(nightshift: Nightshift, world: World) -> None:
     ran = nightshift("fleet", "up", "77", "--ttl", "48h")
     assert ran.code == 2
-    assert re.fullmatch(r"nightshift: 1 server for 48 h cost .*; nothing was made\n", ran.err)
+    assert re.fullmatch(r"nightshift: 1 server for 48 h cost .*; no server was created\n", ran.err)
     assert not world.hetzner.project.things["servers"]
 
 

@@ -115,6 +115,7 @@ def test_the_verbs_are_grouped_and_come_in_the_order_of_a_night(nightshift: Nigh
         "bisect",
         "pursue",
         "explain",
+        "remeasure",
         "backfill",
     ]
 
@@ -125,4 +126,4 @@ def test_without_a_verb_the_help_is_shown(nightshift: Nightshift) -> None:
 
 
 def test_brackets_in_the_help_are_not_taken_for_markup(nightshift: Nightshift) -> None:
-    assert "Use the [quick] settings" in nightshift("nightly", "--help").out
+    assert "Use the settings of [quick]" in nightshift("nightly", "--help").out

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.machine.claim import Claim
 from pipeline.machine.lease import TTL, machine_lease
-from pipeline.machine.owner import Observer, Process
+from pipeline.machine.lease_record import Claim
+from pipeline.machine.process_owner import Observer, ProcessIdentity
 from tests.cli.conftest import Nightshift
 
 ROOT = Path(__file__).parents[2]
@@ -27,26 +27,29 @@ def left() -> None:
         token="x",  # noqa: S106 - of a lease, no secret
         purpose="nightshift nightly",
         place=Observer().place(),
-        holders=(Process(pid=2**22 + 1, started=1),),
+        holders=(ProcessIdentity(pid=2**22 + 1, started=1),),
         since=now,
         expires=now + TTL,
     )
     file = machine_lease().file
-    with file.alone():
+    with file.exclusive():
         file.write(claim)
 
 
 def test_nobody_has_it(nightshift: Nightshift) -> None:
-    assert nightshift("lease", "status").out == "nobody measures on this machine\n"
+    assert (
+        nightshift("lease", "status").out
+        == "the lease of this machine is free: nobody measures here\n"
+    )
     assert nightshift("lease", "status", "--format", "json").json["lease"] is None
-    assert nightshift("lease", "break").out == "nobody has the lease of this machine\n"
+    assert nightshift("lease", "break").out == "nobody holds the lease of this machine\n"
 
 
 def test_who_has_it(nightshift: Nightshift) -> None:
     with machine_lease("a night").held():
         shown = nightshift("lease", "status").out
         assert shown.startswith(f"leased for a night by process {os.getpid()} of ")
-        assert shown.endswith("its owner lives\n")
+        assert shown.endswith("its owner is running\n")
         told = nightshift("lease", "status", "--format", "json").json["lease"]
         assert (told["standing"], told["expired"], told["purpose"]) == ("lives", False, "a night")
         refused = nightshift("lease", "break")
@@ -56,8 +59,12 @@ def test_who_has_it(nightshift: Nightshift) -> None:
 
 def test_one_that_was_left_is_broken(nightshift: Nightshift) -> None:
     left()
-    assert "its owner is gone: the next one takes it" in nightshift("lease", "status").out
-    assert nightshift("lease", "break").out.startswith("broken: process 4194305, for nightshift ")
+    assert ("its owner ended: the next process takes the lease") in nightshift(
+        "lease", "status"
+    ).out
+    assert nightshift("lease", "break").out.startswith(
+        "broke the lease of process 4194305, for nightshift "
+    )
     left()
     assert nightshift("lease", "break", "--format", "json").json["broken"]["standing"] == "gone"
     left()

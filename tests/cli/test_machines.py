@@ -10,19 +10,19 @@ from typing import Any
 
 import pytest
 
-from pipeline.analyse.confirm import OUTCOME, evidence_of, experiment_of
-from pipeline.analyse.confirm import Outcome as Confirmed
-from pipeline.bundle import list_bundles
-from pipeline.cli import nightly
-from pipeline.cli.measuring import MeasuringContext
-from pipeline.durable import write_whole
-from pipeline.execute.discover import discovered
-from pipeline.execute.run import load_builds
-from pipeline.journal import Event, EventKind, Journal, now
+from pipeline.experiments.confirm import ConfirmOutcome as Confirmed
+from pipeline.experiments.confirm import evidence_of, experiment_of
+from pipeline.files.atomic_write import write_atomically
+from pipeline.measure.discover import discovered
+from pipeline.measure.run import load_builds
 from pipeline.model import Cell, Culprit, RegressionState
-from pipeline.nights import Nights
-from pipeline.store.queries import count_measurements
-from pipeline.store.regressions import stored_regressions
+from pipeline.regressions.repository import OUTCOME
+from pipeline.storage.bundle import list_bundles
+from pipeline.storage.journal import Event, EventKind, Journal, now
+from pipeline.storage.measurements import count_measurements
+from pipeline.storage.night_log import Nights
+from pipeline.use_cases import nightly
+from pipeline.use_cases.measuring import MeasuringContext
 from tests.cli.conftest import LONGER, Nightshift, Ran
 from tests.cli.measured import write_run
 
@@ -131,7 +131,7 @@ def test_a_machine_that_is_not_what_its_class_says_is_refused(
     monkeypatch.setenv("NIGHTSHIFT_MACHINE_CLASS", "large")
     ran = nightshift("run")
     assert ran.code == 2
-    assert "which is c48r128, and it is c" in ran.err
+    assert "the class has c48r128, the machine c" in ran.err
 
 
 def test_a_cell_that_the_plan_lacks_is_one_line(
@@ -185,7 +185,7 @@ def test_a_run_that_was_measured_twice_stays_as_it_came_first(
     (hub / "other").rename(results / "bundles" / path.name)
     ran = nightshift("collect", str(carried(nightshift, hub, results, "second")))
     assert ran.code == 0
-    assert "was measured before; what was known of it stays" in ran.err
+    assert "is in the results already with other content; the existing bundle is kept" in ran.err
     assert path.read_bytes() == before
 
 
@@ -206,7 +206,7 @@ def test_what_was_confirmed_and_located_elsewhere_is_known_at_the_hub(
     context = MeasuringContext(config)
     assert context.plan().hash == hub_context.plan().hash
     assert count_measurements(context.store) == count_measurements(hub_context.store)
-    (row,) = (row for row in stored_regressions(context.store) if row.regression.worse)
+    (row,) = (row for row in context.regressions.known(now()).values() if row.regression.worse)
     regression = row.regression
     assert regression.state is RegressionState.SUSPECTED
     experiment = experiment_of(regression, context.plan(), context.config.confirm)
@@ -221,7 +221,7 @@ def test_what_was_confirmed_and_located_elsewhere_is_known_at_the_hub(
         minutes=3.0,
         rows=(),
     )
-    write_whole(experiment.folder(bench) / OUTCOME, outcome.model_dump_json())
+    write_atomically(experiment.folder(bench) / OUTCOME, outcome.model_dump_json())
     culprit = Culprit(revision="17.10", parent="17.9", probability=0.99, confirmed=True)
     found = Event(
         at=now(),
@@ -236,7 +236,9 @@ def test_what_was_confirmed_and_located_elsewhere_is_known_at_the_hub(
     for _ in range(2):
         ran = nightshift("collect", "back")
         assert ran.code == 0, ran.err
-        (row,) = (row for row in stored_regressions(hub_context.store) if row.regression.worse)
+        (row,) = (
+            row for row in hub_context.regressions.known(now()).values() if row.regression.worse
+        )
         # What a person decides is decided at the hub.
         assert row.regression.state is RegressionState.CONFIRMED
         assert row.regression.culprit == culprit
@@ -308,7 +310,7 @@ def test_a_journal_that_cannot_be_understood_is_refused_with_what_came_with_it(
     (results / "journal.jsonl").write_text(f"{line}\n")
     ran = nightshift("collect", str(carried(nightshift, hub, results, "s")))
     assert ran.code == 2
-    assert "journal.jsonl:1: not an event" in ran.err
+    assert "journal.jsonl:1: this release of nightshift cannot read an event" in ran.err
     assert not list((hub / "results").glob("bundles/*"))
 
 
@@ -331,7 +333,7 @@ def test_a_failed_build_elsewhere_is_known_at_the_hub(nightshift: Nightshift, hu
         "source": "maven",
         "version": "17.9",
         "options": "official",
-        "failure": "postgres 17.9 has no build: gone",
+        "failure": "the build of postgres 17.9 failed: gone",
     }
     (results / "builds.json").write_text(json.dumps([failed]))
     assert nightshift("collect", str(carried(nightshift, hub, results, "b"))).code == 0

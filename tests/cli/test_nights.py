@@ -10,15 +10,16 @@ from typing import Any
 
 import pytest
 
-from pipeline.cli import nightly, stages
-from pipeline.cli.context import Context
-from pipeline.cli.recorded import Recorder, recorded
-from pipeline.errors import UserError
-from pipeline.execute.run import Builds, build_key
-from pipeline.journal import Event, EventKind, Journal, now
+from pipeline.measure.run import Builds, build_key
 from pipeline.model import Cell, RegressionState
-from pipeline.nights import Night, Nights
-from pipeline.units import Money
+from pipeline.storage.journal import Event, EventKind, Journal, now
+from pipeline.storage.night_log import Night, Nights
+from pipeline.text.errors import UserError
+from pipeline.text.units import Money
+from pipeline.use_cases import nightly
+from pipeline.use_cases import run as run_stages
+from pipeline.use_cases.context import Context
+from pipeline.use_cases.night_record import NightRecorder, recorded
 from tests.cli.conftest import BUILD, CONFIG, LONGER, NOT_AGAIN, Nightshift, make_up_runs
 from tests.cli.measured import level
 
@@ -96,7 +97,7 @@ def test_what_has_no_build_is_counted_once(
         return builds
 
     (folder / "nightshift.toml").write_text(CONFIG.replace("steps", "clients = [1, 4]\nsteps"))
-    monkeypatch.setattr(stages, "build_all", built)
+    monkeypatch.setattr(run_stages, "build_all", built)
     assert nightshift("nightly").code == 0
     (told,) = nights()
     assert (told.unbuilt, told.runs, told.queue) == (1, 12, 6)
@@ -123,7 +124,7 @@ def test_a_store_that_cannot_be_read_hides_no_error(nightshift: Nightshift, fold
     ran = nightshift("nightly")
     assert (ran.code, ran.err.count("\n")) == (2, 1)
     (failed,) = nights()
-    assert f"nightshift: {failed.error}\n" == ran.err
+    assert ran.err.startswith(f"nightshift: {failed.error}; the log is results/logs/")
     assert (failed.queue, failed.failed_steps) == (None, None)
 
 
@@ -131,7 +132,7 @@ def test_a_night_tells_the_machine_time_that_its_experiments_took(
     nightshift: Nightshift, folder: Path
 ) -> None:
     context = Context(Path("nightshift.toml"))
-    night = Recorder(context)
+    night = NightRecorder(context)
     at = now()
     Journal(context.results).append(
         [
@@ -144,12 +145,20 @@ def test_a_night_tells_the_machine_time_that_its_experiments_took(
         ]
     )
     assert night.night("").spent == {"runs": 0.0, "confirm": 180.0, "bisect": 300.0}
-    assert Recorder(context).night("").spent == {"runs": 0.0, "confirm": 0.0, "bisect": 0.0}
+    assert NightRecorder(context).night("").spent == {"runs": 0.0, "confirm": 0.0, "bisect": 0.0}
 
 
 def test_without_a_night_there_is_no_list(nightshift: Nightshift) -> None:
-    assert nightshift("nights").out == "there was no night yet; `nightshift nightly` does one\n"
+    assert nightshift("nights").out == "there was no night yet; `nightshift nightly` runs one\n"
     assert nightshift("nights", "--format", "json").json == []
+
+
+def test_a_clock_that_was_set_back_is_no_negative_time(
+    nightshift: Nightshift, folder: Path
+) -> None:
+    ended = now() + timedelta(hours=2)
+    Nights(folder / "results").append([Night(began=ended, ended=ended)])
+    assert nightshift("nights").out.endswith("1 night, the last ended in the future\n")
 
 
 def test_nights_are_listed(

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.execute.discover import remember
+from pipeline.measure.discover import remember
 from pipeline.model import Cell
 from tests.cli.conftest import LONGER, NOT_AGAIN, Nightshift
 from tests.cli.measured import level, write_runs
-from tests.execute.samples import known
 from tests.fakes.github import FakeGithub, Repository
 from tests.fakes.hook import Fault, Hook
+from tests.measure.samples import known
 
 NOTIFY = "[notify]\nsuspected = true\nsinks = "
 SLACK = "NIGHTSHIFT_SLACK_URL"
@@ -119,7 +119,9 @@ def test_what_people_decide_on_github_is_taken_into_the_journal(
         assert (told.code, len(told.json["new"]), told.err) == (0, 1, "")
         (issue,) = repository.listed()
         assert issue.title.startswith("Suspected regression in postgres 17.10: ")
-        assert "The label `acknowledged` says that it is known" in (issue.body or "")
+        assert ("To acknowledge this regression, add the label `acknowledged`") in (
+            issue.body or ""
+        )
 
         repository.label("alice", issue.number, "acknowledged")
         would = nightshift("notify", "--dry-run", "--format", "json").json
@@ -150,7 +152,7 @@ def test_a_sink_that_is_out_of_order_fails_no_night(
     assert ran.code == 0
     assert "nightshift: webhook: " in ran.err
     assert "answers 404 Not Found" in ran.err
-    assert ran.err.count("1 message left for the next time") == 1
+    assert ran.err.count("1 message will be sent the next time") == 1
     ran = nightshift("nightly")
     assert (ran.code, ran.err) == (0, "")
     assert f"issue   {hook.base}/hook: " in ran.out
@@ -160,12 +162,18 @@ def test_a_sink_that_is_out_of_order_fails_no_night(
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        ('"github"]\n', "the sink github has no repository; set repository in [github]"),
+        (
+            '"github"]\n',
+            ("the sink github has no repository; set [github] repository to OWNER/NAME"),
+        ),
         (
             '"github"]\n[github]\nrepository = "a/b"\n',
             "the environment variable GITHUB_TOKEN is not set",
         ),
-        ('"webhook"]\n', "the sink webhook has no address; set url in [webhook]"),
+        (
+            '"webhook"]\n',
+            ("the sink webhook has no address; set [webhook] url"),
+        ),
         ('"slack"]\n', f"the environment variable {SLACK} is not set"),
     ],
     ids=("no repository", "no token", "no address", "no variable"),

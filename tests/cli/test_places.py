@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.cli.measuring import MeasuringContext
-from pipeline.store.database import open_store
+from pipeline.storage.database import open_store
+from pipeline.use_cases.measuring import MeasuringContext
 from tests.cli.conftest import Nightshift
 from tests.cli.measured import write_run
-from tests.store.dumps import with_ids
+from tests.storage.dumps import with_ids
 
 
 @pytest.fixture
@@ -44,10 +44,14 @@ def test_the_places_of_the_configuration_are_collected_and_one_that_fails_stops_
     assert ran.json["measurements"] > 0
     assert len(ran.json["refused"]) == 2
     said = [line for line in ran.err.splitlines() if line.startswith("nightshift: ")]
-    assert ["nowhere" in said[0], "is no place" in said[1], len(said)] == [True, True, 2]
+    assert [
+        "nowhere" in said[0],
+        "is not a valid place" in said[1],
+        len(said),
+    ] == [True, True, 2]
 
     shown = nightshift("collect", str(bench / "results"))
-    assert (shown.code, shown.out[:16]) == (0, "0 bundles taken ")
+    assert (shown.code, shown.out[:20]) == (0, "0 bundles collected ")
 
 
 def test_without_any_place_it_says_what_to_do(nightshift: Nightshift) -> None:
@@ -69,7 +73,7 @@ def test_a_hub_that_is_lost_is_restored_and_rebuilt_as_it_was(
 
     refused = nightshift("restore", "kept")
     assert (refused.code, refused.err.count("\n")) == (2, 1)
-    assert "is there already" in refused.err
+    assert "exists already" in refused.err
     shutil.rmtree(folder / "results")
     (folder / "nightshift.toml").rename(folder / "old.toml")
     assert nightshift("restore", "kept", "--at", "1999").code == 2

@@ -8,17 +8,17 @@ import pytest
 from rich.console import Console
 
 from pipeline.cli.console import err, out, screen
-from pipeline.cli.places import Now
 from pipeline.cli.progress import (
     Bars,
     Lines,
-    counting,
     describe,
     make_watcher,
     show_left,
     time_left,
 )
-from tests.execute.samples import cell, workload
+from pipeline.cli.transfers import Now
+from pipeline.measure.progress import counting
+from tests.measure.samples import cell, workload
 
 
 class Clock:
@@ -184,7 +184,7 @@ def test_a_second_stage_starts_its_own_bar() -> None:
 def test_counting_is_silent_off_a_terminal_and_for_nothing() -> None:
     for terminal, total in ((False, 5), (True, 0)):
         shown = console(terminal)
-        with counting(shown, "ingest", total) as count:
+        with counting(make_watcher(shown), "ingest", total) as count:
             count()
         assert text_of(shown) == ""
 
@@ -193,7 +193,7 @@ def test_counting_takes_its_bar_away_after_a_failure() -> None:
     shown = console(terminal=True)
 
     def fail() -> None:
-        with counting(shown, "ingest", 2) as count:
+        with counting(make_watcher(shown), "ingest", 2) as count:
             count()
             raise ZeroDivisionError
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.cli import publish
-from pipeline.execute.discover import remember
-from pipeline.publish.samples import Labels, Sample
+from pipeline.measure.discover import remember
+from pipeline.publish.samples import Labels, TimedValue
+from pipeline.use_cases import publish
 from tests.cli.conftest import CONFIG, Nightshift
-from tests.execute.samples import known
 from tests.fakes.receiver import Fault, Receiver
+from tests.measure.samples import known
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ def test_no_error_of_publishing_is_one_of_the_night(
     ran = nightshift("nightly", "--format", "json")
     assert ran.code == 0
     assert ran.json["published"]["complete"] is False
-    assert f"not all was published: {type(problem).__name__}: " in ran.err
+    assert f"publishing was incomplete: {type(problem).__name__}: " in ran.err
     assert "Traceback" not in ran.err
 
 
@@ -92,7 +92,7 @@ def test_a_night_succeeds_whatever_its_receiver_does_and_the_rest_comes_later(
     receiver.faults = [Fault(204, taken=True)] * (2 * taken) + [fault] * 100
     ran = nightshift("nightly")
     assert ran.code == 0
-    assert len([line for line in ran.err.splitlines() if "not all was published" in line]) == 1
+    assert len([line for line in ran.err.splitlines() if "publishing was incomplete" in line]) == 1
     assert "published " not in ran.out
     receiver.faults.clear()
     # What is out of order is given up soon; what is well may be slow.
@@ -111,14 +111,14 @@ def test_a_night_succeeds_whatever_its_receiver_does_and_the_rest_comes_later(
 def test_what_a_night_has_refused_is_told_and_the_others_are_taken(
     nightshift: Nightshift, night: list[tuple[str, int]], receiver: Receiver
 ) -> None:
-    def refuses(labels: Labels, sample: Sample) -> str:
+    def refuses(labels: Labels, sample: TimedValue) -> str:
         return "not today" if ("step", "scan_range=100") in labels else ""
 
     receiver.refuses = refuses
     ran = nightshift("nightly")
     assert ran.code == 0
     assert "refused" in ran.err
-    assert "for good: not today" in ran.err
+    assert "permanently: not today" in ran.err
     assert not any(("step", "scan_range=100") in labels for labels in receiver.stored)
     asked = len(receiver.asked)
     assert "published nothing new" in nightshift("publish").out

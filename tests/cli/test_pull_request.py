@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from benchmarks.confirm import simulated_figures, simulated_pair
-from pipeline.analyse.interleaved import Question
-from pipeline.analyse.pull_request import read_answer
-from pipeline.analyse.record import Experiment
-from pipeline.cli import pull_request
-from pipeline.cli.measuring import MeasuringContext
-from pipeline.execute.build import NotBuiltError
+from pipeline.experiments.interleaved import Question
+from pipeline.experiments.pull_request import read_answer
+from pipeline.experiments.record import Experiment
+from pipeline.measure.build import NotBuiltError
+from pipeline.use_cases import pull_request
+from pipeline.use_cases.measuring import MeasuringContext
 from tests.cli.conftest import Nightshift
 
 ASKED = ("pull-request", "measure", "postgres:17.9", "postgres:17.10", "--out", "answer")
@@ -58,7 +58,9 @@ def test_nothing_runs_beside_a_token(
     monkeypatch.setenv(name, "ghs_secret")
     monkeypatch.setattr(pull_request, "experiment_of", raising(AssertionError("it was measured")))
     ran = nightshift(*ASKED)
-    assert reason(folder).startswith(f"{name} is set, and this runs the code of strangers")
+    assert reason(folder).startswith(
+        f"the environment variable {name} is set, but this command runs untrusted code; run it"
+    )
     assert "ghs_secret" not in ran.out + ran.err + reason(folder)
 
 
@@ -84,7 +86,9 @@ def test_what_a_compiler_says_is_one_line_that_commands_nothing(
     monkeypatch.setattr(pull_request, "experiment_of", lambda *_, **__: asked)
     monkeypatch.setattr(MeasuringContext, "runner", lambda *_, **__: Broken())
     ran = nightshift(*ASKED)
-    assert reason(folder).startswith("there is no build to compare: ::add-mask::x # #[error] <b>")
+    assert reason(folder).startswith(
+        "a build failed, so there is nothing to compare: ::add-mask::x # #[error] <b>"
+    )
     for line in (ran.out + ran.err).splitlines():
         assert not line.startswith("::")
         assert "##[" not in line
@@ -106,7 +110,7 @@ def test_what_is_stopped_says_so(
 ) -> None:
     monkeypatch.setattr(pull_request, "experiment_of", raising(KeyboardInterrupt()))
     assert nightshift(*ASKED).code == 130
-    assert reason(folder) == "it was stopped"
+    assert reason(folder) == "the measurement was stopped"
 
 
 def test_what_hangs_is_given_up(
@@ -120,7 +124,7 @@ def test_what_hangs_is_given_up(
 
     monkeypatch.setattr(pull_request, "experiment_of", hang)
     assert nightshift(*ASKED, "--limit", "100ms").code == 0
-    assert reason(folder) == "it took longer than 100ms"
+    assert reason(folder) == "the measurement took longer than 100ms"
 
 
 def test_a_folder_that_cannot_be_written_is_one_line(folder: Path, nightshift: Nightshift) -> None:

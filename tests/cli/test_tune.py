@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 
 import pytest
 
-from pipeline.cli import reserved
-from pipeline.cli import tune as verbs
-from pipeline.cli.measuring import MeasuringContext
 from pipeline.machine.lease import machine_lease
-from pipeline.machine.places import tune_record
-from pipeline.machine.tune.once import DROP_CACHES
-from pipeline.machine.tune.record import Record
+from pipeline.machine.paths import tune_record
+from pipeline.machine.tune.one_shot import DROP_CACHES
+from pipeline.machine.tune.record import TuneRecord
 from pipeline.machine.tune.tuner import Tuner
+from pipeline.use_cases import reservation, tune
+from pipeline.use_cases.measuring import MeasuringContext
 from tests.cli.conftest import CONFIG, Nightshift, make_up_runs
 from tests.fakes.kernel import Machine
 
@@ -27,9 +27,9 @@ def machine(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ma
     made = Machine(tmp_path / "machine").make()
 
     def this_machine() -> Tuner:
-        return Tuner(made.host, Record(tune_record()))
+        return Tuner(made.host, TuneRecord(tune_record()))
 
-    for module in (verbs, reserved):
+    for module in (tune, reservation):
         monkeypatch.setattr(module, "this_machine", this_machine)
     (folder / "nightshift.toml").write_text(CONFIG + TUNE)
     return made
@@ -108,7 +108,7 @@ def test_what_a_machine_lacks_is_a_failure_where_it_was_asked_for(
     ran = nightshift("tune", "set")
     assert (ran.code, ran.err) == (
         0,
-        "nightshift: tune: turbo: not to be had: the kernel has no switch for it here\n",
+        "nightshift: tune: turbo: unavailable: the kernel has no switch for it on this machine\n",
     )
     (folder / "nightshift.toml").write_text(CONFIG + TUNE + 'turbo = "off"\n')
     assert nightshift("tune", "set").code == 2
@@ -160,7 +160,7 @@ def test_what_a_killed_night_left_is_restored_and_what_was_set_by_hand_is_not(
     assert nightshift("tune", "restore", "--left").out == "nothing is tuned\n"
     assert settled(machine) != before
     nightshift("tune", "restore")
-    tuner = Tuner(machine.host, Record(tune_record()))
+    tuner = Tuner(machine.host, TuneRecord(tune_record()))
     tuner.set(MeasuringContext(folder / "nightshift.toml").config.tune.settings, by_hand=False)
     assert "at the end of the night" not in nightshift("tune", "status").out
     assert nightshift("tune", "status").out.startswith("tuned until the end of the night:\n")
@@ -174,12 +174,12 @@ def test_a_hub_that_only_concludes_is_not_tuned(
     classes = '\n[[class]]\nname = "elsewhere"\ncores = 2\nmemory_gb = 8\n'
     (folder / "nightshift.toml").write_text(CONFIG + TUNE + "nightly = true\n" + classes)
     context = MeasuringContext(folder / "nightshift.toml")
-    with reserved.reserved(context):
+    with reservation.reserved(context):
         assert machine.host.tree.read(SWAPPINESS) == "60"
     monkeypatch.setenv("NIGHTSHIFT_MACHINE_CLASS", "elsewhere")
-    monkeypatch.setattr(reserved, "warn", pytest.fail)
+    monkeypatch.setattr(logging.getLogger(reservation.__name__), "warning", pytest.fail)
     measuring = MeasuringContext(folder / "nightshift.toml")
     monkeypatch.setattr(MeasuringContext, "machines", property(lambda self: (self.machine,)))
-    with reserved.reserved(measuring):
+    with reservation.reserved(measuring):
         assert machine.host.tree.read(SWAPPINESS) == "1"
     assert machine.host.tree.read(SWAPPINESS) == "60"

@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from pipeline.cli import stages
 from pipeline.cli.output import print_json
-from pipeline.execute.discover import discovered
-from pipeline.execute.run import Builds, build_key
+from pipeline.measure.discover import discovered
+from pipeline.measure.run import Builds, build_key
 from pipeline.model import Cell
+from pipeline.use_cases import run as run_stages
 from tests.cli.conftest import BUILD, CONFIG, LONGER, NOT_AGAIN, Nightshift, Ran
 from tests.cli.measured import level, write_runs
 
@@ -37,7 +37,7 @@ def test_discover_lists_what_was_found(
     nightshift: Nightshift, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = discovered(folder / "results")
-    monkeypatch.setattr("pipeline.cli.discover.discover", lambda *_, **__: found)
+    monkeypatch.setattr("pipeline.use_cases.discover.discover", lambda *_, **__: found)
     ran = nightshift("discover")
     assert ran.out.startswith("postgres from maven: 10 releases\n  9.6   9.6.24\n")
     assert "  17    17.0 17.9 17.10 17.11\n" in ran.out
@@ -71,7 +71,7 @@ def test_quick_has_a_plan_of_its_own(nightshift: Nightshift, folder: Path) -> No
 
 def test_ingest_takes_each_bundle_once(nightshift: Nightshift, folder: Path) -> None:
     assert take(folder, nightshift).out == (
-        "9 bundles taken (36 measurements), 0 known already, 0 refused\n"
+        "9 bundles ingested (36 measurements), 0 known already, 0 refused\n"
     )
     assert nightshift("ingest", "--format", "json").json == {
         "taken": 0,
@@ -89,14 +89,15 @@ def test_ingest_names_what_it_refuses(nightshift: Nightshift, folder: Path) -> N
     assert ran.code == 2
     assert ran.err.count("\n") == 1
     assert damaged.name in ran.err
-    assert "8 bundles taken" in ran.out
-    assert damaged.exists()
+    assert "8 bundles ingested" in ran.out
+    assert not damaged.exists()
+    assert nightshift("ingest").code == 0, "it is told once"
 
 
 def test_rebuild_gives_the_same_tables(nightshift: Nightshift, folder: Path) -> None:
     take(folder, nightshift)
     before = nightshift("table")
-    assert nightshift("rebuild").out.startswith("9 bundles taken")
+    assert nightshift("rebuild").out.startswith("9 bundles ingested (")
     assert nightshift("table") == before
 
 
@@ -134,14 +135,20 @@ def test_other_metrics(nightshift: Nightshift, folder: Path) -> None:
 @pytest.mark.parametrize(
     ("args", "said"),
     [
-        (["--base", "17.1"], "there is no '17.1' to compare with in minors, cached; did you mean"),
+        (["--base", "17.1"], "minors, cached has no base '17.1'; did you mean"),
         (["--line", "minor"], "there is no line 'minor'; did you mean minors?"),
-        (["--metric", "cpu_us"], "nothing was measured in the metric 'cpu_us'; did you mean cpu"),
-        (["--metric", "nopm"], "there is nothing to show; the layout relative needs figures in"),
+        (["--metric", "cpu_us"], "no run has the metric 'cpu_us'; did you mean cpu"),
+        (
+            ["--metric", "nopm"],
+            ("no data for the layout relative: it needs measured figures of the metric"),
+        ),
         (["--layout", "sumary"], "there is no layout 'sumary'; did you mean summary?"),
-        (["--layout", "scale-up"], "there is nothing to show; the layout scale-up needs a"),
-        (["--layout", "nopm"], "there is nothing to show; the layout nopm needs runs of tproc-c"),
-        (["--layout", "summary", "--absolute"], "the layout summary has relative values only"),
+        (["--layout", "scale-up"], "no data for the layout scale-up: it needs a"),
+        (["--layout", "nopm"], "no data for the layout nopm: it needs runs of tproc-c"),
+        (
+            ["--layout", "summary", "--absolute"],
+            "the layout summary has only relative values; leave --absolute out",
+        ),
         (["--layout", "details", "--metric", "qps"], "the layout details has metrics of its own"),
     ],
 )
@@ -212,7 +219,9 @@ def test_an_absolute_table_can_be_imported_again(
     again = nightshift("table", "--line", "copy", "--absolute", "--format", form).out
     assert again.splitlines()[1:] == absolute.splitlines()[1:]
     shown = nightshift("import", "csv", "copy")
-    assert shown.out == "line copy: 0 versions taken; `nightshift table --line copy` shows them\n"
+    assert (
+        shown.out == "line copy: 0 versions imported; `nightshift table --line copy` shows them\n"
+    )
 
 
 def test_a_relative_table_can_be_imported_again(nightshift: Nightshift, folder: Path) -> None:
@@ -225,8 +234,8 @@ def test_a_relative_table_can_be_imported_again(nightshift: Nightshift, folder: 
     ran = nightshift("table", "--line", "copy", "--absolute")
     assert (ran.code, ran.err) == (
         2,
-        "nightshift: there is nothing to show; the layout absolute needs values that were not "
-        "published relative\n",
+        "nightshift: no data for the layout absolute: it needs absolute values (some published "
+        "tables have only relative ones)\n",
     )
 
 
@@ -252,7 +261,7 @@ def test_detect_report_and_notify(nightshift: Nightshift, folder: Path) -> None:
     assert all((folder / path).stat().st_size for path in written)
     assert nightshift("report").out.splitlines() == written
 
-    assert nightshift("notify").out == "no regression has to be filed\n"
+    assert nightshift("notify").out == "no regression to report\n"
     (folder / "nightshift.toml").write_text(f"{LONGER}[notify]\nsuspected = true\n")
     first = nightshift("notify")
     assert first.out.count("(new)") == 1
@@ -280,7 +289,11 @@ def test_the_site_leads_to_the_report_and_the_issues(nightshift: Nightshift, fol
     page = (folder / "results/site/index.html").read_text()
     (issue,) = (folder / "results/issues").glob("*.md")
     assert f'"issue":"../issues/{issue.name}"' in page
-    assert '"report":"../report.html"' in page
+    assert '"report":"night.html"' in page
+    report = (folder / "results/report.html").read_text()
+    night = (folder / "results/site/night.html").read_text()
+    assert (step := '<section class="step" id="') in report
+    assert report.count(step) == night.count(step)
     assert '"state":"suspected"' in page
     (one,) = nightshift("regressions", "--format", "json").json
     nightshift("ack", one["fingerprint"], "--note", "a trade for correctness")
@@ -289,7 +302,8 @@ def test_the_site_leads_to_the_report_and_the_issues(nightshift: Nightshift, fol
     page = (folder / "elsewhere/index.html").read_text()
     assert '"state":"acknowledged"' in page
     assert "a trade for correctness" in page
-    assert '"report":"../results/report.html"' in page
+    assert '"report":"night.html"' in page
+    assert (folder / "elsewhere/night.html").exists()
 
 
 def test_an_issue_keeps_its_explanation_when_its_line_is_no_more(
@@ -310,7 +324,7 @@ def test_an_issue_keeps_its_explanation_when_its_line_is_no_more(
     assert (folder / issue).read_text() == text
 
 
-FIRST_LOOK = "first repetition, two decimals are not to be trusted yet:"
+FIRST_LOOK = "after one repetition; the second decimal is still uncertain:"
 
 
 def test_a_night_measures_shows_and_tells(
@@ -334,7 +348,7 @@ def test_a_night_measures_shows_and_tells(
     assert len(night) == 9 * 3, "nothing is measured twice"
     assert FIRST_LOOK not in again.out
     assert "(new)" not in again.out
-    assert again.out.splitlines()[-1].startswith("nothing was left to measure in ")
+    assert again.out.splitlines()[-1].startswith("nothing left to measure in ")
 
 
 def test_a_night_that_was_stopped_goes_on(
@@ -369,7 +383,7 @@ def test_a_night_as_json_is_nothing_but_json(
 def test_run_lists_its_bundles(nightshift: Nightshift, night: list[tuple[str, int]]) -> None:
     ran = nightshift("run")
     assert len(ran.out.splitlines()) == len(night) == 9
-    assert nightshift("run").out == "nothing is left to measure\n"
+    assert nightshift("run").out == "nothing left to measure\n"
     assert nightshift("run", "--format", "json").json == []
 
 
@@ -393,7 +407,7 @@ def test_a_damaged_bundle_is_set_aside_and_measured_again(
     ran = nightshift("nightly")
     assert ran.code == 0
     assert night == [("17.10", 2)]
-    assert damaged.with_name(damaged.name + ".damaged").exists()
+    assert (folder / "results/quarantine" / damaged.name).exists()
     assert ran.err.count("\n") == 1
     assert "its run is measured again" in ran.err
 
@@ -422,15 +436,18 @@ def test_targets_lists_every_source_and_what_is_missing(
     assert ran.code == 0
     assert "  maven          prebuilt, releases     ready\n" in ran.out
     assert "missing ccache\n" in ran.out
-    assert "ccache: makes neighbouring commits build in seconds; apt-get install ccache" in ran.out
+    assert (
+        "ccache: caches compiled files, so that neighbouring commits build in seconds; "
+        "apt-get install ccache"
+    ) in ran.out
 
 
 @pytest.mark.parametrize(
     ("args", "said"),
     [
         (("postgrez", "17.5"), "there is no target 'postgrez'; did you mean postgres?"),
-        (("postgres",), "say which revision of postgres; `nightshift discover postgres` lists"),
-        (("postgres", "17.5", "--source", "gitt"), "not had from 'gitt'; did you mean git?"),
+        (("postgres",), "give a revision of postgres; `nightshift discover postgres` lists"),
+        (("postgres", "17.5", "--source", "gitt"), "has no source 'gitt'; did you mean git?"),
         (("postgres", "1", "--branch", "x"), "the source maven has no branch"),
         (("sqlite", "1", "--repository", "/no/where"), "/no/where cannot be read ("),
     ],
@@ -466,10 +483,10 @@ def test_a_commit_is_named_by_its_hash_even_if_it_is_younger_than_the_list(
         commit = git("rev-parse", "HEAD")
         ran = nightshift("build", "sqlite", commit[:8], "--repository", str(repository))
         assert ran.code == 2
-        reason = "error: " if "y" in text else "libsqlite3.so does not work here"
-        assert f"nightshift: sqlite {commit[:8]} does not build: " in ran.err
+        reason = "error: " if "y" in text else "libsqlite3.so cannot be loaded on this machine ("
+        assert f"nightshift: the build of sqlite {commit[:8]} failed: " in ran.err
         assert reason in ran.err
-        assert "; the log is /" in ran.err
+        assert "; the build log is /" in ran.err
     ran = nightshift("build", "sqlite", "0" * 12, "--repository", str(repository))
     assert f"git has no sqlite {'0' * 12}; `nightshift discover sqlite` lists" in ran.err
 
@@ -484,19 +501,22 @@ def test_a_revision_without_a_build_is_told_each_night_and_ends_none(
         builds = Builds({build_key(cell): BUILD for cell in cells}, {})
         for key in [key for key in builds.made if key[2] == "17.10"]:
             del builds.made[key]
-            builds.failures[key] = "postgres 17.10 has no build: x.c:1: error"
+            builds.failures[key] = "the build of postgres 17.10 failed: x.c:1: error"
         return builds
 
-    monkeypatch.setattr(stages, "build_all", but_one)
-    for left in ("6 runs measured", "nothing was left to measure"):
+    monkeypatch.setattr(run_stages, "build_all", but_one)
+    for left in ("6 runs measured", "nothing left to measure"):
         ran = nightshift("nightly")
         assert ran.code == 0
         assert left in ran.out
         assert len(night) == 6
-        told = "nightshift: postgres 17.10 has no build: x.c:1: error; the night goes on without it"
+        told = (
+            "nightshift: the build of postgres 17.10 failed: x.c:1: error; the night "
+            "continues without it"
+        )
         assert told in ran.err
         page = (folder / "results/report.html").read_text()
-        assert "17.10: postgres 17.10 has no build: x.c:1: error" in page
+        assert "17.10: the build of postgres 17.10 failed: x.c:1: error" in page
 
 
 def test_a_night_that_can_have_no_build_at_all_ends(
@@ -505,11 +525,12 @@ def test_a_night_that_can_have_no_build_at_all_ends(
     night: list[tuple[str, int]],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    why = "postgres 17.9 has no build: Maven Central cannot be reached"
+    why = "the build of postgres 17.9 failed: Maven Central cannot be reached"
     none = Builds({}, {("postgres", "maven", "17.9", "official"): why})
-    monkeypatch.setattr(stages, "build_all", lambda *_: none)
+    monkeypatch.setattr(run_stages, "build_all", lambda *_: none)
     ran = nightshift("nightly")
-    assert (ran.code, ran.err) == (2, f"nightshift: {why}\n")
+    assert ran.code == 2
+    assert ran.err.startswith(f"nightshift: {why}; the log is results/logs/")
     assert night == []
 
 
@@ -523,16 +544,16 @@ def test_a_newest_revision_without_a_build_ends_no_night_of_a_line_that_was_meas
     night: list[tuple[str, int]],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    why = "postgres 17.11 has no build: x.c:1: error"
+    why = "the build of postgres 17.11 failed: x.c:1: error"
     none = Builds({}, {("postgres", "maven", "17.11", "official"): why})
     (folder / "nightshift.toml").write_text(FOLLOWED.replace('"17"\nnewest', '"17.10"\nnewest'))
     assert nightshift("nightly").code == 0
     assert set(night) == {("17.10", 1), ("17.10", 2), ("17.10", 3)}
     (folder / "nightshift.toml").write_text(FOLLOWED)
-    monkeypatch.setattr(stages, "build_all", lambda *_: none)
+    monkeypatch.setattr(run_stages, "build_all", lambda *_: none)
     ran = nightshift("nightly")
     assert ran.code == 0, ran.err
-    assert f"nightshift: {why}; the night goes on without it" in ran.err
+    assert f"nightshift: {why}; the night continues without it" in ran.err
     assert len(night) == 3
 
 

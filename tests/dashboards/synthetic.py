@@ -6,7 +6,6 @@ import time
 from collections.abc import Iterator, Mapping
 
 from pipeline.model import RegressionState
-from pipeline.publish.facts import TAKEN_BACK
 from pipeline.publish.names import (
     COMPARED,
     FIGURES,
@@ -18,7 +17,8 @@ from pipeline.publish.names import (
     VERSION,
     full_name,
 )
-from pipeline.publish.samples import Sample, TimeSeries, labelled
+from pipeline.publish.revocable import TAKEN_BACK
+from pipeline.publish.samples import TimedValue, TimeSeries, labelled
 
 REVISIONS = ("17.0", "17.1")
 VALUES = {"17.0": 10.0, "17.1": 20.0}
@@ -94,11 +94,11 @@ def taken_back() -> Iterator[TimeSeries]:
     ):
         other = OTHERS[name]
         labels = {label: {**SERIES, **gone}.get(label, "gone") for label in other.labels}
-        samples = [Sample(at, 1.0), Sample(at + 1, TAKEN_BACK)]
+        samples = [TimedValue(at, 1.0), TimedValue(at + 1, TAKEN_BACK)]
         yield TimeSeries(labelled(other.name, **labels), samples)
 
 
 def _of(name: str, labels: Mapping[str, str], value: float = 12.5) -> TimeSeries:
     now = round(time.time() * 1000)
-    samples = [Sample(now - 72 * HOUR, value), Sample(now - HOUR, value)]
+    samples = [TimedValue(now - 72 * HOUR, value), TimedValue(now - HOUR, value)]
     return TimeSeries(labelled(name, **labels), samples)

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from pipeline.publish.everything import opening
+from pipeline.publish.all_groups import opening
 from pipeline.publish.remote import RemoteWriter
 from tests.dashboards import synthetic
 from tests.dashboards.asked import fields_of, unanswered, unoffered

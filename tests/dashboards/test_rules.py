@@ -63,14 +63,14 @@ def test_every_recorded_series_is_tested() -> None:
 
 
 def test_every_alert_waits_and_says_what_it_is_and_what_to_do() -> None:
-    document = (ROOT / "docs" / "alerts.md").read_text()
+    document = (ROOT / "docs/guide/alerts.md").read_text()
     sections = {line[3:].lower() for line in document.splitlines() if line.startswith("## ")}
     for rule in (rule for rule in rules() if "alert" in rule):
         assert rule["for"]
         assert rule["labels"]["severity"] in ("critical", "warning", "info")
         assert set(rule["annotations"]) == {"summary", "description", "runbook"}
         page, _, section = rule["annotations"]["runbook"].partition("#")
-        assert (page, section) == ("docs/alerts.md", rule["alert"].lower())
+        assert (page, section) == ("docs/guide/alerts.md", rule["alert"].lower())
         assert section in sections
 
 

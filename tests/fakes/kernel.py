@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from pipeline.machine.tree import Tree
+from pipeline.machine.kernel_files import Tree
 from pipeline.machine.tune.host import Host
 
 FILES = {

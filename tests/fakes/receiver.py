@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from cramjam import snappy
 
-from pipeline.publish.samples import Labels, Sample, TimeSeries
+from pipeline.publish.samples import Labels, TimedValue, TimeSeries
 from tests.fakes.loopback import Loopback
 
 
@@ -43,7 +43,7 @@ class Receiver(Loopback):
         self.stored: dict[Labels, dict[int, float]] = {}
         self.asked: list[Message] = []
         self.faults: list[Fault] = []
-        self.refuses: Callable[[Labels, Sample], str] = lambda labels, sample: ""
+        self.refuses: Callable[[Labels, TimedValue], str] = lambda labels, sample: ""
         self.refusal = 400
         self.scheme = "http"
 
@@ -132,7 +132,7 @@ def _series(message: int | bytes) -> TimeSeries:
             bits, at = parts[1], parts[2]
             assert isinstance(bits, bytes) and isinstance(at, int)
             signed = at - 2**64 if at >= 2**63 else at
-            samples.append(Sample(signed, struct.unpack("<d", bits)[0]))
+            samples.append(TimedValue(signed, struct.unpack("<d", bits)[0]))
     return TimeSeries(tuple(labels), samples)
 
 

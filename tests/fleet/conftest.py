@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from pipeline.config import Config, ConfigFile
-from pipeline.errors import UserError
 from pipeline.fleet.cloud import Cloud, connect
 from pipeline.fleet.fleet import Fleet
-from pipeline.fleet.pace import Pace
+from pipeline.fleet.retry import RetryPolicy
 from pipeline.fleet.runners import Program
-from pipeline.servers import Life, Servers, lives
+from pipeline.storage.server_log import Life, Servers, lives
+from pipeline.text.errors import UserError
 from tests.fakes.hetzner import FakeHetzner
 from tests.fakes.hetzner.server import TOKEN
 
@@ -121,7 +121,7 @@ class Scene:
         return ConfigFile(Path("nightshift.toml"), text).config
 
     def cloud(self, patience: float = 600.0) -> Cloud:
-        pace = Pace(patience, self.told.append, self.time, self.time.sleep)
+        pace = RetryPolicy(patience, self.told.append, self.time, self.time.sleep)
         environ = {"HCLOUD_TOKEN": TOKEN, "HCLOUD_ENDPOINT": self.fake.url}
         return connect(self.config.fleet, pace, environ)
 

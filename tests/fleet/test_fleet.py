@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from pipeline.errors import UserError
 from pipeline.fleet.cloud import Cloud
+from pipeline.text.errors import UserError
 from tests.fakes.hetzner import Fault
 from tests.fleet.conftest import BEGIN, Scene
 
@@ -107,8 +107,8 @@ def test_over_budget_nothing_is_made_and_the_sum_is_said(scene: Scene) -> None:
         scene.fleet().up(NIGHT)
     # 4 hours of two ccx13 and a ccx33, each with an address, and 19 % on all of it.
     assert str(caught.value) == (
-        "3 servers for 4 h cost up to 0.59 EUR: with 0.59 EUR beyond the 0.50 EUR of per_night in "
-        "[fleet]; nothing was made"
+        "3 servers for 4 h cost up to 0.59 EUR: the total of 0.59 EUR exceeds per_night = 0.50 "
+        "EUR in [fleet]; no server was created"
     )
     assert made(scene) == 0 and not scene.registry.given and not scene.lives()
 
@@ -116,7 +116,9 @@ def test_over_budget_nothing_is_made_and_the_sum_is_said(scene: Scene) -> None:
 def test_what_a_month_cost_counts_against_its_budget(scene: Scene) -> None:
     scene.config = scene.configured(lambda text: text.replace('"20 EUR"', '"1 EUR"'))
     scene.fleet().up("1")
-    with pytest.raises(UserError, match=r"0\.59 EUR and 0\.59 EUR before: with 1\.17 EUR beyond"):
+    with pytest.raises(
+        UserError, match=r"plus 0\.59 EUR spent before: the total of 1\.17 EUR exceeds"
+    ):
         scene.fleet().up("2")
     # Gone after an hour, they cost that hour only.
     scene.fleet().down("1")
@@ -131,10 +133,17 @@ def test_what_a_month_cost_counts_against_its_budget(scene: Scene) -> None:
     ("old", "new", "said"),
     [
         ('per_month = "20 EUR"', "", "per_month is not set in"),
-        ('"5 EUR"', '"5 USD"', "is in USD, and Hetzner Cloud asks for EUR"),
+        ('"5 EUR"', '"5 USD"', "is in USD, but Hetzner Cloud bills in EUR"),
         ('server_type = "ccx13"', 'server_type = "ccx14"', "did you mean ccx13"),
         ('["fsn1", "hel1"]', '["nowhere"]', "name other locations"),
-        ('name = "big"', 'name = "big-"', "cannot be a label"),
+        (
+            'name = "big"',
+            'name = "big-"',
+            (
+                "is not a valid label of a server; use up to 63 letters, digits, dots, dashes and "
+                "underscores, beginning and ending with a letter or digit"
+            ),
+        ),
     ],
 )
 def test_mistakes_of_the_configuration_are_said_before_anything_is_made(
@@ -173,7 +182,7 @@ def test_the_next_place_is_taken_where_one_is_sold_out(scene: Scene) -> None:
 
 def test_all_or_none(scene: Scene) -> None:
     scene.fake.project.sold_out = {("ccx33", "fsn1"), ("ccx33", "hel1")}
-    with pytest.raises(UserError, match="big-1 cannot be had"):
+    with pytest.raises(UserError, match="big-1 is unavailable"):
         scene.fleet().up(NIGHT)
     assert not servers(scene) and not scene.registry.runners
     assert scene.billed == pytest.approx(scene.fake.project.bill())
@@ -243,7 +252,10 @@ def test_a_server_that_somebody_deletes_meanwhile_is_made_again(
 
 def test_a_limit_of_the_project_is_one_line(scene: Scene) -> None:
     scene.fake.project.limits["servers"] = 2
-    with pytest.raises(UserError, match=r"limit exceeded; delete .*, ask there for a higher"):
+    with pytest.raises(
+        UserError,
+        match=r"limit exceeded; delete .*, request a higher limit",
+    ):
         scene.fleet().up(NIGHT)
     assert not servers(scene)
 
@@ -270,7 +282,9 @@ def test_a_server_whose_runners_never_come_is_not_paid_for_all_night(scene: Scen
     scene.fleet().down(NIGHT)
     scene.registry.lost = {f"{names[2]}-{job}" for job in (1, 2)}
     began = scene.time.at
-    with pytest.raises(UserError, match=f"no runner of {names[2]} has come yet; that did not pass"):
+    with pytest.raises(
+        UserError, match=f"no runner of {names[2]} has registered yet; this lasted longer than"
+    ):
         scene.fleet().up(NIGHT)
     assert not servers(scene) and not scene.registry.runners
     assert scene.time.at - began < 700
@@ -291,7 +305,9 @@ def test_a_name_that_is_somebody_elses_is_left_to_them(scene: Scene) -> None:
     scene.fleet().down(NIGHT)
     wish = {"name": name, "server_type": "ccx13", "image": "debian-12"}
     scene.fake.project.make("servers", wish)
-    with pytest.raises(UserError, match="is there that is not of this night"):
+    with pytest.raises(
+        UserError, match="exists that does not belong to this night; rename or delete it"
+    ):
         scene.fleet().up(NIGHT)
     assert list(servers(scene)) == [name]
 
@@ -333,16 +349,16 @@ def test_what_passes_is_waited_for_wherever_it_happens(
 
 def test_what_does_not_pass_is_one_line(scene: Scene) -> None:
     scene.fake.faults.append(Fault("GET", "/.*", 503, "unavailable", times=1000))
-    with pytest.raises(UserError, match=r"injected \(unavailable\); that did not pass in 600 s"):
+    with pytest.raises(UserError, match=r"injected \(unavailable\); this lasted longer than 600 s"):
         scene.fleet().up(NIGHT)
 
 
 @pytest.mark.parametrize(
     ("status", "code", "said"),
     [
-        (401, "unauthorized", "does not know the token"),
-        (403, "forbidden", "may read and write"),
-        (403, "token_readonly", "may read and write"),
+        (401, "unauthorized", "rejects the token"),
+        (403, "forbidden", "read and write access"),
+        (403, "token_readonly", "read and write access"),
         (422, "invalid_input", r"injected \(invalid_input\)"),
     ],
 )

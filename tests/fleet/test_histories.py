@@ -18,9 +18,9 @@ from typing import Any
 
 import pytest
 
-from pipeline.fleet.estate import Swept
 from pipeline.fleet.fleet import Fleet
-from pipeline.fleet.labels import Malformed, Mark, read_mark
+from pipeline.fleet.labels import Malformed, ResourceMark, read_mark
+from pipeline.fleet.resources import Swept
 from tests.fakes.hetzner.project import KINDS, Thing
 from tests.fleet.trouble import (
     PASSING,
@@ -220,11 +220,11 @@ class History:
         servers = (*self.project.past, *self.project.things["servers"].values())
         ours = [each for each in servers if mark(each) is not None]
         if any(each["id"] not in known for each in ours):
-            assert any("record of servers is not complete" in line for line in self.stage.told)
+            assert any("the record of servers is incomplete" in line for line in self.stage.told)
         return sum(self.project.cost(each) for each in ours if each["id"] in known)
 
 
-def mark(thing: Thing) -> Mark | None:
+def mark(thing: Thing) -> ResourceMark | None:
     try:
         return read_mark("test", thing["labels"])
     except Malformed:

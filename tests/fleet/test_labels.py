@@ -9,17 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.errors import UserError
+from pipeline.config.config_errors import LABEL
 from pipeline.fleet.labels import (
     Malformed,
-    Mark,
+    ResourceMark,
     check_label,
     labels,
     night_name,
     read_mark,
     server_name,
 )
-from pipeline.mistakes import LABEL
+from pipeline.text.errors import UserError
 from tests.fakes.hetzner.selector import valid
 
 LABELS = st.from_regex(LABEL, fullmatch=True)
@@ -31,7 +31,9 @@ MOMENTS = st.integers(1_500_000_000, 4_000_000_000).map(lambda at: datetime.from
 def test_what_is_written_is_valid_and_is_read(
     pipeline: str, night: str, machine_class: str, expires: datetime
 ) -> None:
-    mark = Mark(night=night, machine_class=machine_class, expires=expires.replace(microsecond=0))
+    mark = ResourceMark(
+        night=night, machine_class=machine_class, expires=expires.replace(microsecond=0)
+    )
     written = labels(pipeline, mark)
     assert valid(written)
     assert read_mark(pipeline, written) == mark
@@ -65,7 +67,13 @@ def test_nights_that_look_alike_have_other_names() -> None:
 
 @pytest.mark.parametrize("text", ["", "-a", "a-", "a b", "a/b", "ä", "a" * 64])
 def test_what_cannot_be_a_label_is_one_line(text: str) -> None:
-    with pytest.raises(UserError, match="cannot be a label"):
+    with pytest.raises(
+        UserError,
+        match=(
+            "is not a valid label of a server; use up to 63 letters, digits, dots, dashes and "
+            "underscores, beginning and ending with a letter or digit"
+        ),
+    ):
         check_label("the night", text)
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.errors import UserError
+from pipeline.text.errors import UserError
 from tests.fakes.hetzner import FakeHetzner, Fault
 from tests.fakes.hetzner.project import KINDS
 from tests.fleet.conftest import Scene, Time
@@ -78,7 +78,10 @@ def test_a_malformed_label_is_told_and_left(scene: Scene, stamp: str | None) -> 
     make(scene, "old", OURS)
     swept = scene.fleet().reap()
     assert sorted(scene.left) == sorted(f"odd-{kind.replace('_', '-')}" for kind in KINDS)
-    line = f"server odd-servers: its label expires is {stamp or ''!r}; mend it, or delete it"
+    line = (
+        f"server odd-servers: its label expires has the invalid value {stamp or ''!r}; "
+        "correct its label, or delete it"
+    )
     assert swept.left.count(line) == 1 and len(swept.left) == len(KINDS)
     scene.fleet().status()
     assert scene.told == [line]
@@ -129,7 +132,7 @@ def test_no_trouble_with_the_record_keeps_a_server_alive(scene: Scene, trouble: 
     swept = scene.fleet().reap()
     assert len(swept.deleted) == len(KINDS) and not swept.left
     assert not scene.left
-    assert any("the record of servers is not complete" in line for line in scene.told)
+    assert any("the record of servers is incomplete" in line for line in scene.told)
 
 
 def test_a_price_that_is_refused_once_costs_no_line_of_the_record(scene: Scene) -> None:
@@ -144,7 +147,7 @@ def test_what_cannot_be_listed_stops_nothing_else(scene: Scene) -> None:
     scene.fake.faults.append(Fault("GET", "/volumes", 403, "forbidden", times=9))
     swept = scene.fleet().reap()
     assert scene.left == ["old-volumes"]
-    assert len(swept.left) == 1 and swept.left[0].startswith("every volume: ")
+    assert len(swept.left) == 1 and swept.left[0].startswith("the list of every volume ")
 
 
 def test_what_somebody_deleted_is_closed_in_the_record(scene: Scene) -> None:

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 import pytest
 
 from pipeline.config import Config, FleetSection, GithubSection
-from pipeline.errors import UserError
-from pipeline.fleet.pace import Pace
+from pipeline.fleet.retry import RetryPolicy
 from pipeline.fleet.runners import Runners, find_runners
+from pipeline.text.errors import UserError
 from tests.fakes.github import (
     FakeGithub,
     Fault,
@@ -41,7 +41,7 @@ class World:
         config = Config(
             fleet=FleetSection(), github=GithubSection(repository=REPOSITORY, url=self.fake.url)
         )
-        pace = Pace(600.0, self.told.append, self.time, self.time.sleep)
+        pace = RetryPolicy(600.0, self.told.append, self.time, self.time.sleep)
         return find_runners(config, pace, {"GITHUB_TOKEN": token})
 
     @property
@@ -112,7 +112,9 @@ def test_who_is_registered_and_not_connected_is_silent(world: World) -> None:
 @pytest.mark.parametrize("permission", ["read", "none"])
 def test_a_weak_token_is_one_line_that_does_not_tell_it(world: World, permission: str) -> None:
     world.fake.account("weak", "weak[bot]", {"administration": permission})
-    with pytest.raises(UserError, match="give GITHUB_TOKEN a token that may") as caught:
+    with pytest.raises(
+        UserError, match="set GITHUB_TOKEN to a token with the permission"
+    ) as caught:
         world.runners("weak").register("bench-1", LABELS)
     assert "weak" not in str(caught.value)
     assert not world.names
@@ -120,7 +122,10 @@ def test_a_weak_token_is_one_line_that_does_not_tell_it(world: World, permission
 
 @pytest.mark.parametrize("token", ["", " ", "two\nlines", "umläut"])
 def test_no_token_is_one_line(world: World, token: str) -> None:
-    with pytest.raises(UserError, match=r"GITHUB_TOKEN, which .* names, holds no token"):
+    with pytest.raises(
+        UserError,
+        match=r"GITHUB_TOKEN .*runner_secret.* holds no token",
+    ):
         world.runners(token)
 
 
@@ -132,10 +137,18 @@ def test_a_repository_that_was_renamed_is_one_line(world: World, status: int) ->
         lambda: world.runners().register("bench-1", LABELS),
         lambda: world.runners().remove("bench-"),
     ):
-        with pytest.raises(UserError, match="me/bench is called otherwise now"):
+        with pytest.raises(
+            UserError, match="me/bench was renamed; set repository in \\[github\\] to the new name"
+        ):
             ask()
 
 
 def test_no_repository_is_one_line() -> None:
-    with pytest.raises(UserError, match="no repository in"):
-        find_runners(Config(), Pace(1.0), {"GITHUB_TOKEN": TOKEN})
+    with pytest.raises(
+        UserError,
+        match=(
+            "\\[github\\] repository is empty: the servers need a repository to register "
+            "runners; set it, for example to me/bench"
+        ),
+    ):
+        find_runners(Config(), RetryPolicy(1.0), {"GITHUB_TOKEN": TOKEN})

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from pipeline.fleet.estate import Swept
+from pipeline.fleet.resources import Swept
 from tests.fleet.trouble import PASSING, WAYS, Ask, Killed, Stage, Trouble, staged, without_disk
 
 HOUR, PERIOD = 3600.0, 1800.0

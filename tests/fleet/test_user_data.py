@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 import yaml
 
-from pipeline.errors import UserError
 from pipeline.fleet.runners import Program
 from pipeline.fleet.user_data import LIMIT, user_data
+from pipeline.text.errors import UserError
 
 PROGRAM = Program(url="https://github.example/runner.tar.gz", sha256="ab" * 32)
 NASTY = "a'; touch /tmp/x; '\n$(id) `id` \"\\ #:{}"
@@ -50,7 +50,9 @@ def test_nobody_gets_in_and_jobs_do_not_read_what_the_server_was_told() -> None:
     wall = files(found)["/etc/nftables.conf"]["content"]
     assert "hook input priority 0; policy drop;" in wall
     assert "meta skuid != 0 ip daddr 169.254.169.254 reject" in wall
+    assert "udp dport 68 accept\n  }\n" in wall, "there are rules, or Terraform's template is seen"
     commands = [" ".join(each) for each in found["runcmd"]]
+    assert any(each.startswith("systemctl mask --now apt-daily.timer") for each in commands)
     # The wall is up before the first job begins.
     assert commands.index("systemctl restart nftables.service") < commands.index(
         "systemctl start nightshift-runner.service"

@@ -15,10 +15,10 @@ import pytest
 import requests
 
 from pipeline.config import Config
-from pipeline.errors import UserError
 from pipeline.fleet.cloud import Cloud
 from pipeline.fleet.fleet import Fleet
-from pipeline.servers import ServerEvent, Servers
+from pipeline.storage.server_log import ServerEvent, Servers
+from pipeline.text.errors import UserError
 from tests.fakes.hetzner import FakeHetzner
 from tests.fakes.hetzner.direct import Answer, Direct
 from tests.fakes.hetzner.project import KINDS, Project
@@ -175,7 +175,7 @@ def staged(folder: Path) -> Iterator[Stage]:
 
 def without_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     """Do not wait for the disk: processes are killed here, machines are not."""
-    monkeypatch.setattr("pipeline.appended.os.fsync", lambda file: None)
+    monkeypatch.setattr("pipeline.files.jsonl_log.os.fsync", lambda file: None)
 
 
 # --- what can go wrong with one call -------------------------------------------------

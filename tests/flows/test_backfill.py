@@ -49,7 +49,7 @@ def test_a_line_is_filled_where_most_is_learnt(branch: Simulation) -> None:
     (broken,) = [each for each in builds if each["failure"]]
     assert broken["version"] == hashes[BROKEN]
     whys = {each["revision"]: each["why"] for each in got["measured"]}
-    after = f"{found['fingerprint']} is after {hashes[8]} and up to "
+    after = f"the cause of {found['fingerprint']} lies after {hashes[8]} and up to "
     assert whys[hashes[9]].startswith(after)
     (now,) = got["detected"]["regressions"]
     assert now["fingerprint"] == found["fingerprint"]
@@ -77,7 +77,7 @@ def test_what_was_begun_when_it_was_killed_comes_first(branch: Simulation) -> No
     got = branch.json("backfill", "--count", "1")
     (next_one,) = got["measured"]
     assert next_one["revision"] == first
-    assert next_one["why"] == "it was begun and not finished"
+    assert next_one["why"] == "it is begun but not finished"
     assert got["left_out"] == [], "what did not build is known"
     assert len([name for name in branch.bundles() if f"-{first}-" in name]) == REPETITIONS
 

@@ -41,9 +41,9 @@ def test_what_is_no_regression_is_rejected_once(
 ) -> None:
     fingerprint, good, bad = (suspicion[x] for x in ("fingerprint", "last_good", "first_bad"))
     refused = simulation.run("confirm", "other", code=2).err
-    assert "nothing suspected is called other" in refused
+    assert "there is no suspected regression other" in refused
     settings(simulation, 'night = "0s"')
-    assert simulation.run("confirm").out == "1 suspicion left for another night\n"
+    assert simulation.run("confirm").out == "1 suspected regression left for the next night\n"
     assert simulation.measured("confirm-") == []
 
     settings(simulation, "")

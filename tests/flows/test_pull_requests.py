@@ -113,12 +113,17 @@ def test_what_does_not_build_could_not_run(
     check = hub.publish(NO_BUILD, full(pulls, NO_BUILD), answer, *SMALLEST)
     assert check.conclusion == "action_required"
     reason = (check.summary or "").splitlines()[-1]
-    assert reason.startswith("`there is no build to compare: ") and reason.endswith("`")
+    assert reason.startswith(
+        "`a build failed, so there is nothing to compare: "
+    ) and reason.endswith("`")
     assert "unknown type name" in reason
     assert hub.repository.all_comments() == []
     # With a token beside it, the code of strangers is not even built.
     monkeypatch.setenv("GITHUB_TOKEN", "ghs_any")
-    assert "could not run: GITHUB_TOKEN is set" in pulls.run(*asked, code=2).out
+    assert (
+        "could not run: the environment variable GITHUB_TOKEN is set"
+        in pulls.run(*asked, code=2).out
+    )
 
 
 def test_a_measurement_that_is_killed_has_left_that_it_was_begun(
@@ -133,7 +138,7 @@ def test_a_measurement_that_is_killed_has_left_that_it_was_begun(
         assert (answer / "SHA256SUMS").exists()
         check = hub.publish(SLOW, full(pulls, SLOW), answer, *SMALLEST)
         assert check.conclusion == "action_required"
-        said = "it was begun, and ended before there was an answer"
+        said = "the measurement was interrupted before it had an answer"
         assert said in (check.summary or "")
         now = len(pulls.bundles("compare-"))
         assert now >= kept

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from pipeline.hub import grafana, prometheus
-from pipeline.hub.ask import Address
-from pipeline.hub.layout import DASHBOARDS, Layout
+from pipeline.hub.http import Address
+from pipeline.hub.layout import DASHBOARDS, HubLayout
 
 COMPOSE = DASHBOARDS / "compose.yaml"
 AT = Address("127.0.0.1", 9090)
@@ -54,7 +54,7 @@ def test_it_is_configured_as_the_hub_on_a_machine() -> None:
         # In a container it has to listen on every address: of that container.
         if name.startswith("--") and name != "--web.listen-address":
             assert f"- {name}" in text
-    here = grafana.environment(Layout(Path("/hub")), AT, AT)
+    here = grafana.environment(HubLayout(Path("/hub")), AT, AT)
     for name, value in here.items():
         if value in ("true", "false", "Viewer"):
             assert re.search(rf'(?m)^ +{name}: "?{value}"?$', text), name

@@ -11,11 +11,11 @@ from threading import Thread
 import pytest
 
 from pipeline.config import load_config
-from pipeline.errors import UserError
-from pipeline.hub.boards import give_addresses
-from pipeline.hub.layout import DASHBOARDS, Layout, held, prepare
+from pipeline.hub.dashboards import write_addresses
+from pipeline.hub.layout import DASHBOARDS, HubLayout, held, prepare
 from pipeline.hub.status import status
 from pipeline.machine.account import Account
+from pipeline.text.errors import UserError
 
 
 class _Page(BaseHTTPRequestHandler):
@@ -57,7 +57,7 @@ def test_who_else_answers_at_the_port_is_of_an_unknown_version(
 
 def test_a_folder_that_cannot_be_is_one_line(tmp_path: Path, account: Account) -> None:
     (tmp_path / "file").write_text("")
-    layout = Layout(tmp_path / "file" / "hub")
+    layout = HubLayout(tmp_path / "file" / "hub")
     with pytest.raises(UserError, match=r"hub cannot be written \(Not a directory\); run"):
         prepare(layout, account)
     with pytest.raises(UserError, match=r"hub cannot be written \(Not a directory\)"), held(layout):
@@ -67,9 +67,9 @@ def test_a_folder_that_cannot_be_is_one_line(tmp_path: Path, account: Account) -
 def test_links_lead_where_the_configuration_says(server_folder: Path, account: Account) -> None:
     file = server_folder / "nightshift.toml"
     file.write_text('[hub]\nsite_url = "https://bench.example/site/"\n')
-    layout = Layout(server_folder / "hub")
+    layout = HubLayout(server_folder / "hub")
     prepare(layout, account)
-    give_addresses(layout.boards, load_config(file).config.hub.links)
+    write_addresses(layout.boards, load_config(file).config.hub.links)
     boards = sorted(layout.boards.glob("*.json"))
     for path in boards:
         expected = json.loads((DASHBOARDS / "json" / path.name).read_text())

@@ -13,13 +13,13 @@ from threading import Event, Thread
 
 import pytest
 
-from pipeline.errors import UserError
-from pipeline.hub.ask import Address
-from pipeline.hub.layout import Layout
+from pipeline.hub.http import Address
+from pipeline.hub.layout import HubLayout
 from pipeline.hub.publisher import Publisher
 from pipeline.hub.run import Hub
-from pipeline.hub.service import FIRST_DELAY, LONGEST_DELAY, SETTLED, Kept, Service
+from pipeline.hub.service import FIRST_DELAY, LONGEST_DELAY, SETTLED, RunningService, Service
 from pipeline.machine.account import Account
+from pipeline.text.errors import UserError
 from tests.ports import free_port
 
 PATIENCE = 120.0
@@ -75,13 +75,15 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def kept(service: Service, account: Account, told: list[str], clock: Clock) -> Iterator[Kept]:
-    made = Kept(service, account, told.append, clock)
+def kept(
+    service: Service, account: Account, told: list[str], clock: Clock
+) -> Iterator[RunningService]:
+    made = RunningService(service, account, told.append, clock)
     yield made
     made.stop()
 
 
-def kill(kept: Kept) -> None:
+def kill(kept: RunningService) -> None:
     """Kill it and see to it that this is seen."""
     assert kept.pid is not None
     os.kill(kept.pid, signal.SIGKILL)
@@ -94,7 +96,7 @@ def kill(kept: Kept) -> None:
 
 
 def test_what_ends_is_told_and_started_again_later_each_time(
-    kept: Kept, told: list[str], clock: Clock
+    kept: RunningService, told: list[str], clock: Clock
 ) -> None:
     kept.start()
     delays = []
@@ -109,7 +111,7 @@ def test_what_ends_is_told_and_started_again_later_each_time(
         assert kept.pid is not None
     assert delays == [FIRST_DELAY, 2, 4, 8, 16, 32, LONGEST_DELAY, LONGEST_DELAY]
     assert kept.restarts == 8
-    assert told[0] == "Sleeper ended (killed by SIGKILL); it is started again in 1 s"
+    assert told[0] == "Sleeper ended (killed by SIGKILL); restart in 1 s"
     clock.now += SETTLED
     kill(kept)
     assert told[-1].endswith("in 1 s"), "it ran well for a while"
@@ -118,7 +120,7 @@ def test_what_ends_is_told_and_started_again_later_each_time(
 def test_a_log_that_is_taken_away_ends_no_hub(
     service: Service, account: Account, told: list[str], clock: Clock
 ) -> None:
-    ended = Kept(replace(service, command=("false",)), account, told.append, clock)
+    ended = RunningService(replace(service, command=("false",)), account, told.append, clock)
     ended.start()
     service.log.unlink()
 
@@ -127,7 +129,7 @@ def test_a_log_that_is_taken_away_ends_no_hub(
         return ended.pid is None
 
     until(seen)
-    assert told == ["Sleeper ended (nothing); it is started again in 1 s"]
+    assert told == ["Sleeper ended (nothing); restart in 1 s"]
     log = str(service.folder / "publish.log")
     shown = publisher(service.folder, f"import os; os.remove({log!r})", told, clock)
     once(shown, clock)
@@ -135,14 +137,19 @@ def test_a_log_that_is_taken_away_ends_no_hub(
 
 
 def test_what_never_served_is_to_be_mended(service: Service, account: Account) -> None:
-    wrong = Kept(replace(service, command=("sh", "-c", "echo no such flag")), account, print)
+    wrong = RunningService(
+        replace(service, command=("sh", "-c", "echo no such flag")), account, print
+    )
     wrong.start()
 
     def refused() -> bool:
         try:
             wrong.check_started()
         except UserError as error:
-            return f"Sleeper did not start (no such flag); its log is {service.log}" == str(error)
+            return (
+                f"Sleeper did not start (no such flag); the log {service.log} has details"
+                == str(error)
+            )
         return False
 
     until(refused)
@@ -151,7 +158,7 @@ def test_what_never_served_is_to_be_mended(service: Service, account: Account) -
 
 def test_a_service_is_stopped_with_its_children(service: Service, account: Account) -> None:
     script = "trap 'exit 0' TERM; sleep 1000 & echo $!; wait"
-    kept = Kept(replace(service, command=("sh", "-c", script)), account, print)
+    kept = RunningService(replace(service, command=("sh", "-c", script)), account, print)
     kept.start()
     until(lambda: service.log.read_text().strip() != "")
     pid, child = kept.pid, int(service.log.read_text())
@@ -202,9 +209,9 @@ def test_publishing_is_told_first_when_it_fails_and_when_it_goes_on(
         once(shown, clock)
     assert told == [
         "published 5 samples",
-        f"not all was published to {URL}: nobody answers",
-        f"not all was published to {URL}: the disk is full",
-        "published again: published 7 samples",
+        f"publishing to {URL} was incomplete: nobody answers",
+        f"publishing to {URL} was incomplete: the disk is full",
+        "publishing works again: published 7 samples",
     ]
     assert shown.last is not None
     assert (shown.last.well, shown.last.said) == (True, "published nothing new")
@@ -216,7 +223,7 @@ def test_what_publishing_warns_of_is_not_hidden_by_its_last_line(
     script = "print('nightshift: 3 samples were refused', 'published 5 samples', sep='\\n')"
     shown = publisher(tmp_path, script, told, clock)
     once(shown, clock)
-    assert told == [f"not all was published to {URL}: 3 samples were refused"]
+    assert told == [f"publishing to {URL} was incomplete: 3 samples were refused"]
     assert shown.last is not None and not shown.last.well
 
 
@@ -241,7 +248,7 @@ def test_publishing_is_not_begun_twice_at_once(
 def test_a_hub_goes_on_where_its_state_cannot_be_written(
     server_folder: Path, told: list[str], clock: Clock
 ) -> None:
-    layout = Layout(server_folder)
+    layout = HubLayout(server_folder)
     layout.state.mkdir()
     shown = publisher(server_folder, "print('published')", told, clock)
     stop, hub = Event(), Hub(layout, [], [shown], told.append)
@@ -278,7 +285,7 @@ def test_several_receivers_are_served_in_turn(
         )
         for number, mark in enumerate(begun)
     ]
-    hub = Hub(Layout(server_folder), [], both, told.append)
+    hub = Hub(HubLayout(server_folder), [], both, told.append)
     try:
         hub.look()
         until(begun[0].exists)

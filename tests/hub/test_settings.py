@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.errors import UserError
 from pipeline.hub import grafana, prometheus
-from pipeline.hub.ask import Address
-from pipeline.hub.layout import Layout
+from pipeline.hub.http import Address
+from pipeline.hub.layout import HubLayout
+from pipeline.text.errors import UserError
 
 EVERYWHERE = "0.0.0.0"  # noqa: S104
 LOOPBACK = Address("127.0.0.1", 9090)
@@ -69,7 +69,7 @@ def test_addresses(host: str, listen: str, url: str, private: bool) -> None:
 
 
 def test_grafana_lets_only_this_machine_look_without_a_password() -> None:
-    layout = Layout(Path("/hub"))
+    layout = HubLayout(Path("/hub"))
     here = grafana.environment(layout, Address("127.0.0.1", 3000), LOOPBACK)
     assert here["GF_AUTH_ANONYMOUS_ENABLED"] == "true"
     assert here["GF_AUTH_ANONYMOUS_ORG_ROLE"] == "Viewer"
@@ -84,7 +84,7 @@ def test_a_grafana_without_its_files_is_refused(
 ) -> None:
     monkeypatch.setattr(grafana, "_PACKAGED", tmp_path / "nowhere")
     program = tmp_path / "bin/grafana"
-    with pytest.raises(UserError, match=r"install Grafana whole"):
+    with pytest.raises(UserError, match=r"install Grafana completely, or remove it from PATH"):
         grafana.home_of(program)
     (tmp_path / "conf").mkdir()
     (tmp_path / "conf/defaults.ini").touch()
@@ -103,4 +103,4 @@ ts=2026-01-01T00:00:00.000Z caller=main.go:1130 level=info msg="See you next tim
 def test_what_prometheus_complained_of_is_found() -> None:
     assert prometheus.complaint(LOG) == "parsing YAML file /x: field nonsense not found"
     assert prometheus.complaint("Error: unknown flag\n") == "Error: unknown flag"
-    assert prometheus.complaint("") == "it said nothing"
+    assert prometheus.complaint("") == "no output"

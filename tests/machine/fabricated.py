@@ -6,8 +6,8 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from pipeline.machine.kernel_files import Tree
 from pipeline.machine.system import Space, System
-from pipeline.machine.tree import Tree
 
 GB = 10**9
 CPU = "/sys/devices/system/cpu"
@@ -139,7 +139,7 @@ def fabricate(
         tree=Tree(root),
         folder=Path("/data"),
         interval=1.0,
-        said=_answering(said),
+        program_output=_answering(said),
         space=lambda _: free,
         synchronised=lambda: synchronised,
         sleep=lambda _: write(root, later or {}),

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.machine.differences import Difference, differences
+from pipeline.machine.differences import FingerprintDifference, differences
 from pipeline.model import Disk, Machine
 
 DISK = Disk(
@@ -126,8 +126,8 @@ def test_disks_that_came_went_and_changed() -> None:
     before = "Micron 7450, firmware E2MU110, 1920 GB, ssd, scheduler none, write through"
     after = before.replace("E2MU110", "E2MU200")
     assert differences(changed(disks=(DISK, other)), changed(disks=(updated,))) == [
-        Difference("disk nvme0n1", before, after),
-        Difference("disk nvme1n1", before, ""),
+        FingerprintDifference("disk nvme0n1", before, after),
+        FingerprintDifference("disk nvme1n1", before, ""),
     ]
     came = differences(MACHINE, changed(disks=(DISK, other)))
     assert [str(found) for found in came] == [f"disk nvme1n1 none -> {before}"]

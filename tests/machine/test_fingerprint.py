@@ -18,8 +18,8 @@ from pipeline.machine.fingerprint import (
     processors,
     scale_name,
 )
+from pipeline.machine.kernel_files import Tree, chosen
 from pipeline.machine.system import System
-from pipeline.machine.tree import Tree, chosen
 from pipeline.model import Disk, Machine
 from tests.machine.fabricated import fabricate
 
@@ -153,7 +153,7 @@ def test_a_server_with_everything_that_it_tells(tmp_path: Path) -> None:
 
 
 def test_a_machine_that_tells_nothing_is_still_one(tmp_path: Path) -> None:
-    mute = System(tree=Tree(tmp_path), said=lambda _: "")
+    mute = System(tree=Tree(tmp_path), program_output=lambda _: "")
     machine = fingerprint(None, Path("/data"), mute)
     assert machine.hostname == machine.kernel == machine.operating_system == "unknown"
     assert machine.storage == "unknown on unknown"

@@ -18,11 +18,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.errors import UserError
-from pipeline.machine.claim import Claim, ClaimFile
+from pipeline.machine import lease_record
 from pipeline.machine.lease import INHERITED, TTL, HeldError, Lease, machine_lease
-from pipeline.machine.owner import Observer, Place, Process, plain
-from pipeline.machine.places import RUN, lease_file, tune_record
+from pipeline.machine.lease_record import Claim, ClaimFile
+from pipeline.machine.paths import RUN, lease_file, tune_record
+from pipeline.machine.process_owner import Observer, ProcessIdentity, ProcessNamespace, plain
+from pipeline.text.errors import UserError
 
 ROOT = Path(__file__).parents[2]
 LEFT = "a token"
@@ -59,7 +60,7 @@ def left_by(file: ClaimFile, **place: str) -> Claim:
         token=LEFT,
         purpose="nightshift nightly",
         place=here.model_copy(update=place),
-        holders=(Process(pid=2**22 + 1, started=1),),
+        holders=(ProcessIdentity(pid=2**22 + 1, started=1),),
         since=NOON,
         expires=NOON + TTL,
     )
@@ -129,7 +130,10 @@ def test_of_one_that_cannot_be_seen_it_is_not_taken_even_when_it_has_expired(
     claim = left_by(file, host="elsewhere", **place)
     late = Clock()
     late.sleep(10 * TTL.total_seconds())
-    with pytest.raises(HeldError, match=r"of elsewhere.*cannot be seen"), lease(file, late).held():
+    with (
+        pytest.raises(HeldError, match=r"of elsewhere.*still runs is unknown"),
+        lease(file, late).held(),
+    ):
         pytest.fail("taken from one who may live")
     assert file.read() == claim
     with pytest.raises(HeldError, match="--force"):
@@ -142,7 +146,10 @@ def test_one_that_has_expired_and_lives_is_told_and_not_broken(file: ClaimFile) 
     ours, late = lease(file), Clock()
     late.sleep(TTL.total_seconds() + 1)
     with ours.held():
-        with pytest.raises(HeldError, match=r"it lives, .* since 2026-03-01 12:00 UTC.* hang"):
+        with pytest.raises(
+            HeldError,
+            match=r"it runs but has not renewed its lease since 2026-03-01 12:00 UTC.* hang",
+        ):
             lease(file, late).break_()
         assert ours.renew()
         assert file.read() is not None
@@ -192,7 +199,13 @@ def test_what_it_is_for_is_one_line_without_escapes(file: ClaimFile) -> None:
         assert claim.purpose == "a[2Jnight" + "x" * 91
         forged = claim.model_dump_json().replace("night", "\\u001b")
         file.path.write_text(forged)
-        with pytest.raises(UserError, match="cannot be understood"):
+        with pytest.raises(
+            UserError,
+            match=(
+                "is not readable as a lease, so this machine may be in use; check its "
+                "processes, then run `nightshift lease break --force`"
+            ),
+        ):
             file.read()
         file.path.write_text(claim.model_dump_json())
 
@@ -214,7 +227,16 @@ def test_what_another_user_may_have_forged_is_told(
 ) -> None:
     claim = left_by(file)
     file.path.write_text(json.dumps({**claim.model_dump(mode="json"), **forged}))
-    with pytest.raises(UserError, match="cannot be understood"), lease(file).held():
+    with (
+        pytest.raises(
+            UserError,
+            match=(
+                "is not readable as a lease, so this machine may be in use; check its processes, "
+                "then run `nightshift lease break --force`"
+            ),
+        ),
+        lease(file).held(),
+    ):
         pytest.fail("taken")
 
 
@@ -237,7 +259,16 @@ def test_what_is_no_file_is_told(file: ClaimFile, tmp_path: Path, kind: str) -> 
         os.mkfifo(file.path)
     else:
         file.path.mkdir()
-    with pytest.raises(UserError, match="cannot be understood") as caught, lease(file).held():
+    with (
+        pytest.raises(
+            UserError,
+            match=(
+                "is not readable as a lease, so this machine may be in use; check its processes, "
+                "then run `nightshift lease break --force`"
+            ),
+        ) as caught,
+        lease(file).held(),
+    ):
         pytest.fail("taken")
     assert "\n" not in str(caught.value)
 
@@ -245,10 +276,25 @@ def test_what_is_no_file_is_told(file: ClaimFile, tmp_path: Path, kind: str) -> 
 @pytest.mark.parametrize("text", ["", "{", '{"token": "x"}', "null"])
 def test_one_that_cannot_be_understood_is_told(file: ClaimFile, text: str) -> None:
     file.path.write_text(text)
-    with pytest.raises(UserError, match="cannot be understood") as caught, lease(file).held():
+    with (
+        pytest.raises(
+            UserError,
+            match=(
+                "is not readable as a lease, so this machine may be in use; check its processes, "
+                "then run `nightshift lease break --force`"
+            ),
+        ) as caught,
+        lease(file).held(),
+    ):
         pytest.fail("taken")
     assert "\n" not in str(caught.value)
-    with pytest.raises(UserError, match="cannot be understood"):
+    with pytest.raises(
+        UserError,
+        match=(
+            "is not readable as a lease, so this machine may be in use; check its processes, "
+            "then run `nightshift lease break --force`"
+        ),
+    ):
         lease(file).break_()
     assert file.path.read_text() == text
     lease(file).break_(force=True)
@@ -265,7 +311,7 @@ def test_broken_by_force_the_holder_is_told_at_its_end(file: ClaimFile) -> None:
     assert not ours.renew()
     with lease(file).held():
         assert not ours.renew(), "it is another's"
-        with pytest.raises(UserError, match="may have been disturbed"):
+        with pytest.raises(UserError, match="may be disturbed"):
             held.__exit__(None, None, None)
         assert file.read() is not None, "what is another's stays"
 
@@ -315,8 +361,8 @@ def test_the_guard_is_no_link_that_leads_elsewhere(file: ClaimFile, tmp_path: Pa
 _NOBODY = """
 import os, sys
 from pathlib import Path
-from pipeline.errors import UserError
-from pipeline.machine.claim import ClaimFile
+from pipeline.text.errors import UserError
+from pipeline.machine.lease_record import ClaimFile
 from pipeline.machine.lease import Lease
 
 os.setgroups([])
@@ -352,7 +398,7 @@ def test_users_share_a_machine(server_folder: Path) -> None:
     left_by(file)
     told = nobody("take")
     assert "cannot be changed (Operation not permitted)" in told
-    assert "that one or root may run `nightshift lease break`" in told and "\n" not in told
+    assert "); its owner or root can run `nightshift lease break`" in told and "\n" not in told
     assert lease(file).break_() is not None
     assert nobody("take") == "won"
 
@@ -361,7 +407,7 @@ _RACER = """
 import sys
 from contextlib import ExitStack
 from pathlib import Path
-from pipeline.machine.claim import ClaimFile
+from pipeline.machine.lease_record import ClaimFile
 from pipeline.machine.lease import HeldError, Lease
 
 print("ready", flush=True)
@@ -380,7 +426,7 @@ for word in sys.stdin:
 
 _KILLED = """
 import fcntl, os, pathlib, signal, sys, tempfile
-from pipeline.machine.claim import ClaimFile
+from pipeline.machine.lease_record import ClaimFile
 from pipeline.machine.lease import Lease
 
 path, left = pathlib.Path(sys.argv[1]), int(sys.argv[2])
@@ -491,9 +537,9 @@ def test_of_one_that_was_killed_anywhere_it_is_taken(file: ClaimFile) -> None:
         Claim,
         token=st.text(max_size=5),
         purpose=st.text(max_size=200).map(plain),
-        place=st.builds(Place, host=st.text().map(plain)),
+        place=st.builds(ProcessNamespace, host=st.text().map(plain)),
         holders=st.lists(
-            st.builds(Process, pid=st.integers(1, 2**31 - 1)), min_size=1, max_size=3
+            st.builds(ProcessIdentity, pid=st.integers(1, 2**31 - 1)), min_size=1, max_size=3
         ).map(tuple),
         since=st.datetimes(timezones=st.just(UTC)),
         expires=st.datetimes(timezones=st.just(UTC)),
@@ -524,3 +570,25 @@ def test_the_machine_s_lease_is_inherited(monkeypatch: pytest.MonkeyPatch) -> No
         monkeypatch.setenv(INHERITED, outer.token)
         with machine_lease().held():
             pass
+
+
+def test_a_guard_that_somebody_keeps_is_a_line_and_no_hang(
+    file: ClaimFile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lease_record, "PATIENCE", 0.2)
+    with file.exclusive():
+        pass
+    guard = file.path.with_suffix(".guard")
+    with subprocess.Popen(
+        ["flock", str(guard), "sh", "-c", "echo locked; exec sleep 600"],
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as keeper:
+        assert keeper.stdout is not None
+        assert keeper.stdout.readline() == "locked\n"
+        with pytest.raises(UserError) as error, lease(file).held():
+            pytest.fail("it has the lease without the lock")
+        keeper.kill()
+    assert "\n" not in str(error.value)
+    assert str(guard) in str(error.value)
+    assert f"process {keeper.pid} " in str(error.value)

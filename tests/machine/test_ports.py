@@ -4,8 +4,8 @@ import socket
 
 import pytest
 
-from pipeline.errors import UserError
 from pipeline.machine.ports import LOOPBACK, check_port, free_port
+from pipeline.text.errors import UserError
 
 
 def test_a_free_port_passes_the_check() -> None:
@@ -22,8 +22,8 @@ def test_a_port_in_use_is_one_line() -> None:
         with pytest.raises(UserError) as error:
             check_port(port)
     assert str(error.value) == (
-        f"port {port} on 127.0.0.1 is in use; set machine.port in nightshift.toml to another, "
-        "or to 0 for any"
+        f"port {port} on 127.0.0.1 is in use; set machine.port in nightshift.toml to another "
+        "port, or to 0 for any free port"
     )
     check_port(port)
 

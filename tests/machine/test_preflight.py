@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.errors import UserError
 from pipeline.machine.checks import CHECKS
-from pipeline.machine.checks.base import Level, Look, Verdict
+from pipeline.machine.checks.base import Look, Severity, Verdict
+from pipeline.machine.kernel_files import Tree
 from pipeline.machine.preflight import Policy, examine, preflight
 from pipeline.machine.system import System
-from pipeline.machine.tree import Tree
+from pipeline.text.errors import UserError
 from tests.machine.fabricated import CPU, fabricate, write
 
 IDLE = "cpu  1010 0 1010 98980 0 0 0 0"
@@ -30,21 +30,21 @@ class Told(list[str]):
 @pytest.mark.parametrize(
     ("policy", "levels"),
     [
-        (Policy(), {"swapping": Level.REFUSE, "turbo": Level.WARN, "smt": Level.IGNORE}),
-        (Policy(refuse=("turbo",)), {"turbo": Level.REFUSE, "smt": Level.IGNORE}),
-        (Policy(warn=("swapping",)), {"swapping": Level.WARN, "turbo": Level.WARN}),
-        (Policy(ignore=("all",)), {"swapping": Level.IGNORE, "turbo": Level.IGNORE}),
+        (Policy(), {"swapping": Severity.REFUSE, "turbo": Severity.WARN, "smt": Severity.IGNORE}),
+        (Policy(refuse=("turbo",)), {"turbo": Severity.REFUSE, "smt": Severity.IGNORE}),
+        (Policy(warn=("swapping",)), {"swapping": Severity.WARN, "turbo": Severity.WARN}),
+        (Policy(ignore=("all",)), {"swapping": Severity.IGNORE, "turbo": Severity.IGNORE}),
         (
             Policy(ignore=("all",), refuse=("turbo",)),
-            {"swapping": Level.IGNORE, "turbo": Level.REFUSE},
+            {"swapping": Severity.IGNORE, "turbo": Severity.REFUSE},
         ),
         (
             Policy(refuse=("all",), ignore=("turbo",)),
-            {"smt": Level.REFUSE, "turbo": Level.IGNORE},
+            {"smt": Severity.REFUSE, "turbo": Severity.IGNORE},
         ),
     ],
 )
-def test_levels(policy: Policy, levels: dict[str, Level]) -> None:
+def test_levels(policy: Policy, levels: dict[str, Severity]) -> None:
     assert {name: policy.level(CHECKS[name]) for name in levels} == levels
 
 
@@ -60,8 +60,8 @@ def test_warnings_are_one_line_and_are_kept(tmp_path: Path) -> None:
     system = fabricate(tmp_path, TURBO, synchronised=False, later=CALM)
     assert preflight(system, Policy(), None, told) == {"turbo": "on", "clock": "by nothing"}
     assert told == [
-        "preflight: turbo: on; clock: by nothing. `nightshift doctor` says why that matters and "
-        "how to mend it"
+        "preflight: turbo: on; clock: by nothing. `nightshift doctor` explains the effect and "
+        "the remedy"
     ]
 
 
@@ -94,13 +94,13 @@ def test_what_is_let_pass_is_told_and_what_is_ignored_is_not_looked_at(tmp_path:
     def slept(_: float) -> None:
         raise AssertionError("there was nothing to wait for")
 
-    deaf = replace(system, said=asked, sleep=slept)
+    deaf = replace(system, program_output=asked, sleep=slept)
     assert preflight(deaf, Policy(ignore=("all",), wait=60.0), None, Told()) == {}
 
 
 def test_what_nobody_can_tell_refuses_nothing(tmp_path: Path) -> None:
     mute = System(
-        said=lambda _: "",
+        program_output=lambda _: "",
         space=lambda _: None,
         synchronised=lambda: None,
         sleep=lambda _: None,
@@ -138,7 +138,8 @@ def test_a_night_waits_until_it_is_calm(tmp_path: Path) -> None:
     assert preflight(system, Policy(wait=10.0), None, told) == {}
     assert neighbour.slept.count(1.0) == 3
     assert told == [
-        "waiting up to 10s for this machine to calm down: others use 50 % of the processors"
+        "waiting up to 10s for this machine to become idle: other processes use 50 % of the "
+        "processors"
     ]
 
 
@@ -177,7 +178,7 @@ def test_the_doctor_examines_everything(tmp_path: Path) -> None:
     found = {each.name: each for each in examine(Look(system), Policy(refuse=("turbo",)))}
     assert set(found) == set(CHECKS)
     turbo = found["turbo"]
-    assert (turbo.group, turbo.verdict, turbo.level) == ("processor", Verdict.BAD, Level.REFUSE)
+    assert (turbo.group, turbo.verdict, turbo.level) == ("processor", Verdict.BAD, Severity.REFUSE)
     assert turbo.why == CHECKS["turbo"].why and turbo.mend == CHECKS["turbo"].mend
 
 
@@ -185,4 +186,4 @@ def test_this_machine_is_refused_for_nothing_that_a_trial_cannot_mend(tmp_path: 
     """By default a laptop, a virtual machine or a container may measure."""
     told = Told()
     found = preflight(System(folder=tmp_path, interval=0.05), Policy(), None, told)
-    assert set(found) <= {name for name, check in CHECKS.items() if check.level is Level.WARN}
+    assert set(found) <= {name for name, check in CHECKS.items() if check.level is Severity.WARN}

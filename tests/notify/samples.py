@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pipeline.analyse.regressions import group_shifts
 from pipeline.model import Regression, RegressionState, Shift
-from tests.analyse.samples import shift
+from pipeline.regressions.grouping import group_shifts
+from tests.regressions.samples import shift
 
 
 def regression(*shifts: Shift) -> Regression:

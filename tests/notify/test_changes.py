@@ -3,19 +3,19 @@ from __future__ import annotations
 import pytest
 
 from pipeline.model import Culprit, Regression, RegressionState
-from pipeline.notify.base.changes import ChangeKind, Standing, change_since, standing_of
-from pipeline.notify.base.choose import Telling
+from pipeline.notify.base.choose import ReportedRegression
+from pipeline.notify.base.deliver import ChangeKind, ReportedState, change_since, standing_of
 from tests.notify.samples import OTHER, WORSE, confirmed, stated
 
 SUSPECTED, CONFIRMED = RegressionState.SUSPECTED, RegressionState.CONFIRMED
 NAMED = Culprit(revision="c0ffee", parent="b0ffee", probability=0.999, confirmed=True)
 
 
-def telling(one: Regression, *beside: Regression) -> Telling:
-    return Telling(one, beside, new=False)
+def telling(one: Regression, *beside: Regression) -> ReportedRegression:
+    return ReportedRegression(one, beside, new=False)
 
 
-def became(now: Telling, before: Standing | None) -> tuple[ChangeKind, str] | None:
+def became(now: ReportedRegression, before: ReportedState | None) -> tuple[ChangeKind, str] | None:
     change = change_since(now, before)
     return (change.kind, change.regression.fingerprint) if change is not None else None
 

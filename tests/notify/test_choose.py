@@ -4,9 +4,9 @@ import pytest
 
 from pipeline.model import Regression, RegressionState
 from pipeline.notify.base import Cause
-from pipeline.notify.base.choose import Telling, choose
-from tests.analyse.samples import shift
+from pipeline.notify.base.choose import ReportedRegression, choose
 from tests.notify.samples import confirmed, regression, stated
+from tests.regressions.samples import shift
 
 ONE, TWO, THREE = (regression(shift(place)) for place in (11, 12, 13))
 BETTER = regression(shift(14, 0.25, worse=False))
@@ -18,9 +18,9 @@ def cause(*regressions: Regression) -> Cause:
 
 def test_nothing_is_told_before_it_was_measured_again() -> None:
     assert choose([cause(ONE)], (), suspected=False) == []
-    assert choose([cause(ONE)], (), suspected=True) == [Telling(ONE, (), new=True)]
+    assert choose([cause(ONE)], (), suspected=True) == [ReportedRegression(ONE, (), new=True)]
     sure = confirmed(ONE)
-    assert choose([cause(sure)], (), suspected=False) == [Telling(sure, (), new=True)]
+    assert choose([cause(sure)], (), suspected=False) == [ReportedRegression(sure, (), new=True)]
 
 
 @pytest.mark.parametrize(
@@ -38,42 +38,54 @@ def test_what_is_settled_is_told_only_where_it_was_told_before(
     one = stated(ONE, state)
     assert choose([cause(one)], (), suspected=True) == []
     told = choose([cause(one)], {one.fingerprint}, suspected=False)
-    assert told == [Telling(one, (), new=False)]
+    assert told == [ReportedRegression(one, (), new=False)]
     assert told[0].stands is stands
 
 
 def test_a_suspicion_that_was_told_is_brought_up_to_date_when_they_are_asked_for_no_more() -> None:
-    assert choose([cause(ONE)], {ONE.fingerprint}, suspected=False) == [Telling(ONE, (), new=False)]
+    assert choose([cause(ONE)], {ONE.fingerprint}, suspected=False) == [
+        ReportedRegression(ONE, (), new=False)
+    ]
 
 
 def test_improvements_are_never_told() -> None:
     better = confirmed(BETTER)
     assert choose([cause(better)], {better.fingerprint}, suspected=True) == []
     sure = confirmed(ONE)
-    assert choose([cause(better, sure)], (), suspected=True) == [Telling(sure, (), new=True)]
+    assert choose([cause(better, sure)], (), suspected=True) == [
+        ReportedRegression(sure, (), new=True)
+    ]
 
 
 def test_one_cause_is_told_once() -> None:
     one, two, three = confirmed(ONE), confirmed(TWO), confirmed(THREE)
     told = choose([cause(one, two), cause(three)], (), suspected=False)
-    assert told == [Telling(one, (two,), new=True), Telling(three, (), new=True)]
+    assert told == [
+        ReportedRegression(one, (two,), new=True),
+        ReportedRegression(three, (), new=True),
+    ]
     # What was told goes on, whichever is worst by now.
     told = choose([cause(two, one)], {one.fingerprint}, suspected=False)
-    assert told == [Telling(one, (two,), new=False)]
+    assert told == [ReportedRegression(one, (two,), new=False)]
     # And both, where they were told apart.
     told = choose([cause(one, two)], {one.fingerprint, two.fingerprint}, suspected=False)
-    assert told == [Telling(one, (two,), new=False), Telling(two, (one,), new=False)]
+    assert told == [
+        ReportedRegression(one, (two,), new=False),
+        ReportedRegression(two, (one,), new=False),
+    ]
 
 
 def test_a_settled_one_hides_no_other() -> None:
     one, two = stated(ONE, RegressionState.REJECTED), confirmed(TWO)
-    assert choose([cause(one, two)], (), suspected=False) == [Telling(two, (one,), new=True)]
+    assert choose([cause(one, two)], (), suspected=False) == [
+        ReportedRegression(two, (one,), new=True)
+    ]
 
 
 def test_a_cause_stands_as_long_as_one_of_its_regressions() -> None:
     gone = stated(ONE, RegressionState.RESOLVED)
     (told,) = choose([cause(gone, confirmed(TWO))], {gone.fingerprint}, suspected=False)
-    assert told == Telling(gone, (confirmed(TWO),), new=False)
+    assert told == ReportedRegression(gone, (confirmed(TWO),), new=False)
     assert told.stands
     (told,) = choose([cause(gone)], {gone.fingerprint}, suspected=False)
     assert not told.stands

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.errors import UserError
 from pipeline.model import Culprit, Regression, RegressionState
-from pipeline.notify.base import Cause, Notice, Result
+from pipeline.notify.base import Cause, Notice, SinkResult
 from pipeline.notify.base.preview import Preview
-from pipeline.notify.base.wording import Facts, notice
+from pipeline.notify.base.text import Facts, notice
 from pipeline.notify.directory import DirectorySink, files, issue_name, issue_text
+from pipeline.text.errors import UserError
 from tests.notify.samples import BETTER, OTHER, WORSE, confirmed, stated
 
 
@@ -19,12 +19,12 @@ def words(regression: Regression, beside: Sequence[Regression]) -> Notice:
     return notice(regression, beside, Facts(reproduce="nightshift nightly"))
 
 
-def tell(folder: Path, *causes: Sequence[Regression], suspected: bool = False) -> Result:
+def tell(folder: Path, *causes: Sequence[Regression], suspected: bool = False) -> SinkResult:
     told = [Cause(regressions=tuple(each)) for each in causes]
     return DirectorySink(folder).tell(told, words, suspected=suspected)
 
 
-def places(result: Result) -> list[tuple[Path, bool, bool]]:
+def places(result: SinkResult) -> list[tuple[Path, bool, bool]]:
     return [(Path(told.place), told.new, told.changed) for told in result.told]
 
 
@@ -98,13 +98,16 @@ def test_one_culprit_is_one_file(tmp_path: Path) -> None:
     ((path, new, _),) = places(tell(tmp_path, [one, two]))
     assert (path.name, new) == (issue_name(one), True)
     text = path.read_text()
-    assert "## By the same culprit\n\n- minors, `17.11` to `17.12`: scan -50.0% qps" in text
+    assert (
+        "## Other regressions with the same culprit\n\n- minors, `17.11` to `17.12`: scan "
+        "-50.0% qps"
+    ) in text
     # What is filed keeps its file, whichever comes first.
     assert places(tell(tmp_path, [two, one])) == [(path, False, False)]
 
 
 def test_nothing_found_is_an_empty_folder(tmp_path: Path) -> None:
-    assert tell(tmp_path / "issues") == Result()
+    assert tell(tmp_path / "issues") == SinkResult()
     assert list((tmp_path / "issues").iterdir()) == []
 
 

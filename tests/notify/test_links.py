@@ -3,8 +3,14 @@ from __future__ import annotations
 import pytest
 
 from pipeline.model import Supply
-from pipeline.notify.base.links import Origin, Pages, between, commit_address, compare_address
-from tests.analyse.samples import key
+from pipeline.notify.base.links import (
+    Pages,
+    RevisionOrigin,
+    between,
+    commit_address,
+    compare_address,
+)
+from tests.regressions.samples import key
 
 
 def git(address: str, kind: str = "git") -> Supply:
@@ -61,10 +67,14 @@ def test_no_link_where_nobody_knows_where(supply: Supply | None) -> None:
 
 def test_what_lies_between_two_revisions_is_seen_where_both_are_of_one_repository() -> None:
     one, other = git("https://github.com/a/b#main"), git("https://github.com/x/y#main")
-    origins = {"b0": Origin(one, "b0ff"), "c0": Origin(one, "c0ff"), "d0": Origin(other, "d0ff")}
+    origins = {
+        "b0": RevisionOrigin(one, "b0ff"),
+        "c0": RevisionOrigin(one, "c0ff"),
+        "d0": RevisionOrigin(other, "d0ff"),
+    }
 
-    def find(label: str) -> Origin:
-        return origins.get(label, Origin())
+    def find(label: str) -> RevisionOrigin:
+        return origins.get(label, RevisionOrigin())
 
     found = between("b0", "c0", find)
     assert found.good == "https://github.com/a/b/commit/b0ff"

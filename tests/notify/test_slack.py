@@ -9,21 +9,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.config import SlackSection
-from pipeline.errors import UserError
-from pipeline.markdown import BREAK
 from pipeline.model import Culprit, Regression
-from pipeline.notify.base import Cause, Link, Notice, Result
-from pipeline.notify.base.changes import Change, ChangeKind
-from pipeline.notify.base.deliver import Message
-from pipeline.notify.base.post import ATTEMPTS, Clock
+from pipeline.notify.base import Cause, Link, Notice, SinkResult
+from pipeline.notify.base.deliver import ChangeKind, Message, RegressionChange
+from pipeline.notify.base.http_post import ATTEMPTS, PostClock
 from pipeline.notify.base.preview import Preview
-from pipeline.notify.base.wording import Facts, notice
+from pipeline.notify.base.text import Facts, notice
 from pipeline.notify.slack import HEADER, ROWS, SECTION, SlackSink, escape, payload_of
-from tests.analyse.samples import shift
+from pipeline.text.errors import UserError
+from pipeline.text.markdown import BREAK
 from tests.fakes.hook import Fault, Hook
 from tests.fakes.site import Sleeps
 from tests.notify.samples import OTHER, WORSE, confirmed, regression
-from tests.test_markdown import ACTS, HOSTILE
+from tests.regressions.samples import shift
+from tests.text.test_markdown import ACTS, HOSTILE
 
 PATH = "services/T000/B000/secret"
 VARIABLE = "NIGHTSHIFT_SLACK_URL"
@@ -36,18 +35,18 @@ def words(found: Regression, beside: Sequence[Regression]) -> Notice:
 
 
 def message(found: Regression, kind: ChangeKind = ChangeKind.CONFIRMED) -> dict[str, Any]:
-    return payload_of(Message("id", Change(kind, found), words(found, ())))
+    return payload_of(Message("id", RegressionChange(kind, found), words(found, ())))
 
 
 def tell(
     hook: Hook, results: Path, *found: Regression, shown: list[Preview] | None = None
-) -> Result:
+) -> SinkResult:
     sink = SlackSink(
         SlackSection(),
         results,
         {VARIABLE: f"{hook.base}/{PATH}"},
         show=shown.append if shown is not None else None,
-        clock=Clock(sleep=Sleeps(), jitter=lambda: 1.0),
+        clock=PostClock(sleep=Sleeps(), jitter=lambda: 1.0),
     )
     assert sink.decisions() == ()
     return sink.tell([Cause(regressions=(one,)) for one in found], words, suspected=False)
@@ -84,9 +83,9 @@ def test_a_culprit_is_called_so() -> None:
 
 
 def test_what_happened_to_another_of_the_same_cause_is_said() -> None:
-    change = Change(ChangeKind.RESOLVED, OTHER)
+    change = RegressionChange(ChangeKind.RESOLVED, OTHER)
     sent = payload_of(Message("id", change, words(confirmed(WORSE), (OTHER,))))
-    assert "(one of the same cause is resolved)" in sent["text"]
+    assert "(a regression with the same cause is resolved)" in sent["text"]
 
 
 @given(HOSTILE)
@@ -143,7 +142,10 @@ def test_what_would_be_sent_is_shown_without_the_address(hook: Hook, tmp_path: P
     [
         ("", f"variable {VARIABLE} is not set"),
         ("http://10.0.0.1/secret", f"the address in {VARIABLE} is not encrypted"),
-        ("https://me:secret@x.example/", f"the address in {VARIABLE} holds a user"),
+        (
+            "https://me:secret@x.example/",
+            f"the address in {VARIABLE} contains a user or a password; remove them",
+        ),
         ("secret", f"the address in {VARIABLE} is not the address of a receiver"),
         ("https://[secret", f"the address in {VARIABLE} is not the address of a receiver"),
     ],

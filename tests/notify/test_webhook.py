@@ -13,17 +13,17 @@ from typing import Any, Self
 import pytest
 
 from pipeline.config import WebhookSection
-from pipeline.errors import UserError
 from pipeline.model import Regression, RegressionState
-from pipeline.notify.base import Cause, Notice, Result
-from pipeline.notify.base.post import ATTEMPTS, Clock
+from pipeline.notify.base import Cause, Notice, SinkResult
+from pipeline.notify.base.http_post import ATTEMPTS, PostClock
 from pipeline.notify.base.preview import Preview
-from pipeline.notify.base.wording import Facts, notice
+from pipeline.notify.base.text import Facts, notice
 from pipeline.notify.webhook import WebhookSink, signature
-from tests.analyse.samples import shift
+from pipeline.text.errors import UserError
 from tests.fakes.hook import Fault, Hook
 from tests.fakes.site import Sleeps
 from tests.notify.samples import OTHER, WORSE, confirmed, regression, stated
+from tests.regressions.samples import shift
 
 KEY = "a key of sixteen"
 ENVIRON = {"HOOK_KEY": KEY}
@@ -44,13 +44,13 @@ class Sender:
         self.sleeps = Sleeps()
         self.shown: list[Preview] = []
 
-    def tell(self, *found: Regression, show: bool = False, suspected: bool = False) -> Result:
+    def tell(self, *found: Regression, show: bool = False, suspected: bool = False) -> SinkResult:
         sink = WebhookSink(
             self.section,
             self.results,
             ENVIRON,
             show=self.shown.append if show else None,
-            clock=Clock(sleep=self.sleeps, jitter=lambda: 1.0, now=lambda: NOW),
+            clock=PostClock(sleep=self.sleeps, jitter=lambda: 1.0, now=lambda: NOW),
         )
         assert sink.decisions() == ()
         return sink.tell([Cause(regressions=(one,)) for one in found], words, suspected=suspected)
@@ -137,8 +137,8 @@ def test_what_was_not_delivered_is_the_next_time(hook: Hook, sender: Sender) -> 
     result = sender.tell(confirmed(OTHER), confirmed(WORSE))
     assert result.told == ()
     assert result.left == (
-        f"{hook.base}/here?... answers 503 Service Unavailable (no [31m room); see that it runs "
-        "and can be reached from here; 2 messages left for the next time",
+        f"{hook.base}/here?... answers 503 Service Unavailable (no [31m room); check that it "
+        "runs and is reachable from this machine; 2 messages will be sent the next time",
     )
     assert len(hook.asked) == ATTEMPTS, "one that is out of order is not asked for each message"
     assert len(sender.tell(confirmed(OTHER), confirmed(WORSE)).told) == 2
@@ -171,7 +171,7 @@ def test_a_message_that_is_refused_holds_up_no_other(hook: Hook, sender: Sender)
 def test_redirects_are_not_followed(hook: Hook, sender: Sender) -> None:
     hook.faults = [Fault(307, headers={"Location": f"{hook.base}/elsewhere"})]
     (left,) = sender.tell(confirmed(WORSE)).left
-    assert "answers 307 Temporary Redirect; see that url in [webhook] is right" in left
+    assert "answers 307 Temporary Redirect; check url in [webhook]" in left
     assert [post.path for post in hook.asked] == ["/here?token=1"]
 
 
@@ -186,8 +186,8 @@ def test_nobody_there_is_one_line(tmp_path: Path) -> None:
     hook.server_close()
     (left,) = Sender(hook, tmp_path).tell(confirmed(WORSE)).left
     assert left == (
-        f"{hook.base}/here?... cannot be reached; see that it runs and can be reached from here; "
-        "1 message left for the next time"
+        f"{hook.base}/here?... cannot be reached; check that it runs and is reachable from this "
+        "machine; 1 message will be sent the next time"
     )
 
 
@@ -225,11 +225,17 @@ def test_what_came_from_nothing_is_json_too(hook: Hook, sender: Sender) -> None:
 @pytest.mark.parametrize(
     ("section", "said"),
     [
-        ({}, "set url in [webhook]"),
+        (
+            {},
+            ("the sink webhook has no address; set [webhook] url"),
+        ),
         ({"url": "http://10.0.0.1/"}, "url in [webhook] is not encrypted"),
         ({"url": "http://localhost.example/"}, "url in [webhook] is not encrypted"),
         ({"url": "https://x.example:port/"}, "is not the address of a receiver"),
-        ({"url": "https://x.example/", "secret": "NOT_SET"}, "variable NOT_SET, which [webhook]"),
+        (
+            {"url": "https://x.example/", "secret": "NOT_SET"},
+            "variable NOT_SET ([webhook] secret) is not set; set it to the key that signs messages",
+        ),
     ],
 )
 def test_a_mistake_of_the_configuration_is_one_line(
@@ -252,7 +258,7 @@ class Later(datetime):
 def test_the_documented_receiver_takes_what_is_sent_once_and_nothing_else(
     hook: Hook, sender: Sender
 ) -> None:
-    documented = Path("docs/notify.md").read_text(encoding="utf-8")
+    documented = Path("docs/guide/notify.md").read_text(encoding="utf-8")
     snippet = documented.partition("    import hashlib, hmac")[2].partition("### Slack")[0]
     names: dict[str, Any] = {}
     exec(textwrap.dedent("    import hashlib, hmac" + snippet), names)  # noqa: S102

@@ -7,20 +7,11 @@ import pytest
 from hypothesis import given, settings
 
 from pipeline.model import Culprit, Regression, RegressionState, Supply
-from pipeline.notify.base.links import Origin, Pages
-from pipeline.notify.base.wording import (
-    MOST,
-    NAME,
-    ROOM,
-    ROWS,
-    Facts,
-    by_label,
-    by_verbs,
-    notice,
-)
-from tests.analyse.samples import shift
+from pipeline.notify.base.links import Pages, RevisionOrigin
+from pipeline.notify.base.text import MOST, NAME, ROOM, ROWS, Facts, by_label, by_verbs, notice
 from tests.notify.samples import OTHER, WORSE, confirmed, regression, stated
-from tests.test_markdown import ACTS, HOSTILE, seen
+from tests.regressions.samples import shift
+from tests.text.test_markdown import ACTS, HOSTILE, seen
 
 FACTS = Facts(reproduce="nightshift nightly --config nightshift.toml")
 NAMED = Culprit(
@@ -49,7 +40,7 @@ def test_a_regression_says_what_since_when_and_how_to_see_it_again() -> None:
     assert told.summary == "postgres 17.11: scan +30.0% cpu_us/o, 2 series; confirmed"
     assert told.links == ()
     assert told.body == (
-        "**Confirmed by measuring it again, on purpose: cpu_us/o of scan +30.0% in `17.11`, "
+        "**Confirmed by a second measurement: cpu_us/o of scan +30.0% in `17.11`, "
         "and 1 more series changed.**\n"
         "\n"
         "- line: minors\n"
@@ -64,9 +55,9 @@ def test_a_regression_says_what_since_when_and_how_to_see_it_again() -> None:
         "| scan | cpu_us/o (us) | 100 | 130 | +30.0% | +29.0% to +31.0% | 0.001 |\n"
         "| scan_range=100 | qps (1/s) | 100 | 80 | -20.0% | -21.0% to -19.0% | 0.001 |\n"
         "\n"
-        "Change is relative to the level before, or in the metric's unit if that was zero. p is"
-        " of\n"
-        "the change point, corrected for having searched for it.\n"
+        "Change is relative to the level before, or in the metric's unit if that level is zero. p "
+        "is\n"
+        "the p-value of the change point, corrected for the search over positions.\n"
         "\n"
         "## Reproduce\n"
         "\n"
@@ -81,9 +72,9 @@ def test_a_regression_says_what_since_when_and_how_to_see_it_again() -> None:
 def test_the_verdict_is_the_first_sentence() -> None:
     first = {state: body(stated(WORSE, state)).splitlines()[0] for state in RegressionState}
     assert len(set(first.values())) == len(RegressionState)
-    assert first[RegressionState.SUSPECTED].startswith("**Suspected, measured in one night and not")
+    assert first[RegressionState.SUSPECTED].startswith("**Suspected: not confirmed by a second ")
     gone = body(stated(OTHER, RegressionState.RESOLVED), confirmed(WORSE)).splitlines()[0]
-    assert gone.endswith("in `17.12`; others of the same cause are still there.**")
+    assert gone.endswith("in `17.12`; other regressions with the same cause remain.**")
 
 
 def test_the_culprit_stands_in_front() -> None:
@@ -110,14 +101,15 @@ def test_a_range_is_told_as_one() -> None:
 
 def test_commits_and_pages_are_linked() -> None:
     facts = FACTS._replace(
-        find=lambda label: Origin(GIT, label * 2), pages=Pages(report="https://x.example/r.html")
+        find=lambda label: RevisionOrigin(GIT, label * 2),
+        pages=Pages(report="https://x.example/r.html"),
     )
     told = notice(WORSE.model_copy(update={"culprit": NAMED}), (), facts)
     home = "https://github.com/a/b"
     assert f"- culprit: [`c0ffee`](<{home}/commit/c0ffeec0ffee>): Plan" in told.body
     compared = f"{home}/compare/b0ffeeb0ffee...c0ffeec0ffee"
     assert f"([what changed](<{compared}>))\n" in told.body
-    assert "- seen in: [report](<https://x.example/r.html#found>)\n" in told.body
+    assert "- pages: [report](<https://x.example/r.html#found>)\n" in told.body
     assert [(link.name, link.address) for link in told.links] == [
         ("commit", f"{home}/commit/c0ffeec0ffee"),
         ("what changed", compared),
@@ -158,8 +150,8 @@ def test_an_issue_has_room_for_it_whatever_it_is() -> None:
     others = [found.model_copy(update={"fingerprint": str(each)}) for each in range(100)]
     text = body(found, *others, facts=FACTS._replace(why="x" * MOST))
     assert len(text) < 65_536
-    assert f"`nightshift explain {found.fingerprint}` says why" in text
-    assert " more, in the report.\n" in text
+    assert f"`nightshift explain {found.fingerprint}` prints it" in text
+    assert " more are in the report.\n" in text
     assert "And 70 more.\n" in text
     assert sum(len(line) for line in text.splitlines() if line.startswith("|")) < ROOM + 1000
     assert len(notice(found, (), FACTS).title) < 4 * NAME
@@ -167,13 +159,13 @@ def test_an_issue_has_room_for_it_whatever_it_is() -> None:
 
 def test_why_is_told_in_the_middle() -> None:
     text = body(WORSE, facts=FACTS._replace(why="## Why: more work\n\nIt is.\n"))
-    assert "searched for it.\n\n## Why: more work\n\nIt is.\n\n## Reproduce\n" in text
+    assert "search over positions.\n\n## Why: more work\n\nIt is.\n\n## Reproduce\n" in text
 
 
 def test_others_of_the_same_cause_are_listed() -> None:
     text = body(confirmed(OTHER), confirmed(WORSE))
     assert (
-        "## By the same culprit\n\n"
+        "## Other regressions with the same culprit\n\n"
         "- minors, `17.10` to `17.11`: scan +30.0% cpu_us/o and 1 more series "
         f"(confirmed, {WORSE.fingerprint})\n\n## Reproduce\n"
     ) in text

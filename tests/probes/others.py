@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from pipeline.model import Scale
 from pipeline.probes.base import load_samples
-from pipeline.store.derive.step import measurements
+from pipeline.storage.ingest import measurements
 from pipeline.workloads import find_family
 
 DATA = Path(__file__).with_name("data") / "agreement"

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pipeline.machine.tree import Tree
+from pipeline.machine.kernel_files import Tree
 from pipeline.probes.clock_rate import ClockRate
 
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from pipeline.model import FieldKind, Sample
+from pipeline.model import FieldKind, ProbeSample
 from pipeline.probes import all_probes
 from pipeline.probes.base import Probe, dump_samples, load_samples
-from pipeline.probes.block_io import BlockIO
+from pipeline.probes.host import HostFigures
 from pipeline.probes.pressure import Pressure
 from pipeline.probes.processes import ProcessTree
 
@@ -38,11 +38,9 @@ sys.stdin.readline()
 """
 
 
-@pytest.mark.parametrize("probe", PROBES, ids=lambda probe: probe.name)
+@pytest.mark.parametrize("probe", PROBES, ids=lambda probe: probe.fields[0].name)
 def test_a_probe_reads_what_it_declares(probe: Probe) -> None:
     assert set(probe.read()) <= {field.name for field in probe.fields}
-    assert probe.name
-    assert probe.help
 
 
 def test_no_two_probes_share_a_field() -> None:
@@ -50,7 +48,7 @@ def test_no_two_probes_share_a_field() -> None:
     assert len(set(names)) == len(names)
 
 
-@pytest.mark.parametrize("probe", PROBES, ids=lambda probe: probe.name)
+@pytest.mark.parametrize("probe", PROBES, ids=lambda probe: probe.fields[0].name)
 def test_counters_never_go_back(probe: Probe) -> None:
     counters = [field.name for field in probe.fields if field.kind is FieldKind.COUNTER]
     before = probe.read()
@@ -74,7 +72,7 @@ def test_a_host_without_storage_devices_gives_nothing_rather_than_zero(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("psutil.disk_io_counters", lambda: None)
-    assert BlockIO().read() == {}
+    assert not [name for name in HostFigures().read() if name.startswith("disk.")]
 
 
 PSI = """\
@@ -99,8 +97,8 @@ def test_this_kernel_tells_its_pressure() -> None:
 
 
 def test_the_tree_of_the_client_is_counted_by_itself() -> None:
-    names = {probe.name for probe in all_probes(os.getpid())}
-    assert {probe.name for probe in PROBES} - names == {"client"}
+    kinds = [type(probe) for probe in all_probes(os.getpid())]
+    assert [type(probe) for probe in PROBES] == [*kinds, ProcessTree]
     probe = ProcessTree("client", os.getpid())
     assert {name.partition(".")[0] for name in probe.read()} == {"client"}
 
@@ -153,10 +151,45 @@ def test_a_child_that_has_finished_keeps_what_it_used() -> None:
     assert after["server.cpu_us"] >= with_child["server.cpu_us"]
     assert after["server.cs"] >= with_child["server.cs"]
     assert after["server.rss"] < with_child["server.rss"]
-    # The server itself is gone now, and its figures still stand.
-    gone = probe.read()
-    assert gone["server.cpu_us"] >= after["server.cpu_us"]
-    assert gone["server.rss"] == 0
+    # The server itself is gone now: its last figures are not those of this moment.
+    assert probe.read() == {}
+
+
+_SPAWNING = """
+import subprocess, sys
+work = "import os\\nwhile os.times().user < 0.2: sum(range(10_000))"
+for _ in sys.stdin:
+    subprocess.run([sys.executable, "-c", work])
+    print("ended", flush=True)
+"""
+
+
+def test_a_process_that_lives_between_two_readings_is_counted() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", _SPAWNING],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        probe = ProcessTree("server", server.pid)
+        before = probe.read()
+        for _ in range(3):
+            server.stdin.write("\n")
+            server.stdin.flush()
+            assert server.stdout.readline() == "ended\n"
+        after = probe.read()
+        server.stdin.close()
+    assert after["server.cpu_us"] - before["server.cpu_us"] >= 0.58e6
+    assert after["server.user_us"] - before["server.user_us"] >= 0.58e6
+
+
+def test_of_a_process_that_nobody_waited_for_nothing_is_told() -> None:
+    with subprocess.Popen([sys.executable, "-c", "pass"]) as server:
+        probe = ProcessTree("server", server.pid)
+        os.waitid(os.P_PID, server.pid, os.WEXITED | os.WNOWAIT)
+        assert probe.read() == {}
 
 
 _THREADED = """
@@ -209,9 +242,9 @@ def test_every_thread_of_the_server_is_counted() -> None:
 
 def test_samples_survive_being_written() -> None:
     samples = [
-        Sample(0.0, {"host.cs": 10.0, "server.cpu_us": 1234.567}),
-        Sample(1.0000019, {"host.cs": 2.0**53}),
-        Sample(2.5, {}),
+        ProbeSample(0.0, {"host.cs": 10.0, "server.cpu_us": 1234.567}),
+        ProbeSample(1.0000019, {"host.cs": 2.0**53}),
+        ProbeSample(2.5, {}),
     ]
     read = list(load_samples(dump_samples(samples)))
     assert [values for _, values in read] == [values for _, values in samples]

@@ -88,8 +88,15 @@ def test_slow_readings_do_not_shift_the_schedule() -> None:
     clock = Clock(reading_takes=0.3)
     sampler = Sampler([Watch(clock)], clock, clock.wait)
     sampler.run(4.0)
-    moments = [0.0, 1.0, 2.0, 3.0, 4.0 - EARLY]
-    assert [at for at, _ in sampler.samples] == pytest.approx(moments)
+    # The last reading would end after the step.
+    assert [at for at, _ in sampler.samples] == pytest.approx([0.15, 1.15, 2.15, 3.15])
+
+
+def test_a_sample_is_of_the_middle_of_its_reading() -> None:
+    clock = Clock(reading_takes=0.02)
+    sampler = Sampler([Watch(clock)], clock, clock.wait)
+    sampler.run(2.0)
+    assert [at for at, _ in sampler.samples] == pytest.approx([0.01, 1.01, 1.91])
 
 
 def test_a_reading_longer_than_a_second_is_followed_at_once() -> None:
@@ -97,7 +104,22 @@ def test_a_reading_longer_than_a_second_is_followed_at_once() -> None:
     sampler = Sampler([Watch(clock)], clock, clock.wait)
     sampler.run(3.0)
     assert min(clock.waits) == 0.0
-    assert [at for at, _ in sampler.samples] == pytest.approx([0.0, 1.5, 3.0, 4.5])
+    assert [at for at, _ in sampler.samples] == pytest.approx([0.75, 2.25])
+
+
+def test_a_reading_during_which_the_step_ended_is_no_sample() -> None:
+    """Its counters would be those of a server that had ended, over time that had passed."""
+    clock = Clock()
+
+    class Ending(Watch):
+        def read(self) -> dict[str, float]:
+            if clock.now >= 1001.0:
+                sampler.stop()
+            return super().read()
+
+    sampler = Sampler([Ending(clock)], clock, clock.wait)
+    sampler.run(10.0)
+    assert [at for at, _ in sampler.samples] == [0.0]
 
 
 def test_stopping_ends_the_sampling() -> None:

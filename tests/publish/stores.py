@@ -8,12 +8,12 @@ from pathlib import Path
 
 from sqlalchemy import Engine
 
-from pipeline.analyse.detected import Detected
-from pipeline.execute.plan import Plan
-from pipeline.publish.everything import all_groups
-from pipeline.publish.samples import Group
-from pipeline.store.regressions import RegressionRow
-from tests.report.page_store import make_store
+from pipeline.measure.plan import Plan
+from pipeline.publish.all_groups import all_groups
+from pipeline.publish.samples import SampleGroup
+from pipeline.regressions.detected import Detected
+from pipeline.regressions.states import KnownRegression
+from tests.site.page_store import make_store
 
 LINES = {"majors": ["16.1", "17.1"], "minors": ["17.1", "17.2", "17.3", "17.1#2"]}
 MADE: Mapping[str, datetime] = {
@@ -55,9 +55,9 @@ def groups_of(
     store: Engine,
     plan: Plan,
     detected: Detected | None,
-    regressions: Iterable[RegressionRow],
+    regressions: Iterable[KnownRegression],
     known: Collection[str],
-) -> Iterator[Group]:
+) -> Iterator[SampleGroup]:
     """Everything that is published of them; there were no nights and no servers."""
     return all_groups(
         store,

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.errors import UserError
 from pipeline.machine.account import Account
 from pipeline.publish.blocks import SCRATCH, Filled, write_blocks
 from pipeline.publish.remote import RemoteWriter
-from pipeline.publish.samples import Sample, TimeSeries, labelled
+from pipeline.publish.samples import TimedValue, TimeSeries, labelled
+from pipeline.text.errors import UserError
 from tests.prometheus import Prometheus
 
 DAY = 86_400_000
@@ -29,7 +29,7 @@ def make_series() -> list[TimeSeries]:
     return [
         TimeSeries(
             labelled(names[n % 3], step=f'"{n // 3}"\\\n🌙'),
-            [Sample(NOW - at * 8_765_432_117, VALUES[(n + at) % 8]) for at in range(10)],
+            [TimedValue(NOW - at * 8_765_432_117, VALUES[(n + at) % 8]) for at in range(10)],
         )
         for n in range(12)
     ]
@@ -94,11 +94,11 @@ def test_blocks_over_samples_that_are_there_change_nothing(prometheus: Prometheu
 
 def test_of_two_values_at_one_time_the_first_stays(prometheus: Prometheus) -> None:
     labels = labelled("nightshift_test")
-    pieces = [TimeSeries(labels, [Sample(NOW, value)]) for value in (1.0, 2.0)]
+    pieces = [TimeSeries(labels, [TimedValue(NOW, value)]) for value in (1.0, 2.0)]
     prometheus.stop()
     assert write_blocks(pieces, prometheus.data) == Filled(samples=1, blocks=1)
     prometheus.start()
-    assert prometheus.samples("nightshift_test") == {labels: [Sample(NOW, 1.0)]}
+    assert prometheus.samples("nightshift_test") == {labels: [TimedValue(NOW, 1.0)]}
 
 
 def test_nothing_is_no_block(data: Path) -> None:
@@ -108,7 +108,7 @@ def test_nothing_is_no_block(data: Path) -> None:
 
 def test_before_1970_there_is_no_promtool(data: Path) -> None:
     with pytest.raises(ValueError, match="before 1970"):
-        write_blocks([TimeSeries(labelled("x"), [Sample(-1, 1)])], data)
+        write_blocks([TimeSeries(labelled("x"), [TimedValue(-1, 1)])], data)
     assert list(data.iterdir()) == []
 
 
@@ -123,9 +123,12 @@ def test_blocks_belong_to_whom_the_folder_belongs_to(data: Path, account: Accoun
 
 def test_a_folder_that_is_not_ours_is_refused(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: data.stat().st_uid + 1)
-    with pytest.raises(UserError, match=r"belongs to \w+; run this as that user, or as root"):
+    with pytest.raises(UserError, match=r"belongs to \w+; run nightshift as this user, or as root"):
         write_blocks(make_series(), data)
-    with pytest.raises(UserError, match=r"missing is no folder; name the data folder"):
+    with pytest.raises(
+        UserError,
+        match=r"missing is not a folder; name the data folder",
+    ):
         write_blocks(make_series(), data / "missing")
 
 
@@ -171,9 +174,12 @@ def test_a_killed_fill_leaves_nothing_that_prometheus_reads(
 @pytest.mark.parametrize(
     ("script", "says"),
     [
-        ("echo opening >&2\necho 'bad block' >&2\nexit 1", r"could not make blocks \(bad block\)"),
-        ("echo 'not this way'\nexit 3", r"could not make blocks \(not this way\)"),
-        ("kill -9 $$", r"could not make blocks \(exit code -9\)"),
+        (
+            "echo opening >&2\necho 'bad block' >&2\nexit 1",
+            r"promtool could not create blocks \(bad block\)",
+        ),
+        ("echo 'not this way'\nexit 3", r"promtool could not create blocks \(not this way\)"),
+        ("kill -9 $$", r"promtool could not create blocks \(exit code -9\)"),
         ("echo 'write x: no space left on device' >&2\nexit 1", "no space left in .*data for"),
     ],
 )
@@ -188,7 +194,10 @@ def test_a_promtool_that_fails_is_told_in_its_words(
 
 
 def test_a_promtool_that_is_missing_is_told_how_to_get(data: Path) -> None:
-    with pytest.raises(UserError, match=r"promtool-0 is not here, .* install Debian's package"):
+    with pytest.raises(
+        UserError,
+        match=r"promtool-0, which creates blocks, is not installed; install the package",
+    ):
         write_blocks(make_series(), data, promtool="promtool-0")
 
 

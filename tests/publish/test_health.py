@@ -7,24 +7,24 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine, update
 
-from pipeline.execute.plan import Plan
+from pipeline.measure.plan import Plan
 from pipeline.model import RegressionState
-from pipeline.nights import Night
 from pipeline.publish.health import (
     control_groups,
     machine_groups,
     night_groups,
     server_groups,
 )
+from pipeline.publish.measured_setups import measured_setups
 from pipeline.publish.names import OTHERS, PREFIX
-from pipeline.publish.samples import Group, labelled, milliseconds
-from pipeline.publish.strands import strands
-from pipeline.servers import Life, Rent
-from pipeline.store import schema
-from pipeline.store.queries import machines, runs
-from pipeline.units import Money
+from pipeline.publish.samples import SampleGroup, labelled, milliseconds
+from pipeline.storage import schema
+from pipeline.storage.night_log import Night
+from pipeline.storage.runs import machines, runs
+from pipeline.storage.server_log import Life, Rent
+from pipeline.text.units import Money
 from tests.publish.receiver import Receiver
-from tests.report.page_store import STEPS, make_store
+from tests.site.page_store import STEPS, make_store
 
 BEGAN = datetime(2026, 3, 1, 2, tzinfo=UTC)
 NIGHT = Night(
@@ -52,7 +52,7 @@ FAILED = Night(
 OF_NIGHTS = {name for name, other in OTHERS.items() if name.split("_")[0] in ("night", "spent")}
 
 
-def received(groups: Iterable[Group]) -> Receiver:
+def received(groups: Iterable[SampleGroup]) -> Receiver:
     """What a receiver keeps of groups; their series have the labels that the names promise."""
     receiver = Receiver()
     for group in groups:
@@ -65,7 +65,7 @@ def received(groups: Iterable[Group]) -> Receiver:
     return receiver
 
 
-def digests(groups: Iterable[Group]) -> dict[str, str]:
+def digests(groups: Iterable[SampleGroup]) -> dict[str, str]:
     told = [(group.key, group.digest) for group in groups]
     assert len(dict(told)) == len(told), "no two groups have the same key"
     return dict(told)
@@ -135,7 +135,7 @@ def made(tmp_path: Path) -> tuple[Engine, Plan]:
 
 def test_machines_are_told_at_the_start_of_every_run(made: tuple[Engine, Plan]) -> None:
     store, plan = made
-    groups = list(machine_groups(strands(store, plan), machines(store)))
+    groups = list(machine_groups(measured_setups(store, plan), machines(store)))
     measured = runs(store)
     assert len(digests(groups)) == len(measured) == 6 * 3, "once, though one is on two lines"
     began: dict[str, set[int]] = {}
@@ -154,7 +154,7 @@ METRICS = ("qps", "cpu_us/o")
 
 def test_a_control_tells_how_far_it_is_from_the_original(made: tuple[Engine, Plan]) -> None:
     store, plan = made
-    groups = list(control_groups(store, strands(store, plan), METRICS))
+    groups = list(control_groups(store, measured_setups(store, plan), METRICS))
     assert [group.key.rsplit(" ", 1)[1] for group in groups] == ["17.1#2", "17.2#2"]
     receiver = received(groups)
     assert len(receiver.kept) == len(STEPS) * len(METRICS)
@@ -182,7 +182,7 @@ def test_the_digest_of_a_control_is_of_both_sides_and_reads_nothing(
     monkeypatch.setattr("pipeline.publish.health.published_values", refuse)
 
     def told(metrics: Sequence[str] = METRICS) -> dict[str, str]:
-        return digests(control_groups(store, strands(store, plan), metrics))
+        return digests(control_groups(store, measured_setups(store, plan), metrics))
 
     first = told()
     assert told(METRICS[::-1]) == first
@@ -199,7 +199,7 @@ def test_the_digest_of_a_control_is_of_both_sides_and_reads_nothing(
 
 def test_a_base_of_nothing_has_no_ratio(made: tuple[Engine, Plan]) -> None:
     store, plan = made
-    assert not received(control_groups(store, strands(store, plan), ["r/o"])).kept
+    assert not received(control_groups(store, measured_setups(store, plan), ["r/o"])).kept
 
 
 EXPIRES = "nightshift_server_expires_timestamp_seconds"

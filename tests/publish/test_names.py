@@ -3,7 +3,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from pipeline.metrics import METRICS
+from pipeline.model.metrics import METRICS
 from pipeline.publish.names import COMPARED, FIGURES, OTHERS, SERIES_LABELS
 
 UNITS = ("_seconds", "_bytes", "_ratio", "_per_second", "_per_operation", "_per_insert")
@@ -37,7 +37,8 @@ def test_other_metrics_do_not_end_as_figures_do() -> None:
 
 
 def test_the_documentation_tells_every_name() -> None:
-    text = (Path(__file__).parents[2] / "docs/metrics.md").read_text().partition("## In Prom")[2]
+    page = Path(__file__).parents[2] / "docs/reference/metrics.md"
+    text = page.read_text().partition("## In Prom")[2]
     for metric, figure in FIGURES.items():
         labels = ", ".join(f'`{name}="{value}"`' for name, value in figure.labels.items())
         assert f"| `{metric}` | `{figure.name}` | {labels} |" in text

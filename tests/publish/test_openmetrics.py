@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.publish.openmetrics import exposition, number, selector, timestamp
-from pipeline.publish.samples import Sample, labelled
+from pipeline.publish.samples import TimedValue, labelled
 
 
 def test_samples_are_grouped_by_name_and_the_end_is_marked() -> None:
@@ -18,10 +18,10 @@ def test_samples_are_grouped_by_name_and_the_end_is_marked() -> None:
     text = "".join(
         exposition(
             [
-                (one, Sample(1_700_000_000_000, 1.5)),
-                (one, Sample(1_700_000_000_123, 2)),
-                (two, Sample(0, math.inf)),
-                (other, Sample(7, math.nan)),
+                (one, TimedValue(1_700_000_000_000, 1.5)),
+                (one, TimedValue(1_700_000_000_123, 2)),
+                (two, TimedValue(0, math.inf)),
+                (other, TimedValue(7, math.nan)),
             ]
         )
     )
@@ -38,8 +38,8 @@ def test_samples_are_grouped_by_name_and_the_end_is_marked() -> None:
 
 
 def test_a_name_that_comes_again_is_refused() -> None:
-    samples = [(labelled(name), Sample(0, 0)) for name in ("a", "b", "a")]
-    with pytest.raises(ValueError, match="the samples of a do not come together"):
+    samples = [(labelled(name), TimedValue(0, 0)) for name in ("a", "b", "a")]
+    with pytest.raises(ValueError, match="the samples of a are not consecutive"):
         list(exposition(samples))
 
 

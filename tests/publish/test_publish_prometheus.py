@@ -10,16 +10,16 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine, update
 
-from pipeline.execute.plan import Plan
+from pipeline.measure.plan import Plan
+from pipeline.publish.all_groups import opening
 from pipeline.publish.blocks import write_blocks
-from pipeline.publish.everything import opening
+from pipeline.publish.checkpoint import Position, opened
 from pipeline.publish.names import SERIES_LABELS
-from pipeline.publish.position import Position, opened
-from pipeline.publish.remote import RemoteWriter, UnreachableError, Written
+from pipeline.publish.remote import RemoteWriteError, RemoteWriter, Written
 from pipeline.publish.samples import Labels, TimeSeries, milliseconds
 from pipeline.publish.sync import Synced, Write, sync
-from pipeline.store import schema
-from pipeline.store.queries import count_measurements, rows
+from pipeline.storage import schema
+from pipeline.storage.measurements import count_measurements, rows
 from tests.prometheus import LAST, Prometheus, tool
 from tests.publish.stores import MADE, groups_of, make
 
@@ -94,7 +94,7 @@ def test_killed_in_the_middle_nothing_is_missing_and_nothing_doubled(
             prometheus.kill()
         return send(series)
 
-    with pytest.raises(UnreachableError, match="published the next time"):
+    with pytest.raises(RemoteWriteError, match="published the next time"):
         publish(made, position, write)
     prometheus.start()
     synced = publish(made, position, writer(prometheus))

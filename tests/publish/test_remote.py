@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline import __version__
-from pipeline.errors import UserError
 from pipeline.publish import remote
 from pipeline.publish.credentials import Credentials, basic, bearer
-from pipeline.publish.remote import RemoteWriter, UnreachableError, Written, batches
-from pipeline.publish.samples import Labels, Sample, TimeSeries, labelled
+from pipeline.publish.remote import RemoteWriteError, RemoteWriter, Written, batches
+from pipeline.publish.samples import Labels, TimedValue, TimeSeries, labelled
+from pipeline.text.errors import UserError
 from tests.fakes.receiver import Fault, Receiver
 from tests.fakes.site import Sleeps
 from tests.ports import free_port
@@ -51,7 +51,7 @@ def make_series(count: int, samples: int = 1) -> list[TimeSeries]:
     return [
         TimeSeries(
             labelled("nightshift_test", n=f"{n:04}"),
-            [Sample(1000 * at, n + at / 10) for at in range(samples)],
+            [TimedValue(1000 * at, n + at / 10) for at in range(samples)],
         )
         for n in range(count)
     ]
@@ -65,7 +65,7 @@ def stored(series: list[TimeSeries]) -> dict[Labels, dict[int, float]]:
 @settings(deadline=None)
 def test_batches_hold_every_sample_once_in_order(sizes: list[int], most: int) -> None:
     series = [
-        TimeSeries(labelled("x", n=n), [Sample(at, n) for at in range(size)])
+        TimeSeries(labelled("x", n=n), [TimedValue(at, n) for at in range(size)])
         for n, size in enumerate(sizes)
     ]
     divided = list(batches(series, most))
@@ -154,7 +154,7 @@ def test_who_comes_back_later_than_we_would_wait_is_not_waited_for(
     receiver: Receiver, writer: Callable[..., RemoteWriter], sleeps: Sleeps
 ) -> None:
     receiver.faults = [Fault(429, "too fast", {"Retry-After": "3600"})]
-    with pytest.raises(UnreachableError, match=r"answers 429 Too Many Requests \(too fast\)"):
+    with pytest.raises(RemoteWriteError, match=r"answers 429 Too Many Requests \(too fast\)"):
         writer().write(make_series(1))
     assert sleeps == []
 
@@ -170,17 +170,16 @@ def test_patience_ends_and_is_not_spent_twice(
         receiver.faults = [Fault(503, "down for repair")] * 99
         yield from make_series(5)
 
-    with pytest.raises(UnreachableError) as error:
+    with pytest.raises(RemoteWriteError) as error:
         sending.write(series())
     assert sum(sleeps) == 5.0
     assert error.value.written == Written(sent=20)
     assert str(error.value) == (
-        f"{receiver.url} answers 503 Service Unavailable (down for repair); see that it runs and "
-        "what its log says, and that the address in [publish] is right; what it has not taken is "
-        "published the next time"
+        f"{receiver.url} answers 503 Service Unavailable (down for repair); check that it runs, "
+        "its log, and the address in [publish]; the rest is published the next time"
     )
     asked = len(receiver.asked)
-    with pytest.raises(UnreachableError, match="answers 503") as again:
+    with pytest.raises(RemoteWriteError, match="answers 503") as again:
         sending.write(make_series(1))
     assert again.value.written == Written()
     assert len(receiver.asked) == asked and sum(sleeps) == 5.0
@@ -191,7 +190,7 @@ def test_what_an_attempt_takes_is_part_of_the_patience(
 ) -> None:
     ticks = iter(range(0, 10_000, 20))
     receiver.faults = [Fault(503)] * 99
-    with pytest.raises(UnreachableError):
+    with pytest.raises(RemoteWriteError):
         writer(patience=50.0, clock=lambda: float(next(ticks))).write(make_series(1))
     assert len(sleeps) == 2
 
@@ -199,7 +198,10 @@ def test_what_an_attempt_takes_is_part_of_the_patience(
 def test_nobody_there_is_told_in_the_words_of_the_operating_system(sleeps: Sleeps) -> None:
     port = free_port()
     writer = RemoteWriter(f"http://127.0.0.1:{port}/api/v1/write", sleep=sleeps, patience=1.0)
-    with pytest.raises(UnreachableError, match=r"does not answer \(Connection refused\); see that"):
+    with pytest.raises(
+        RemoteWriteError,
+        match=r"does not answer \(Connection refused\); check that",
+    ):
         writer.write(make_series(1))
 
 
@@ -246,11 +248,11 @@ def test_who_refuses_us_is_asked_once(
             Fault(status, f"not with Bearer {TOKEN}\n\x1b[2J", {"Location": elsewhere.url})
         ]
         sending = writer(credentials=bearer("TOKEN", {"TOKEN": TOKEN}))
-        with pytest.raises(UnreachableError, match=f"answers {status} ") as error:
+        with pytest.raises(RemoteWriteError, match=f"answers {status} ") as error:
             sending.write(make_series(30))
     assert error.value.written == Written()
     assert len(receiver.asked) == 1 and elsewhere.asked == [] and sleeps == []
-    assert "(not with Bearer *** [2J); see that the " in str(error.value)
+    assert "(not with Bearer *** [2J); check " in str(error.value)
     assert TOKEN not in repr(error.value) and "\n" not in str(error.value)
 
 
@@ -283,19 +285,19 @@ def test_credentials_are_sent_and_never_shown(
 
 
 def test_credentials_that_are_not_there_are_named() -> None:
-    with pytest.raises(UserError, match=r"variable TOKEN, which .* is not set"):
+    with pytest.raises(UserError, match=r"variable TOKEN .* is not set"):
         bearer("TOKEN", {})
-    with pytest.raises(UserError, match=r"variable TOKEN, which .* is not set"):
+    with pytest.raises(UserError, match=r"variable TOKEN .* is not set"):
         basic("me", "TOKEN", {"TOKEN": " "})
     for unfit in ("two words", "line\nbreak", "käse"):
-        with pytest.raises(UserError, match="variable TOKEN holds no token") as error:
+        with pytest.raises(UserError, match="variable TOKEN holds no valid token") as error:
             bearer("TOKEN", {"TOKEN": unfit})
         assert unfit not in str(error.value)
 
 
 def test_an_address_that_nobody_can_have_is_one_line(sleeps: Sleeps) -> None:
     writer = RemoteWriter("http://a..b/api/v1/write", sleep=sleeps, patience=1.0)
-    with pytest.raises(UnreachableError, match=r"does not answer .*'a\.\.b'"):
+    with pytest.raises(RemoteWriteError, match=r"does not answer .*'a\.\.b'"):
         writer.write(make_series(1))
 
 
@@ -304,7 +306,7 @@ def test_a_file_that_the_environment_names_and_that_is_not_there_is_one_line(
 ) -> None:
     monkeypatch.setenv("REQUESTS_CA_BUNDLE", "/missing.pem")
     writer = RemoteWriter("https://receiver.invalid/api/v1/write", sleep=sleeps, patience=1.0)
-    with pytest.raises(UnreachableError, match=r"does not answer .*/missing\.pem"):
+    with pytest.raises(RemoteWriteError, match=r"does not answer .*/missing\.pem"):
         writer.write(make_series(1))
 
 
@@ -312,12 +314,20 @@ def test_a_file_that_the_environment_names_and_that_is_not_there_is_one_line(
     "url", ["", "localhost:9090", "ftp://host/x", "http://", "http://host:port/", "http://u:p/w@h/"]
 )
 def test_an_address_that_is_none_is_refused(url: str) -> None:
-    with pytest.raises(UserError, match=r"the address in \[publish\] is not one"):
+    with pytest.raises(
+        UserError,
+        match=r"\[publish\] url is not the address of a remote-write receiver; write for example http://127\.0\.0\.1:9090/api/v1/write",
+    ):
         RemoteWriter(url)
 
 
 def test_an_address_never_holds_or_shows_secrets() -> None:
-    with pytest.raises(UserError, match="holds credentials") as error:
+    with pytest.raises(
+        UserError,
+        match=(
+            "contains credentials; put them into an environment variable and set secret to its name"
+        ),
+    ) as error:
         RemoteWriter("http://me:opensesame@host/api/v1/write")
     assert "opensesame" not in str(error.value)
     assert RemoteWriter("http://[::1]:9/push?key=opensesame").name == "http://[::1]:9/push"
@@ -337,12 +347,14 @@ def test_a_private_receiver_is_checked_by_its_authority(
     private = Receiver()
     private.encrypted(certificate, key)
     with private.serving():
-        with pytest.raises(UnreachableError, match=r"cannot be spoken to in private .*certificate"):
+        with pytest.raises(RemoteWriteError, match=r"has no trusted TLS certificate .*certificate"):
             RemoteWriter(private.url, sleep=sleeps).write(make_series(1))
         assert private.asked == [] and sleeps == []
         trusting = RemoteWriter(private.url, certificate=certificate)
         assert trusting.write(make_series(1)) == Written(sent=1)
-    with pytest.raises(UserError, match="is no file of certificates"):
+    with pytest.raises(
+        UserError, match="\\(\\[publish\\] certificate\\) is not a file of certificates"
+    ):
         RemoteWriter(private.url, certificate=str(tmp_path / "missing"))
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.publish.remote import RemoteWriter, UnreachableError, Written
-from pipeline.publish.samples import Sample, TimeSeries, labelled
+from pipeline.publish.remote import RemoteWriteError, RemoteWriter, Written
+from pipeline.publish.samples import TimedValue, TimeSeries, labelled
 from tests.prometheus import Prometheus
 
 DAY = 86_400_000
@@ -23,7 +23,7 @@ def make_series(count: int, revisions: int, first: int = 0) -> list[TimeSeries]:
     return [
         TimeSeries(
             labelled("nightshift_test", n=n),
-            [Sample(NOW - at * step, n + at / 10) for at in reversed(range(revisions))],
+            [TimedValue(NOW - at * step, n + at / 10) for at in reversed(range(revisions))],
         )
         for n in range(first, first + count)
     ]
@@ -49,11 +49,11 @@ def test_three_years_arrive_to_the_millisecond_and_twice_is_once(prometheus: Pro
 
 
 def test_what_it_refuses_loses_nothing_else(prometheus: Prometheus) -> None:
-    newest = TimeSeries(labelled("nightshift_other"), [Sample(NOW, 1)])
+    newest = TimeSeries(labelled("nightshift_other"), [TimedValue(NOW, 1)])
     series = make_series(3, 100)
-    too_old = TimeSeries(labelled("nightshift_test", n="old"), [Sample(NOW - 4000 * DAY, 1)])
-    other_value = TimeSeries(labelled("nightshift_other"), [Sample(NOW, 2)])
-    twice = TimeSeries((("__name__", "x"), ("n", "1"), ("n", "2")), [Sample(NOW, 1)])
+    too_old = TimeSeries(labelled("nightshift_test", n="old"), [TimedValue(NOW - 4000 * DAY, 1)])
+    other_value = TimeSeries(labelled("nightshift_other"), [TimedValue(NOW, 2)])
+    twice = TimeSeries((("__name__", "x"), ("n", "1"), ("n", "2")), [TimedValue(NOW, 1)])
     sending = writer(prometheus)
     sending.write([newest])
     written = sending.write([too_old, *series[:1], other_value, *series[1:], twice])
@@ -68,9 +68,9 @@ def test_without_a_window_for_the_past_all_of_it_is_refused_and_told(
     start_prometheus: Callable[..., Prometheus],
 ) -> None:
     server = start_prometheus("global: {}\n")
-    writer(server).write([TimeSeries(labelled("nightshift_other"), [Sample(NOW, 1)])])
+    writer(server).write([TimeSeries(labelled("nightshift_other"), [TimedValue(NOW, 1)])])
     past = [
-        TimeSeries(labelled("nightshift_test", n=n), [Sample(NOW - 900 * DAY, n)])
+        TimeSeries(labelled("nightshift_test", n=n), [TimedValue(NOW - 900 * DAY, n)])
         for n in range(20)
     ]
     assert writer(server).write(past) == Written(refused=20, reasons=("out of bounds",))
@@ -85,7 +85,7 @@ def test_killed_in_the_middle_nothing_is_missing_or_doubled(prometheus: Promethe
                 prometheus.kill()
             yield each
 
-    with pytest.raises(UnreachableError, match=r"does not answer \(Connection refused\)") as error:
+    with pytest.raises(RemoteWriteError, match=r"does not answer \(Connection refused\)") as error:
         writer(prometheus, batch=100, patience=0.1).write(killing())
     # Batches are filled before they are sent: of the first 25 series the last is still at hand.
     assert error.value.written == Written(sent=1200)
@@ -106,7 +106,10 @@ def test_it_comes_back_while_the_writer_is_patient(prometheus: Prometheus) -> No
 def test_a_server_that_stands_still_is_not_waited_for_long(prometheus: Prometheus) -> None:
     series = make_series(10, 50)
     prometheus.freeze()
-    with pytest.raises(UnreachableError, match=r"does not answer within 0.2 s; see that"):
+    with pytest.raises(
+        RemoteWriteError,
+        match=r"did not answer within 0.2 s; check that",
+    ):
         writer(prometheus, timeout=0.2, patience=0.3).write(series)
     prometheus.thaw()
     # What it had not answered to it may have taken meanwhile.
@@ -138,9 +141,9 @@ def test_a_full_disk_is_told_and_the_rest_is_taken_later(small_disk: Path, tmp_p
         with pytest.raises(OSError, match="No space left"):
             fill(ballast)
         more = make_series(200, 50, first=20)
-        with pytest.raises(UnreachableError, match="no space left on device") as error:
+        with pytest.raises(RemoteWriteError, match="no space left on device") as error:
             writer(server, patience=0.1).write(more)
-        assert "free some there and start it anew" in str(error.value)
+        assert "free some space there and restart it" in str(error.value)
         assert error.value.written == Written()
         ballast.unlink()
         server.stop()

@@ -9,11 +9,11 @@ from tempfile import TemporaryDirectory
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.publish.samples import Labels, Sample, TimeSeries, labelled
+from pipeline.publish.samples import Labels, TimedValue, TimeSeries, labelled
 from pipeline.publish.spool import Spool
 
 SERIES = [labelled(name, step=step) for name in ("b", "a") for step in ("y", "x")]
-SAMPLES = st.builds(Sample, st.integers(0, 40), st.floats(allow_nan=False))
+SAMPLES = st.builds(TimedValue, st.integers(0, 40), st.floats(allow_nan=False))
 PIECES = st.lists(
     st.builds(TimeSeries, st.sampled_from(SERIES), st.lists(SAMPLES, max_size=4)), max_size=12
 )
@@ -50,6 +50,6 @@ def test_every_sample_is_once_in_its_span_by_name_series_and_time(
 def test_values_keep_their_bits(tmp_path: Path) -> None:
     values = [math.nan, math.inf, -math.inf, -0.0, 5e-324, 3.0, 2**60 + 0.0]
     spool = Spool(tmp_path / "samples.db", 100)
-    spool.add([TimeSeries(SERIES[0], [Sample(at, value) for at, value in enumerate(values)])])
+    spool.add([TimeSeries(SERIES[0], [TimedValue(at, value) for at, value in enumerate(values)])])
     assert [repr(sample.value) for _, sample in spool.samples(0)] == [repr(each) for each in values]
     spool.close()

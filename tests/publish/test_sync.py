@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.errors import UserError
-from pipeline.publish.position import FILE, Position, Told, opened
+from pipeline.publish.checkpoint import FILE, GroupCheckpoint, Position, opened
 from pipeline.publish.remote import Written
-from pipeline.publish.samples import Group, Sample, TimeSeries, labelled
+from pipeline.publish.samples import SampleGroup, TimedValue, TimeSeries, labelled
 from pipeline.publish.sync import Synced, sync
+from pipeline.text.errors import UserError
 from tests.publish.receiver import CutOffError, Receiver
 
 URL = "http://127.0.0.1:1/api/v1/write"
@@ -24,12 +24,12 @@ def position(tmp_path: Path) -> Iterator[Position]:
         yield made
 
 
-def group(key: str, values: Mapping[str, float], at: int = 1000) -> Group:
+def group(key: str, values: Mapping[str, float], at: int = 1000) -> SampleGroup:
     def series() -> Iterator[TimeSeries]:
         for name, value in values.items():
-            yield TimeSeries(labelled("m", step=name), [Sample(at, value)])
+            yield TimeSeries(labelled("m", step=name), [TimedValue(at, value)])
 
-    return Group(key, repr(values), series)
+    return SampleGroup(key, repr(values), series)
 
 
 def test_what_is_there_is_not_sent_again(position: Position) -> None:
@@ -108,21 +108,21 @@ def test_what_is_refused_is_not_sent_again(position: Position) -> None:
 
 def test_receivers_are_told_apart(tmp_path: Path) -> None:
     with opened(tmp_path, URL) as one:
-        one.note({"a": Told("x", 0)}, refused=3)
+        one.note({"a": GroupCheckpoint("x", 0)}, refused=3)
     with opened(tmp_path, f"{URL}2") as other:
         assert (other.known(), other.refused()) == ({}, 0)
         other.forget()
     with opened(tmp_path, URL) as one:
-        assert (one.known(), one.refused()) == ({"a": Told("x", 0)}, 3)
+        assert (one.known(), one.refused()) == ({"a": GroupCheckpoint("x", 0)}, 3)
         one.forget()
         assert (one.known(), one.refused()) == ({}, 0)
 
 
 def test_two_do_not_publish_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipeline.publish.position._PATIENCE", 0.1)
+    monkeypatch.setattr("pipeline.publish.checkpoint._PATIENCE", 0.1)
     holder = (
         "import sys, pathlib\n"
-        "from pipeline.publish.position import opened\n"
+        "from pipeline.publish.checkpoint import opened\n"
         f"with opened(pathlib.Path({str(tmp_path)!r}), 'u') as held:\n"
         "    held.note({'a': ('x', 0)})\n"
         "    print('held', flush=True)\n"
@@ -137,12 +137,14 @@ def test_two_do_not_publish_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPa
             pass
         process.kill()
     with opened(tmp_path, "u") as after:
-        assert after.known() == {"a": Told("x", 0)}
+        assert after.known() == {"a": GroupCheckpoint("x", 0)}
 
 
 def test_a_full_disk_is_told_and_nothing_is_to_be_removed(tmp_path: Path) -> None:
-    told = {f"group {number}": Told("x" * 1000, 0) for number in range(100)}
-    full = pytest.raises(UserError, match=r"published\.db: .* full; see its disk")
+    told = {f"group {number}": GroupCheckpoint("x" * 1000, 0) for number in range(100)}
+    full = pytest.raises(
+        UserError, match=r"published\.db: .* full; check its disk and its permissions"
+    )
     with full, opened(tmp_path, URL) as position:
         position._connection.execute("PRAGMA max_page_count = 8")
         position.note(told)
@@ -150,7 +152,7 @@ def test_a_full_disk_is_told_and_nothing_is_to_be_removed(tmp_path: Path) -> Non
 
 def test_a_damaged_file_is_told(tmp_path: Path) -> None:
     (tmp_path / FILE).write_bytes(b"this is not what SQLite writes" * 100)
-    with pytest.raises(UserError, match=r"published\.db.*remove it"), opened(tmp_path, URL):
+    with pytest.raises(UserError, match=r"published\.db.*delete the file"), opened(tmp_path, URL):
         pass
 
 
@@ -165,8 +167,8 @@ def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
 
 def test_what_was_noted_is_on_the_disk(tmp_path: Path) -> None:
     with opened(tmp_path, URL) as position:
-        position.note({"a": Told("x", 0)})
-        position.note({"a": Told("y", 1)}, refused=2)
+        position.note({"a": GroupCheckpoint("x", 0)})
+        position.note({"a": GroupCheckpoint("y", 1)}, refused=2)
     with sqlite3.connect(tmp_path / FILE) as connection:
         assert connection.execute("SELECT key, digest, correction FROM sent").fetchall() == [
             ("a", "y", 1)

@@ -10,7 +10,7 @@ from cramjam import snappy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.publish.samples import Labels, Sample, TimeSeries, labelled
+from pipeline.publish.samples import Labels, TimedValue, TimeSeries, labelled
 from pipeline.publish.wire import body, varint, write_request
 from tests.fakes.receiver import decoded
 from tests.prometheus import Prometheus
@@ -23,7 +23,7 @@ LABELS: st.SearchStrategy[Labels] = st.dictionaries(TEXT, TEXT, min_size=1, max_
 SERIES = st.builds(
     TimeSeries,
     LABELS,
-    st.lists(st.builds(Sample, MILLISECONDS, st.floats(allow_nan=False)), max_size=5),
+    st.lists(st.builds(TimedValue, MILLISECONDS, st.floats(allow_nan=False)), max_size=5),
 )
 
 
@@ -51,7 +51,9 @@ def test_varints_of_the_specification(number: int, written: str) -> None:
 
 
 def test_a_value_that_is_no_number_stays_none() -> None:
-    (series,) = decoded(write_request([TimeSeries((("__name__", "x"),), [Sample(5, math.nan)])]))
+    (series,) = decoded(
+        write_request([TimeSeries((("__name__", "x"),), [TimedValue(5, math.nan)])])
+    )
     assert math.isnan(series.samples[0].value)
 
 
@@ -61,8 +63,8 @@ VALUES = [0.0, -0.0, 1.5, -1e308, 5e-324, math.inf, -math.inf, math.nan]
 def test_prometheus_reads_every_kind_of_value_and_label(prometheus: Prometheus) -> None:
     labels = labelled("nightshift_test", step='quote " back \\ line\nbreak', line="Straße 数据 🌙")
     # A minute apart, in the past and before 1970.
-    samples = [Sample(60_000 * place - 90_000, value) for place, value in enumerate(VALUES)]
-    many = [TimeSeries(labelled("nightshift_many", n=n), [Sample(n, n)]) for n in range(500)]
+    samples = [TimedValue(60_000 * place - 90_000, value) for place, value in enumerate(VALUES)]
+    many = [TimeSeries(labelled("nightshift_many", n=n), [TimedValue(n, n)]) for n in range(500)]
     answer = requests.post(
         prometheus.write_url,
         data=body([TimeSeries(labels, samples), *many]),

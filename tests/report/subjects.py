@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 
 from pipeline.model import OptionValue, Scale, Step, StepStatus, Workload
 from pipeline.report.relative import Column
-from pipeline.report.tables import Subject
-from pipeline.store.queries import Remark, Row
+from pipeline.report.tables import MeasuredSubject
+from pipeline.storage.measurements import MeasurementRow
+from pipeline.storage.steps import StepRemark
 
 Figures = Mapping[str, Mapping[str, float | Sequence[float]]]
 """metric -> "step at revision" -> the value, or one for each repetition"""
@@ -22,10 +23,10 @@ def subject(
     name: str = "cached",
     clients: int = 1,
     options: Mapping[str, OptionValue] | None = None,
-    remarks: Sequence[Remark] = (),
+    remarks: Sequence[StepRemark] = (),
     config: str = "x10a",
     steps: Sequence[str] = (),
-) -> Subject:
+) -> MeasuredSubject:
     """Return a subject of these figures; steps are in the group "reads" if not told."""
     failed = {
         (remark.step, remark.revision)
@@ -41,7 +42,7 @@ def subject(
                 # Only the first repetition of those told has failed.
                 missed = repetition == 1 and (step, revision) in failed
                 rows.append(
-                    Row(
+                    MeasurementRow(
                         target="postgres",
                         revision=revision,
                         line=None,
@@ -61,7 +62,7 @@ def subject(
                         status=StepStatus.SLA_FAILED if missed else StepStatus.OK,
                     )
                 )
-    return Subject(
+    return MeasuredSubject(
         line="minors",
         title=f"minors, {name}",
         name=f"minors, {name}",
@@ -84,11 +85,11 @@ def subject(
     )
 
 
-def missed(step: str, revision: str, note: str = "50 of 100 inserts/s") -> Remark:
+def missed(step: str, revision: str, note: str = "50 of 100 inserts/s") -> StepRemark:
     """Return the remark on a step that failed its SLA."""
-    return Remark(revision, step, StepStatus.SLA_FAILED, note, [])
+    return StepRemark(revision, step, StepStatus.SLA_FAILED, note, [])
 
 
-def marked(step: str, revision: str, mark: str = "still warming") -> Remark:
+def marked(step: str, revision: str, mark: str = "still warming") -> StepRemark:
     """Return the remark on a step that was marked."""
-    return Remark(revision, step, StepStatus.OK, "", [mark])
+    return StepRemark(revision, step, StepStatus.OK, "", [mark])

@@ -6,11 +6,11 @@ import math
 
 import pytest
 
-from pipeline.analyse.interleaved import Row
+from pipeline.experiments.interleaved import FigureVerdict
 from pipeline.report.compared import MOST_SAME, as_markdown, as_rows, as_text, verdict_line
-from tests.analyse.test_compare import comparison, row
+from tests.experiments.test_compare import comparison, row
 
-BLIND = Row(
+BLIND = FigureVerdict(
     step="scan",
     metric="qps",
     verdict="undecided",
@@ -26,17 +26,19 @@ BLIND = Row(
     [
         ([row("same", 0.001)], (), "no regression"),
         ([row("same", 0.001), row("better", 0.2)], (), "no regression, 1 better"),
-        ([row("undecided", -0.01)], (), "no regression was shown, 1 undecided"),
+        ([row("undecided", -0.01)], (), "no regression found, 1 undecided"),
         (
             [row("worse", -0.05), row("worse", -0.1, "a"), row("undecided", 0.0)],
             (),
             "2 of 3 figures worse, most of all a qps by -10.0%, 1 undecided",
         ),
         ([row("failed", 0.0), row("better", 0.2)], (), "1 step of head failed, 1 better"),
-        ([row("worse", -0.05)], ("x",), "undecided: the machine itself changed while it measured"),
+        ([row("worse", -0.05)], ("x",), "undecided: the machine changed during the comparison"),
     ],
 )
-def test_the_verdict_is_one_sentence(rows: list[Row], moved: tuple[str, ...], said: str) -> None:
+def test_the_verdict_is_one_sentence(
+    rows: list[FigureVerdict], moved: tuple[str, ...], said: str
+) -> None:
     assert verdict_line(comparison(*rows, moved=moved)) == said
 
 
@@ -45,7 +47,9 @@ def test_that_all_was_measured_anew_is_said() -> None:
     moved = ("scan qps: -5.0% between two copies of base",)
     told = answer.answer.model_copy(update={"moved_before": moved})
     text = as_text(answer.model_copy(update={"answer": told}))
-    assert text.splitlines()[-1] == f"the control moved: {moved[0]}; all was measured anew."
+    assert (
+        text.splitlines()[-1] == f"the control changed: {moved[0]}; everything was measured again."
+    )
 
 
 def test_scripts_get_ratios() -> None:
@@ -75,7 +79,7 @@ def test_a_pull_request_reads_the_verdict_first_and_the_worst_row_first() -> Non
     assert table[4].startswith("| a\\|b | qps |")
     assert table[3].endswith("| undecided | 1.0% | 5 |")
     assert table[4].endswith("| same |  | 5 |")
-    assert "a longer --budget shows smaller ones" in text
+    assert ("a longer --budget detects smaller ones") in text
     assert "Ratio is head / base; more qps is better. 5 blocks" in text
     assert "smallest change of interest 2.0%" in text
     assert "`postgres 17.1 official x10a_c2r8` against `postgres 17.0 official" in text
@@ -101,7 +105,7 @@ def test_what_is_better_is_said_of_each_metric() -> None:
 
 def test_what_could_not_be_seen_is_said() -> None:
     text = as_text(comparison(BLIND))
-    assert "too few blocks to show any change; give a longer --budget" in text
+    assert "too few blocks to detect any change; give a longer --budget" in text
     (line,) = (line for line in text.splitlines() if line.startswith("scan"))
     assert line.split() == ["scan", "qps", "0.990", "any", "undecided", "nothing", "1"]
 

@@ -4,7 +4,7 @@ import re
 from html.parser import HTMLParser
 
 from pipeline.config import COLOURS
-from pipeline.report.grid import Cell, Grid, GridRow, Section
+from pipeline.report.grid import Grid, GridRow, TableCell, TableSection
 from pipeline.report.relative import Column
 from pipeline.report.render.html import as_html, colour_styles
 
@@ -50,7 +50,7 @@ def grid(names: str = "last", title: str = "") -> Grid:
             "legend": (("col-1", "<script>"),),
             "notes": ("! a < b",),
             "sections": (
-                Section(
+                TableSection(
                     of="reads",
                     stub="reads",
                     title=title,
@@ -59,8 +59,8 @@ def grid(names: str = "last", title: str = "") -> Grid:
                         GridRow(
                             name='"scan"',
                             cells=(
-                                Cell(value=0.5, text="0.50", tone="worse", colour="red"),
-                                Cell(value=None, text="-", signs="!"),
+                                TableCell(value=0.5, text="0.50", tone="worse", colour="red"),
+                                TableCell(value=None, text="-", signs="!"),
                             ),
                         ),
                     ),

@@ -6,16 +6,16 @@ from dataclasses import replace
 import pytest
 
 from pipeline.config import ReportSection
-from pipeline.errors import UserError
 from pipeline.report.grid import Grid
 from pipeline.report.layouts import LAYOUTS, default_layout, make_grids
-from pipeline.report.layouts.base import Wish
+from pipeline.report.layouts.base import TableOptions
 from pipeline.report.relative import Column
-from pipeline.report.tables import Subject
-from pipeline.store.queries import Remark
+from pipeline.report.tables import MeasuredSubject
+from pipeline.storage.steps import StepRemark
+from pipeline.text.errors import UserError
 from tests.report.subjects import marked, missed, subject
 
-WISH = Wish(ReportSection())
+WISH = TableOptions(ReportSection())
 
 READS = {"scan": "range queries without aggregation", "points": "point queries"}
 
@@ -30,7 +30,7 @@ def shown(grid: Grid) -> dict[str, dict[str, list[str]]]:
     return found
 
 
-def only(subjects: list[Subject], layout: str, wish: Wish = WISH) -> Grid:
+def only(subjects: list[MeasuredSubject], layout: str, wish: TableOptions = WISH) -> Grid:
     (grid,) = make_grids(subjects, wish, layout)
     return grid
 
@@ -54,7 +54,7 @@ def test_relative_to_the_first_revision() -> None:
 
 def test_absolute_values_have_no_colour_and_chosen_decimals() -> None:
     figures = {"qps": {"scan at 17.10": 100.0, "scan at 17.11": 50.0}}
-    grid = only([subject(figures)], "absolute", Wish(ReportSection(), decimals=1))
+    grid = only([subject(figures)], "absolute", TableOptions(ReportSection(), decimals=1))
     assert shown(grid) == {"reads": {"scan": ["100.0", "50.0"]}}
     assert {cell.colour for cell in grid.sections[0].rows[0].cells} == {""}
 
@@ -86,7 +86,7 @@ def test_what_was_published_relative_stays_so() -> None:
     grid = only([published], "relative")
     assert (grid.base, shown(grid)) == (base, {"reads": {"scan": ["1.50", "0.50"]}})
     assert make_grids([published], WISH, "absolute") == []
-    other = only([published], "relative", Wish(ReportSection(), base="17.10"))
+    other = only([published], "relative", TableOptions(ReportSection(), base="17.10"))
     assert shown(other) == {"reads": {"scan": ["0.33"]}}
 
 
@@ -164,7 +164,7 @@ def test_one_revision_has_no_statistics() -> None:
 # --- per operation, averages, details --------------------------------------------------------
 
 
-def hardware(**more: dict[str, float]) -> Subject:
+def hardware(**more: dict[str, float]) -> MeasuredSubject:
     return subject(
         {
             "qps": {"scan at 17.10": 1000.0, "scan at 17.11": 500.0, "x at 17.10": 5.0},
@@ -209,10 +209,12 @@ def test_heads_are_explained_once() -> None:
 
 
 def test_costs_relative_to_a_chosen_base() -> None:
-    _, relative = make_grids([hardware()], Wish(ReportSection(), base="17.11"), "per-operation")
+    _, relative = make_grids(
+        [hardware()], TableOptions(ReportSection(), base="17.11"), "per-operation"
+    )
     assert shown(relative)["scan"]["pg1710.x10a"] == ["2.00", "0.67", "0.56", "1.00"]
-    with pytest.raises(UserError, match=r"there is no '17\.1' to compare with in minors, cached"):
-        make_grids([hardware()], Wish(ReportSection(), base="17.1"), "per-operation")
+    with pytest.raises(UserError, match=r"minors, cached has no base '17\.1'"):
+        make_grids([hardware()], TableOptions(ReportSection(), base="17.1"), "per-operation")
 
 
 def test_one_revision_costs_what_it_costs() -> None:
@@ -256,7 +258,7 @@ def test_the_details_of_a_step_have_the_published_columns() -> None:
 # --- scale-up --------------------------------------------------------------------------------
 
 
-def at(clients: int, scan: float, name: str = "cached") -> Subject:
+def at(clients: int, scan: float, name: str = "cached") -> MeasuredSubject:
     figures = {"qps": {"scan at 17.10": scan, "scan at 17.11": 2 * scan, "x at 17.10": 0.0}}
     remarks = [marked("scan", "17.11")] if clients == 4 else []
     return subject(figures, clients=clients, name=name, remarks=remarks)
@@ -287,7 +289,9 @@ def test_one_number_of_clients_has_no_scale_up() -> None:
 # --- Insert Benchmark ------------------------------------------------------------------------
 
 
-def inserts(rate: float = 100.0, remarks: Sequence[Remark] = (), config: str = "x10a") -> Subject:
+def inserts(
+    rate: float = 100.0, remarks: Sequence[StepRemark] = (), config: str = "x10a"
+) -> MeasuredSubject:
     figures = {
         "qps": {
             "l.i0 at 17.10": 1000.0,
@@ -347,7 +351,7 @@ def test_a_rate_of_95_percent_is_sustained() -> None:
 
 
 def test_the_colour_of_a_missed_rate_is_a_setting() -> None:
-    *_, achieved = make_grids([inserts(9.0)], Wish(ReportSection(missed_colour="magenta")))
+    *_, achieved = make_grids([inserts(9.0)], TableOptions(ReportSection(missed_colour="magenta")))
     assert achieved.sections[0].rows[2].cells[0].colour == "magenta"
 
 
@@ -368,7 +372,7 @@ def test_configurations_of_one_workload_stand_in_one_table() -> None:
 # --- tproc-c ---------------------------------------------------------------------------------
 
 
-def tproc(users: int, warehouses: int, old: float, new: float) -> Subject:
+def tproc(users: int, warehouses: int, old: float, new: float) -> MeasuredSubject:
     return subject(
         {"nopm": {"tproc-c at 17.10": old, "tproc-c at 17.11": new}},
         family="tproc-c",

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from pipeline.analyse.pull_request import Measured, read_answer
-from pipeline.notify.base.pull_request import Outcome
-from pipeline.report.pull_request import words_of, words_of_none
+from pipeline.experiments.pull_request import PullRequestRuns, read_answer
+from pipeline.notify.base.pull_request import PullRequestOutcome
+from pipeline.report.pull_request import message_of, message_without_result
 from tests.notify.answers import BASE, HEAD, levels, measured
 
 
-def read(*figures: dict[str, Any], **changes: Any) -> Measured:
+def read(*figures: dict[str, Any], **changes: Any) -> PullRequestRuns:
     found = read_answer(json.dumps(measured(*figures, **changes)).encode()).measured
     assert found is not None
     return found
@@ -31,48 +31,48 @@ BROKEN = levels(blocks=2) | {"base": NONE, "head": NONE, "control": NONE}
     [
         (
             [SCAN, levels()],
-            Outcome.PASSED,
+            PullRequestOutcome.PASSED,
             "No regression in 2 figures; point-query_range=100 cpu_us/o -0.0% at worst",
         ),
         (
             [SCAN, levels(change=0.1)],
-            Outcome.REGRESSION,
+            PullRequestOutcome.REGRESSION,
             "1 of 2 figures worse, most of all point-query_range=100 cpu_us/o by +10.0%",
         ),
-        ([FAILED], Outcome.REGRESSION, "1 step of head failed"),
+        ([FAILED], PullRequestOutcome.REGRESSION, "1 step of head failed"),
         (
             [levels(blocks=1, change=0.1)],
-            Outcome.UNDECIDED,
+            PullRequestOutcome.UNDECIDED,
             "Undecided: 1 of 1 figure; point-query_range=100 cpu_us/o +9.9% at worst",
         ),
         (
             [BROKEN],
-            Outcome.UNDECIDED,
-            "Undecided: 1 of 1 figure; point-query_range=100 cpu_us/o without any figure",
+            PullRequestOutcome.UNDECIDED,
+            "Undecided: 1 of 1 figure; point-query_range=100 cpu_us/o without a figure",
         ),
         (
             [levels(change=0.1, control=0.1)],
-            Outcome.UNDECIDED,
-            "Undecided: the machine itself changed while it measured",
+            PullRequestOutcome.UNDECIDED,
+            "Undecided: the machine changed during the comparison",
         ),
         (
             [levels(change=-0.2), SCAN],
-            Outcome.PASSED,
+            PullRequestOutcome.PASSED,
             "No regression in 2 figures; scan_range=100 qps +0.1% at worst",
         ),
     ],
 )
 def test_the_title_has_the_outcome_and_the_worst_figure(
-    figures: list[dict[str, Any]], outcome: Outcome, title: str
+    figures: list[dict[str, Any]], outcome: PullRequestOutcome, title: str
 ) -> None:
-    words = words_of(read(*figures))
+    words = message_of(read(*figures))
     assert words.outcome is outcome
     assert words.title == title
 
 
 def test_the_worst_rows_come_first_and_the_command_measures_them_again() -> None:
     worse = [levels(f"step{number}", change=number / 50) for number in range(2, 7)]
-    words = words_of(read(SCAN, *worse, workload="short"), number=12, config="ci/nightshift.toml")
+    words = message_of(read(SCAN, *worse, workload="short"), number=12, config="ci/nightshift.toml")
     rows = [line for line in words.body.splitlines() if line.startswith("| step")]
     assert [row.split()[1] for row in rows[1:]] == [f"step{number}" for number in (6, 5, 4, 3, 2)]
     fetch, command = (line.strip() for line in words.body.splitlines() if line.startswith("    "))
@@ -88,26 +88,26 @@ def test_the_worst_rows_come_first_and_the_command_measures_them_again() -> None
 
 
 def test_the_usual_workload_has_no_name_in_a_configuration() -> None:
-    body = words_of(read(workload="compare")).body
+    body = message_of(read(workload="compare")).body
     assert "--workload" not in body
     assert "git fetch" not in body
 
 
 def test_changes_are_annotated_both_ways() -> None:
-    words = words_of(read(SCAN, levels(change=0.1), levels("scan", change=-0.1)))
+    words = message_of(read(SCAN, levels(change=0.1), levels("scan", change=-0.1)))
     assert [(note.regression, note.title) for note in words.notes] == [
         (True, "point-query_range=100 cpu_us/o +10.0%"),
         (False, "scan cpu_us/o -10.0%"),
     ]
-    (failed,) = words_of(read(FAILED)).notes
-    assert failed.message == "point-query_range=100 fails on head, and not on base."
+    (failed,) = message_of(read(FAILED)).notes
+    assert failed.message == "point-query_range=100 fails on head but not on base."
     many = [levels(f"step{number}", change=0.1) for number in range(60)]
-    assert len(words_of(read(*many)).notes) == 50
+    assert len(message_of(read(*many)).notes) == 50
 
 
 def test_what_could_not_run_says_so_with_its_reason_as_code() -> None:
-    words = words_of_none("sqlite3.c:1: error: `x` @octocat <img> ##[error] #1")
-    assert words.outcome is Outcome.COULD_NOT_RUN
+    words = message_without_result("sqlite3.c:1: error: `x` @octocat <img> ##[error] #1")
+    assert words.outcome is PullRequestOutcome.COULD_NOT_RUN
     assert words.title == "Could not run"
     assert words.body.splitlines()[-1].startswith("``sqlite3.c:1: error: `x` @octocat <img> # #[er")
-    assert "neither that it is slower nor that it is not" in words.body
+    assert "Whether this change is slower is unknown." in words.body

@@ -4,15 +4,15 @@ from typing import Any
 
 import pytest
 
-from pipeline.errors import UserError
 from pipeline.report.relative import Column, Table, absolute_table, compared, relative_to
-from pipeline.store.queries import Row
+from pipeline.storage.measurements import MeasurementRow
+from pipeline.text.errors import UserError
 
 COLUMNS = [Column(label=label, name=f"pg-{label}") for label in ("17.9", "17.10", "17.11")]
 
 
-def row(revision: str, value: float, step: str = "scan", **changed: Any) -> Row:
-    fixed = Row(
+def row(revision: str, value: float, step: str = "scan", **changed: Any) -> MeasurementRow:
+    fixed = MeasurementRow(
         target="postgres",
         revision=revision,
         line=None,
@@ -34,7 +34,7 @@ def row(revision: str, value: float, step: str = "scan", **changed: Any) -> Row:
     return fixed._replace(**changed)
 
 
-def table(*rows: Row, groups: tuple[str, ...] = ()) -> Table:
+def table(*rows: MeasurementRow, groups: tuple[str, ...] = ()) -> Table:
     return absolute_table("a title", "qps", COLUMNS, rows, groups)
 
 
@@ -105,12 +105,12 @@ def test_a_value_of_zero_is_a_value() -> None:
 
 
 @pytest.mark.parametrize(
-    ("base", "hint"), [("17.1", "did you mean 17.1"), ("xyz", "known are 17.9, 17.10, 17.11")]
+    ("base", "hint"), [("17.1", "did you mean 17.1"), ("xyz", "choose one of 17.9, 17.10, 17.11")]
 )
 def test_an_unknown_base_is_refused_with_what_was_meant(base: str, hint: str) -> None:
     with pytest.raises(UserError) as caught:
         relative_to(table(row("17.9", 1.0)), base)
-    assert str(caught.value).startswith(f"there is no {base!r} to compare with in a title; {hint}")
+    assert str(caught.value).startswith(f"a title has no base {base!r}; {hint}")
 
 
 def test_tables_are_compared_with_their_first_column() -> None:
@@ -122,5 +122,5 @@ def test_tables_are_compared_with_their_first_column() -> None:
 def test_a_single_column_has_nothing_to_be_compared_with() -> None:
     made = absolute_table("t", "qps", COLUMNS[:1], [row("17.9", 50.0)])
     assert compared(made) == made
-    with pytest.raises(UserError, match="there is no '18'"):
+    with pytest.raises(UserError, match="has no base '18'"):
         compared(made, "18")

@@ -9,14 +9,14 @@ from rich.console import Console
 
 from pipeline.config import ReportSection
 from pipeline.report.cells import colour_of, format_value, published_cell, ratio_cell, tone_of
-from pipeline.report.grid import Cell, Grid, GridRow, Section
+from pipeline.report.grid import Grid, GridRow, TableCell, TableSection
 from pipeline.report.relative import Column
 from pipeline.report.render import FORMATS
 from pipeline.report.render.delimited import as_csv, as_tsv
 from pipeline.report.render.json import as_json
 from pipeline.report.render.markdown import as_markdown
 from pipeline.report.render.text import as_text
-from pipeline.store.published import read_published
+from pipeline.storage.published import read_published
 
 SETTINGS = ReportSection()
 
@@ -25,8 +25,8 @@ def row(name: str, *values: float | None) -> GridRow:
     return GridRow(name=name, cells=tuple(ratio_cell("qps", value, SETTINGS) for value in values))
 
 
-def section(group: str, heads: tuple[str, ...], *rows: GridRow) -> Section:
-    return Section(of=group, stub=group, heads=heads, rows=rows)
+def section(group: str, heads: tuple[str, ...], *rows: GridRow) -> TableSection:
+    return TableSection(of=group, stub=group, heads=heads, rows=rows)
 
 
 NAMES = tuple(f"18.0 with the {config} config" for config in ("x10b", "x10c", "x10d"))
@@ -63,10 +63,14 @@ ABSOLUTE = Grid(
             ("pg1710", "pg1711"),
             GridRow(
                 name="insert",
-                cells=(Cell(value=0.1 + 0.2, text="0.3"), Cell(value=1234567.5, text="1234568")),
+                cells=(
+                    TableCell(value=0.1 + 0.2, text="0.3"),
+                    TableCell(value=1234567.5, text="1234568"),
+                ),
             ),
             GridRow(
-                name="delete, all", cells=(Cell(value=None, text="-"), Cell(value=3.0, text="3"))
+                name="delete, all",
+                cells=(TableCell(value=None, text="-"), TableCell(value=3.0, text="3")),
             ),
         ),
     ),
@@ -82,7 +86,7 @@ BY_REVISION = Grid(
     base=None,
     columns=(Column(label="17.10", name="pg1710"),),
     sections=(
-        Section(
+        TableSection(
             of="l.i0",
             title="l.i0",
             stub="dbms",
@@ -90,15 +94,18 @@ BY_REVISION = Grid(
             rows=(
                 GridRow(
                     name="pg1710",
-                    cells=(Cell(value=1.0, text="1", signs="!"), Cell(value=2.0, text="2")),
+                    cells=(
+                        TableCell(value=1.0, text="1", signs="!"),
+                        TableCell(value=2.0, text="2"),
+                    ),
                 ),
             ),
         ),
-        Section(
+        TableSection(
             of="l.i0",
             stub="dbms",
             heads=("rss",),
-            rows=(GridRow(name="pg1710", cells=(Cell(value=3.5, text="3.50"),)),),
+            rows=(GridRow(name="pg1710", cells=(TableCell(value=3.5, text="3.50"),)),),
         ),
     ),
     rows_are="dbms",
@@ -381,6 +388,18 @@ def test_csv_leaves_out_what_failed_its_sla_and_begins_anew_where_heads_change()
         "dbms,step,rss\n"
         "pg1710,l.i0,3.5\n"
     )
+
+
+def test_no_name_in_a_csv_is_a_formula() -> None:
+    (section,) = ABSOLUTE.sections
+    row = section.rows[0].model_copy(update={"name": "=cmd|' /C calc'!A0"})
+    wanted = {"of": "+writes", "heads": ("@pg1710", "-pg1711"), "rows": (row,)}
+    hostile = section.model_copy(update=wanted)
+    lines = as_csv(ABSOLUTE.model_copy(update={"sections": (hostile,)})).splitlines()
+    assert lines[4:] == [
+        "step,group,'@pg1710,'-pg1711",
+        "'=cmd|' /C calc'!A0,'+writes,0.30000000000000004,1234567.5",
+    ]
 
 
 def test_csv_of_rows_with_nothing_in_common() -> None:

@@ -4,16 +4,23 @@ from pathlib import Path
 
 from sqlalchemy import Engine
 
-from pipeline.execute.plan import Line
+from pipeline.measure.plan import Line
 from pipeline.model import StepStatus, Workload
 from pipeline.report.relative import Table, relative_to
-from pipeline.report.tables import GROUPS, imported_subject, measured_subject, measured_subjects
-from pipeline.store.database import open_store
-from pipeline.store.ingest import ingest
-from pipeline.store.published import import_published, read_published
-from pipeline.store.queries import rows
+from pipeline.report.tables import (
+    GROUPS,
+    imported_subject,
+    measured_subject,
+    measured_subjects,
+    newest_revisions,
+)
+from pipeline.storage.database import open_store
+from pipeline.storage.ingest import ingest
+from pipeline.storage.measurements import rows
+from pipeline.storage.published import import_published, read_published
+from pipeline.storage.runs import measured_cells
 from pipeline.workloads.sysbench import catalogue
-from tests.report.page_store import STEPS, make_store, over_time
+from tests.site.page_store import STEPS, make_store, over_time
 
 
 def measured_table(store: Engine, line: Line, workload: Workload, metric: str) -> Table:
@@ -63,13 +70,19 @@ def test_revisions_that_were_not_measured_are_no_columns(tmp_path: Path) -> None
 
 
 def test_a_long_line_keeps_its_first_revision_and_its_newest(tmp_path: Path) -> None:
-    store, plan = make_store(tmp_path, {"m": ["17.8", "17.9", "17.10", "17.11"]}, repetitions=1)
-    subject = measured_subject(store, plan.lines[0], plan.lines[0].workloads()[0])
-    assert subject is not None
-    assert subject.newest(4) is subject
-    table = subject.newest(3).table("qps")
+    revisions = ["17.7", "17.8", "17.9", "17.10", "17.11"]
+    store, plan = make_store(tmp_path, {"m": revisions}, repetitions=1, left_out=["17.7"])
+    (line,), measured = plan.lines, measured_cells(store)
+    assert newest_revisions(line, measured, newest=2, long=4) == (line, 0)
+    short, left_out = newest_revisions(line, measured, newest=2, long=3)
+    (subject,) = measured_subjects(store, short)
+    table = subject.table("qps")
     assert [column.label for column in table.columns] == ["17.8", "17.10", "17.11"]
     assert all(len(row.values) == 3 for group in table.groups for row in group.rows)
+    assert left_out == 1
+    with_base, left_out = newest_revisions(line, measured, newest=1, long=3, base="17.9")
+    assert [revision.label for revision in with_base.revisions] == ["17.8", "17.9", "17.11"]
+    assert left_out == 1
 
 
 def test_steps_that_failed_everywhere_are_missing_and_elsewhere_a_gap(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.bundle import read_bundle
+from pipeline.storage.bundle import read_bundle
 from tests.nights import leftovers, make_night
 
 

@@ -1,4 +1,4 @@
-"""Ten thousand random histories of the fleet: no server outlives its time."""
+"""Ten thousand random known_regressions of the fleet: no server outlives its time."""
 
 from __future__ import annotations
 

@@ -21,8 +21,8 @@ from typing import Any
 
 import pytest
 
-from pipeline.errors import UserError
 from pipeline.sources.crate import CrateSource
+from pipeline.text.errors import UserError
 from tests.ports import free_port
 
 INDEX = "/th/in/thing"
@@ -237,7 +237,7 @@ def test_what_cargo_hands_over_is_verified_again(
     real = shutil.which("cargo")
     damage = 'for file in "$CARGO_HOME"/registry/cache/*/*; do printf x >>"$file"; done'
     put_cargo(tmp_path / "bin", f'"{real}" "$@" && {damage}', monkeypatch)
-    with pytest.raises(UserError, match=r"thing-1\.2\.0\.crate is not the published one"):
+    with pytest.raises(UserError, match=r"thing-1\.2\.0\.crate differs from the published one"):
         source.fetch("1.2.0", cache / "new")
     assert left_in(cache / "new") == set()
 
@@ -248,7 +248,7 @@ def test_an_index_of_another_make_is_refused(
     real = shutil.which("cargo")
     damage = 'printf "99999a\\0b\\0c\\0d\\0" >"$(find "$CARGO_HOME"/registry/index -name thing)"'
     put_cargo(tmp_path / "bin", f'"{real}" "$@" && {damage}', monkeypatch)
-    with pytest.raises(UserError, match="the index of thing is none that is known here"):
+    with pytest.raises(UserError, match="the index of thing has an unknown format"):
         source.versions()
 
 
@@ -258,7 +258,7 @@ def test_a_version_that_is_not_there_or_was_withdrawn_says_so(
 ) -> None:
     with pytest.raises(UserError) as error:
         source.fetch(version, cache)
-    assert f"has no thing {version}; nightshift discover --refresh" in one_line(error)
+    assert f"has no thing {version}; `nightshift discover --refresh" in one_line(error)
 
 
 def test_an_unknown_crate_says_so(registry: Registry, cache: Path) -> None:
@@ -301,7 +301,9 @@ def test_a_cargo_that_is_too_old_says_so(
     source: CrateSource, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str
 ) -> None:
     put_cargo(tmp_path / "bin", f"echo 'error: {said}' >&2; exit 101", monkeypatch)
-    with pytest.raises(UserError, match=r"too old, 1\.82 or newer is needed; install"):
+    with pytest.raises(
+        UserError, match=r"cargo is too old: release 1\.82 or newer is required; install"
+    ):
         source.versions()
 
 

@@ -16,10 +16,10 @@ from random import Random
 
 import pytest
 
-from pipeline.errors import UserError
 from pipeline.sources.debian import DebianPackages, DebianTarballs
 from pipeline.sources.debian.apt import archives
 from pipeline.sources.debian.suites import SUMS
+from pipeline.text.errors import UserError
 from tests.ports import free_port
 
 pytestmark = pytest.mark.skipif(
@@ -289,7 +289,7 @@ def test_a_bad_package_is_refused_and_leaves_nothing(
         path.unlink()
     with pytest.raises(UserError) as error:
         make().fetch("old/1.0-1", cache / "downloads")
-    told = {"missing": "it is not there"}.get(fault, "what it sent is damaged")
+    told = {"missing": "it does not exist"}.get(fault, "its answer is damaged")
     assert told in one_line(error)
     assert left_in(cache / "downloads") == set()
     path.write_bytes(whole)
@@ -300,7 +300,7 @@ def test_a_list_that_was_changed_is_refused(make: Make, archive: Archive, cache:
     for name in ("Packages", "Packages.gz"):
         path = archive.folder / f"dists/old/main/binary-{_architecture()}" / name
         path.write_bytes(path.read_bytes()[::-1])
-    with pytest.raises(UserError, match="what it sent is damaged"):
+    with pytest.raises(UserError, match="its answer is damaged"):
         make("thing@old").versions()
 
 
@@ -309,7 +309,7 @@ def test_a_release_that_was_changed_is_refused(make: Make, archive: Archive) -> 
     path.write_text(path.read_text().replace("Origin: Example", "Origin: Elsewhere"))
     with pytest.raises(UserError) as error:
         make("thing@old").versions()
-    assert "what it sent is damaged" in one_line(error)
+    assert "its answer is damaged" in one_line(error)
 
 
 def test_a_key_that_is_not_here_is_one_line(
@@ -317,7 +317,10 @@ def test_a_key_that_is_not_here_is_one_line(
 ) -> None:
     with stranger(server_folder / "stranger") as keys, pytest.raises(UserError) as error:
         make("thing@old", keyring=keys.keyring).versions()
-    assert "the key that signs it is not on this machine" in one_line(error)
+    assert (
+        "its signing key is missing: install or update the package debian-archive-keyring"
+        in one_line(error)
+    )
     assert "debian-archive-keyring" in one_line(error)
 
 
@@ -336,21 +339,21 @@ def test_one_suite_out_of_reach_is_told_and_left_out(
     with caplog.at_level(logging.WARNING):
         assert make("thing@ancient new").versions() == ("new/2:2.0~rc1-1+b1",)
     assert caplog.messages == [
-        "ancient of Debian cannot be had (it is not there); going on without it"
+        "ancient of Debian is unavailable (it does not exist); continuing without it"
     ]
 
 
 def test_all_out_of_reach_is_an_error(make: Make) -> None:
     with pytest.raises(UserError) as error:
         make("thing@ancient lost").versions()
-    assert one_line(error) == "ancient of Debian cannot be had (it is not there)"
+    assert one_line(error) == "ancient of Debian is unavailable (it does not exist)"
 
 
 def test_nobody_listening_is_one_line(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     with pytest.raises(UserError) as error:
         make("thing@old", addresses=[f"http://127.0.0.1:{free_port()}/debian"]).versions()
-    assert one_line(error) == "old of Debian cannot be had (no connection)"
+    assert one_line(error) == "old of Debian is unavailable (no connection)"
 
 
 def test_old_lists_serve_where_a_suite_cannot_be_asked(
@@ -361,7 +364,8 @@ def test_old_lists_serve_where_a_suite_cannot_be_asked(
     with caplog.at_level(logging.WARNING):
         assert make().versions() == before
     assert caplog.messages == [
-        "old of Debian cannot be asked (it is not there); going on with its older lists"
+        "old of Debian cannot be queried (it does not exist); continuing with its older "
+        "package lists"
     ]
 
 
@@ -386,7 +390,7 @@ def test_a_version_that_the_suite_has_no_more_is_one_line(
     archive.add("old", "thing", "1.1-1")
     with pytest.raises(UserError) as error:
         make().fetch("old/1.0-1", cache)
-    assert "old has no such version now" in one_line(error)
+    assert "old no longer has this version" in one_line(error)
     assert "discover --refresh" in one_line(error)
     assert make().fetch("old/1.1-1", cache).path.is_dir()
 

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.errors import UserError
 from pipeline.sources.base import Fetched
 from pipeline.sources.base.http import ATTEMPTS
 from pipeline.sources.cached import CachedVersions
 from pipeline.sources.maven import MavenSource, parse_versions
 from pipeline.targets.postgres import Postgres
+from pipeline.text.errors import UserError
 from tests.fakes.site import Site, Sleeps
 from tests.ports import free_port
 
@@ -118,7 +118,7 @@ def test_older_checksums_serve_where_there_is_no_sha256(
     registry.files[f"{FILE}.{kind}"] = f"{digits.upper()}  thing-1.2.0.jar\n".encode()
     assert source.fetch("1.2.0", tmp_path).sha256 == hashlib.sha256(JAR).hexdigest()
     registry.files[f"{FILE}.{kind}"] = digits[::-1].encode()
-    with pytest.raises(UserError, match=f"its {kind} is not the published one"):
+    with pytest.raises(UserError, match=f"its {kind} differs from the published one"):
         source.fetch("1.2.0", tmp_path / "other")
 
 
@@ -135,8 +135,8 @@ def test_a_passing_fault_is_asked_over(
     ("fault", "complaint"),
     [
         ("503", "answered 503"),
-        ("truncated", "the connection broke off"),
-        ("flipped", "its sha256 is not the published one"),
+        ("truncated", "the connection was closed"),
+        ("flipped", "its sha256 differs from the published one"),
     ],
 )
 def test_a_lasting_fault_is_one_line_and_leaves_nothing(
@@ -329,7 +329,7 @@ def test_an_old_list_serves_when_the_source_is_out_of_reach(
     with caplog.at_level(logging.WARNING):
         assert make().versions() == ("1.0",)
     assert caplog.messages == [
-        "changing cannot be reached; going on with its list of 1970-01-12 13:46 UTC"
+        "changing cannot be reached; continuing with its list of 1970-01-12 13:46 UTC"
     ]
 
 

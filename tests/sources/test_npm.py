@@ -19,8 +19,8 @@ from urllib.parse import unquote
 
 import pytest
 
-from pipeline.errors import UserError
 from pipeline.sources.npm import NpmSource
+from pipeline.text.errors import UserError
 from tests.ports import free_port
 
 pytestmark = pytest.mark.skipif(shutil.which("npm") is None, reason="npm is not installed")
@@ -224,7 +224,7 @@ def test_a_client_that_does_not_verify_is_verified(
     )
     careless.chmod(0o755)
     monkeypatch.setenv("PATH", f"{careless.parent}:{os.environ['PATH']}")
-    assert "its sha512 is not the published one" in refused(
+    assert "its sha512 differs from the published one" in refused(
         lambda: source.fetch("1.2.0", downloads)
     )
     assert left_in(downloads) == set()

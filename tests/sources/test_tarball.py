@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.errors import UserError
 from pipeline.sources.tarball import TarballSource, linked_versions
+from pipeline.text.errors import UserError
 from tests.fakes.site import Site, Sleeps
 
 PAGE = b"""<a href="../">up</a> <A HREF='v9.6.2/'>v9.6.2/</A> <a href=v17.10/>x</a>
@@ -64,7 +64,9 @@ def test_a_list_of_checksums_serves(
     site.files[f"/source/v17.9/{name}"] = listed.encode()
     assert source.fetch("17.9", tmp_path).sha256 == SHA256
     site.files[f"/source/v17.9/{name}"] = listed.replace(SHA256, "1" * 64).encode()
-    with pytest.raises(UserError, match=r"sent a damaged .* \(its sha256 is not the published"):
+    with pytest.raises(
+        UserError, match=r"sent a damaged .* \(its sha256 differs from the published one"
+    ):
         source.fetch("17.9", tmp_path / "other")
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.errors import UserError
 from pipeline.sources.tree import SourceTree, commit_named, is_changed, is_repository
+from pipeline.text.errors import UserError
 
 NEEDS_GIT = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 
@@ -84,7 +84,7 @@ def test_a_tree_that_is_edited_meanwhile_is_refused(folder: Path, tmp_path: Path
     source, cache = SourceTree(str(folder), tmp_path), tmp_path / "cache"
     (version,) = source.versions()
     (folder / "src/main.c").write_text("int main(void) { return 2; }")
-    with pytest.raises(UserError, match="was changed after it was looked at; run again"):
+    with pytest.raises(UserError, match="changed while nightshift read it; run again"):
         source.fetch(version, cache)
     assert list(cache.iterdir()) == []
 
@@ -93,7 +93,7 @@ def test_a_tree_that_is_edited_meanwhile_is_refused(folder: Path, tmp_path: Path
 def test_of_a_repository_it_is_what_git_tracks_as_it_stands(folder: Path, tmp_path: Path) -> None:
     git(folder, "init", "-q")
     assert is_repository(folder)
-    assert is_changed(folder), "there is no commit yet"
+    assert is_changed(folder), "there is not a commit yet"
     git(folder, "add", "-A")
     git(folder, "commit", "-qm", "one")
     assert not is_changed(folder)

@@ -11,9 +11,9 @@ from random import Random
 
 import pytest
 
-from pipeline.errors import UserError
 from pipeline.targets.base.archives import deb_members, unpacked
 from pipeline.targets.base.loader import loaded
+from pipeline.text.errors import UserError
 
 pytestmark = pytest.mark.skipif(
     shutil.which("dpkg-deb") is None, reason="dpkg-deb, which makes packages, is not here"

@@ -15,15 +15,15 @@ import psutil
 import pymysql
 import pytest
 
-from pipeline.errors import UserError
 from pipeline.machine.account import Account
 from pipeline.machine.ports import LOOPBACK
 from pipeline.model import Build, Connection, FieldKind, Machine, Provenance, ServerConfig
 from pipeline.targets import find_target
 from pipeline.targets.base import Placement, ServerError, StartError, innodb, processes
 from pipeline.targets.base.innodb import InnoDBServer
-from pipeline.targets.base.mysql_log import complaint
+from pipeline.targets.base.mysql_log import first_error
 from pipeline.targets.base.mysql_protocol import connect
+from pipeline.text.errors import UserError
 from tests.conftest import Release
 from tests.ports import free_port
 
@@ -432,7 +432,7 @@ def test_a_failed_template_leaves_nothing(
     ],
 )
 def test_the_reason_is_the_first_error(log: str, expected: str) -> None:
-    assert complaint(log) == expected
+    assert first_error(log) == expected
 
 
 NEVER_TOLD = {"5.6": {"dbms.checkpoint_age"}, "10.2": {"dbms.checkpoint_age"}}

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.errors import UserError
 from pipeline.machine.account import find_account
 from pipeline.model import BuildOptions, Revision
 from pipeline.targets.base import Compilation
@@ -16,6 +15,7 @@ from pipeline.targets.base.compile import CompileError, flags_of, run_recipe
 from pipeline.targets.mariadb import MariaDB
 from pipeline.targets.mariadb.compilation import HEADERS
 from pipeline.targets.mariadb.install import server_program, system_tables
+from pipeline.text.errors import UserError
 
 REVISION = Revision(target="mariadb", version="10.11.18", order=(10, 11, 18), major="10.11")
 OPTIONS = BuildOptions(name="x")
@@ -145,7 +145,7 @@ def test_a_tree_without_its_own_ssl_takes_that_of_the_machine(
 def test_another_tree_is_told(tmp_path: Path) -> None:
     asked = work(tmp_path)
     shutil.rmtree(asked.tree / "scripts")
-    with pytest.raises(CompileError, match="it is not MariaDB"):
+    with pytest.raises(CompileError, match="it is not source code of MariaDB"):
         MariaDB().recipe(asked)
 
 

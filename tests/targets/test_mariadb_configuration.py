@@ -4,10 +4,10 @@ import re
 
 import pytest
 
-from pipeline.errors import UserError
 from pipeline.model import Machine, Revision
 from pipeline.targets.mariadb import MariaDB
 from pipeline.targets.mariadb.configuration import FILES, scale
+from pipeline.text.errors import UserError
 
 MAJORS = FILES.families()["z12b"]
 
@@ -72,7 +72,9 @@ def test_scaling_stays_within_reason(machine: Machine, gb: float) -> None:
 
 
 def test_what_there_is_not_says_what_there_is(machine: Machine) -> None:
-    with pytest.raises(UserError, match="mariadb has no config 'x10a'; there is z12b"):
+    with pytest.raises(UserError, match="mariadb has no config 'x10a'; choose one of z12b"):
         MariaDB().config("x10a", revision("11.4"), machine)
-    with pytest.raises(UserError, match=r"no file for mariadb 5\.5; it begins with 10\.1$"):
+    with pytest.raises(
+        UserError, match=r"no file for mariadb 5\.5; its first supported version is 10\.1$"
+    ):
         MariaDB().config("z12b", revision("5.5"), machine)

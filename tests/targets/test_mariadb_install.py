@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.errors import UserError
-from pipeline.execute.build import install as install_release
+from pipeline.measure.build import install as install_release
 from pipeline.model import Build, Provenance, Revision
 from pipeline.sources.base import Fetched
 from pipeline.targets.mariadb import MariaDB
 from pipeline.targets.mariadb.install import server_program, system_tables
+from pipeline.text.errors import UserError
 
 REVISION = Revision(target="mariadb", version="11.4.1", order=(11, 4, 1), major="11.4")
 PROVENANCE = Provenance(source="s", locator="l", sha256="ab" * 32, options="official")
@@ -86,7 +86,7 @@ def test_the_hash_is_over_the_program_files(server_folder: Path) -> None:
 @pytest.mark.parametrize("name", ["../out", "/out", "bin/../../out"])
 def test_members_that_lead_outside_are_refused(server_folder: Path, name: str) -> None:
     line = refused(server_folder, {**GOOD, ROOT + name: b"x"})
-    assert "leads outside" in line
+    assert "outside of the archive" in line
     assert line.endswith("delete it and run again")
 
 
@@ -117,7 +117,7 @@ def test_a_jar_of_something_else(server_folder: Path) -> None:
 def test_a_program_that_does_not_run_leaves_no_build(server_folder: Path) -> None:
     program = b"#!/bin/sh\necho 'cannot' >&2\nexit 3\n"
     line = refused(server_folder, {**GOOD, f"{ROOT}bin/mariadbd": program})
-    assert line == "mariadbd does not run here (cannot); leave that release out"
+    assert line == "mariadbd does not run on this machine (cannot); leave this release out"
 
 
 def test_a_release_without_its_scripts_is_one_line(server_folder: Path) -> None:

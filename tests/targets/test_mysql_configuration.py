@@ -4,10 +4,10 @@ import re
 
 import pytest
 
-from pipeline.errors import UserError
 from pipeline.model import Machine, Revision
 from pipeline.targets.mysql import MySQL
 from pipeline.targets.mysql.configuration import FILES, scale
+from pipeline.text.errors import UserError
 
 SINCE = ("5.6", "5.7", "8.0", "8.4")
 FAMILIES = ("z12a", "z12a_gtid", "z12a_nogtid")
@@ -97,7 +97,11 @@ def test_scaling_stays_within_reason(machine: Machine, gb: float) -> None:
 
 
 def test_what_there_is_not_says_what_there_is(machine: Machine) -> None:
-    with pytest.raises(UserError, match="mysql has no config 'x10a'; there is z12a, z12a_gtid, "):
+    with pytest.raises(
+        UserError, match="mysql has no config 'x10a'; choose one of z12a, z12a_gtid, "
+    ):
         MySQL().config("x10a", revision("9.7"), machine)
-    with pytest.raises(UserError, match=r"no file for mysql 5\.5; it begins with 5\.6$"):
+    with pytest.raises(
+        UserError, match=r"no file for mysql 5\.5; its first supported version is 5\.6$"
+    ):
         MySQL().config("z12a", revision("5.5"), machine)

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.errors import UserError
-from pipeline.execute.build import install as install_release
 from pipeline.machine.account import Account
+from pipeline.measure.build import install as install_release
 from pipeline.model import Build, Provenance, Revision
 from pipeline.sources.base import Fetched
 from pipeline.targets.mysql import MySQL, datadir, install
+from pipeline.text.errors import UserError
 
 SUPPLIES = {supply.name: supply for supply in MySQL().supplies}
 PROVENANCE = Provenance(source="s", locator="l", sha256="ab" * 32, options="official")
@@ -98,7 +98,9 @@ def test_the_hash_is_over_the_program_files(server_folder: Path) -> None:
 @pytest.mark.parametrize("name", ["../../../out", "a/../../../../out"])
 def test_members_that_lead_outside_are_refused(server_folder: Path, name: str) -> None:
     members = {**GOOD, f"package/server/share/{name}": b"x"}
-    assert "leads outside" in refused(lambda: packed(server_folder, members), server_folder)
+    assert "outside of the archive" in refused(
+        lambda: packed(server_folder, members), server_folder
+    )
 
 
 def test_a_link_that_leads_outside_is_refused(server_folder: Path) -> None:
@@ -108,7 +110,7 @@ def test_a_link_that_leads_outside_is_refused(server_folder: Path) -> None:
         link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
         tar.addfile(link)
     line = refused(lambda: install_from("npm", path, server_folder), server_folder)
-    assert "its link out leads outside, to /etc/passwd" in line
+    assert "its link out points outside of the archive, to /etc/passwd" in line
 
 
 def test_a_damaged_archive_names_the_file(server_folder: Path) -> None:
@@ -124,13 +126,13 @@ def test_a_damaged_archive_names_the_file(server_folder: Path) -> None:
 
 def test_a_package_of_something_else(server_folder: Path) -> None:
     line = refused(lambda: packed(server_folder, {"package/index.js": b"x"}), server_folder)
-    assert line == "the archive holds no mysqld, so it is no release of MySQL"
+    assert line == "the archive holds no mysqld, so it is not a release of MySQL"
 
 
 def test_a_program_that_does_not_run_leaves_no_build(server_folder: Path) -> None:
     members = {**GOOD, "package/server/mysqld": b"#!/bin/sh\necho 'cannot' >&2\nexit 3\n"}
     line = refused(lambda: packed(server_folder, members), server_folder)
-    assert line == "mysqld does not run here (cannot); leave that release out"
+    assert line == "mysqld does not run on this machine (cannot); leave this release out"
 
 
 def test_a_release_without_its_script_is_one_line(server_folder: Path, account: Account) -> None:

@@ -4,10 +4,10 @@ import re
 
 import pytest
 
-from pipeline.errors import UserError
 from pipeline.model import Machine, Revision
 from pipeline.targets.postgres import Postgres
 from pipeline.targets.postgres.configuration import FILES, scale
+from pipeline.text.errors import UserError
 
 EVERY = [(family, major) for family, majors in FILES.families().items() for major in majors]
 
@@ -92,12 +92,14 @@ def test_scaling_stays_within_reason(machine: Machine, gb: float) -> None:
 
 
 def test_an_unknown_family_says_which_there_are(machine: Machine) -> None:
-    with pytest.raises(UserError, match="there is x10a, x10c, x10d"):
+    with pytest.raises(UserError, match="choose one of x10a, x10c, x10d"):
         Postgres().config("x10z", revision("17"), machine)
 
 
 def test_a_major_without_a_file_says_which_have_one(machine: Machine) -> None:
-    with pytest.raises(UserError, match=r"no file for postgres 11; it begins with 12$"):
+    with pytest.raises(
+        UserError, match=r"no file for postgres 11; its first supported version is 12$"
+    ):
         Postgres().config("x10a", revision("11"), machine)
-    with pytest.raises(UserError, match="config x10c has no file for postgres 17; it b"):
+    with pytest.raises(UserError, match="config x10c has no file for postgres 17; its f"):
         Postgres().config("x10c", revision("17"), machine)

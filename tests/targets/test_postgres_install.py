@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.errors import UserError
-from pipeline.execute.build import install
 from pipeline.machine.account import Account
+from pipeline.measure.build import install
 from pipeline.model import Provenance, Revision
 from pipeline.sources.base import Fetched
 from pipeline.targets.base.programs import why_not
+from pipeline.text.errors import UserError
 
 REVISION = Revision(target="postgres", version="17.1", order=(17, 1), major="17")
 PROVENANCE = Provenance(source="s", locator="l", sha256="ab" * 32, options="official")
@@ -109,12 +109,12 @@ def test_the_hash_is_over_the_program_files(server_folder: Path) -> None:
 @pytest.mark.parametrize(
     ("member", "complaint"),
     [
-        (("../out", b"x", "file"), "leads outside"),
-        (("/out", b"x", "file"), "leads outside"),
-        (("bin/../../out", b"x", "file"), "leads outside"),
-        (("lib/out", b"/etc/passwd", "link"), "leads outside"),
-        (("lib/out", b"../../out", "link"), "leads outside"),
-        (("lib/out", b"../out", "hard"), "leads outside"),
+        (("../out", b"x", "file"), "outside of the archive"),
+        (("/out", b"x", "file"), "outside of the archive"),
+        (("bin/../../out", b"x", "file"), "outside of the archive"),
+        (("lib/out", b"/etc/passwd", "link"), "outside of the archive"),
+        (("lib/out", b"../../out", "link"), "outside of the archive"),
+        (("lib/out", b"../out", "hard"), "outside of the archive"),
         (("dev", None, "device"), "neither"),
     ],
 )
@@ -179,7 +179,7 @@ def test_a_program_that_does_not_run_leaves_no_build(server_folder: Path) -> Non
     members = [GOOD[0], ("bin/postgres", program, "program"), *GOOD[2:]]
     fetched = archive(server_folder, tar_xz(members))
     line = refused(fetched, server_folder / "builds" / "17.1")
-    assert line == "postgres does not run here (cannot); leave that release out"
+    assert line == "postgres does not run on this machine (cannot); leave this release out"
 
 
 def test_a_missing_library_is_named() -> None:
@@ -189,13 +189,16 @@ def test_a_missing_library_is_named() -> None:
         "/x/bin/postgres: error while loading shared libraries: libssl.so.1.0.0: cannot open "
         "shared object file: No such file or directory\n",
     )
-    assert line.startswith("postgres needs the library libssl.so.1.0.0, which this machine lacks")
+    assert line.startswith(
+        "postgres needs the library libssl.so.1.0.0, which is not installed; install its "
+        "package and run again"
+    )
     line = why_not(
         Path("/x/bin/postgres"),
         1,
         "/x/bin/postgres: /lib/libc.so.6: version `GLIBC_2.99' not found (required by ...)\n",
     )
-    assert line.startswith("postgres needs GLIBC_2.99, newer than this machine's")
+    assert line.startswith("postgres needs GLIBC_2.99, which is newer than this system's")
 
 
 def test_a_build_that_the_account_cannot_reach(tmp_path: Path, account: Account) -> None:
@@ -204,4 +207,4 @@ def test_a_build_that_the_account_cannot_reach(tmp_path: Path, account: Account)
     tmp_path.chmod(0o700)
     fetched = archive(tmp_path, tar_xz(GOOD))
     line = refused(fetched, tmp_path / "builds" / "17.1")
-    assert "cannot be entered by the user" in line
+    assert "cannot enter the folder" in line

@@ -68,7 +68,7 @@ def test_a_target_is_found_by_name() -> None:
 
 @pytest.mark.parametrize(
     ("name", "hint"),
-    [("postgre", "did you mean postgres?"), ("oracle", "known are postgres")],
+    [("postgre", "did you mean postgres?"), ("oracle", "choose one of postgres")],
 )
 def test_an_unknown_target_says_what_there_is(name: str, hint: str) -> None:
     with pytest.raises(KeyError) as error:

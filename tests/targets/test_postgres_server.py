@@ -15,7 +15,6 @@ import psutil
 import psycopg
 import pytest
 
-from pipeline.errors import UserError
 from pipeline.machine.account import Account
 from pipeline.machine.ports import LOOPBACK
 from pipeline.model import Build, Connection, Machine, Provenance, ServerConfig
@@ -24,6 +23,7 @@ from pipeline.targets.base.processes import check_socket_path, start_error
 from pipeline.targets.postgres import Postgres, server
 from pipeline.targets.postgres.cluster import initdb_command, last_complaint
 from pipeline.targets.postgres.server import PostgresServer, check_folder
+from pipeline.text.errors import UserError
 from tests.conftest import Release, RunningPostgres
 from tests.ports import free_port
 
@@ -406,7 +406,7 @@ def test_a_folder_too_long_for_a_socket_is_refused() -> None:
         ("FATAL:  first\nPANIC:  second\nLOG:  the end\n", "second"),
         ('LOG:  no "x"\nHINT:  y\nFATAL:  configuration file "f" contains errors', 'no "x"; y'),
         ("what happened\n\n", "what happened"),
-        ("", "it said nothing"),
+        ("", "no output"),
     ],
 )
 def test_the_reason_is_taken_from_the_log(log: str, expected: str) -> None:

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.errors import UserError
 from pipeline.machine.account import find_account
 from pipeline.model import BuildOptions, Revision
 from pipeline.targets.base import Compilation
 from pipeline.targets.base.compile import run_recipe
 from pipeline.targets.rocksdb import RocksDB
 from pipeline.targets.rocksdb.compilation import PROGRAM
+from pipeline.text.errors import UserError
 
 REVISION = Revision(target="rocksdb", version="9.9.3", order=(9, 9, 3), major="9.9")
 MAKEFILE = """\

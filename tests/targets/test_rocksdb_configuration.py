@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pipeline.model import Machine, Revision
-from pipeline.store.derive.fits import fits
+from pipeline.storage.derive.fits import fits
 from pipeline.targets.rocksdb import RocksDB
 from pipeline.targets.rocksdb.configuration import FILES, arguments
 
@@ -98,7 +98,7 @@ def test_a_database_that_fits_where_it_should_not_is_marked(
         []
         if gb == 0
         else [
-            f"the database of {gb / 2:.2f} GB fits into the {gb:.2f} GB that one for {family} "
-            "exceeds: this is no IO-bound result"
+            f"this result is not IO-bound: the database of {gb / 2:.2f} GB fits into the "
+            f"{gb:.2f} GB of memory that an IO-bound one ({family}) exceeds"
         ]
     )

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.errors import UserError
 from pipeline.machine.account import Account
 from pipeline.model import Build, Machine, ServerConfig
 from pipeline.targets.base import Placement, ServerError, StartError
@@ -19,6 +18,7 @@ from pipeline.targets.base.programs import ENVIRONMENT, program_hash
 from pipeline.targets.rocksdb import RocksDB
 from pipeline.targets.rocksdb.configuration import FILES
 from pipeline.targets.rocksdb.engine import DEBTS, RocksDBEngine
+from pipeline.text.errors import UserError
 from tests.conftest import Release
 from tests.ports import free_port
 
@@ -101,7 +101,7 @@ def test_it_is_made_ready_and_maintained_and_leaves_no_process(stage: Staged, ma
     log = (prepared.folder / "maintenance.log").read_text()
     first, *rest = log.splitlines()
     assert first == (
-        "open for 1 s: this release cannot be asked to pay what it owes"
+        "waited 1 s: this release has no command to wait for pending compaction"
         if major == OLD
         else ", ".join(DEBTS)
     )

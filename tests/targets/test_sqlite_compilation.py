@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.errors import UserError
-from pipeline.execute.build import SHIPPED_OPTIONS
 from pipeline.machine.account import Account
+from pipeline.measure.build import SHIPPED_OPTIONS
 from pipeline.model import BuildOptions, Revision
 from pipeline.targets.base import Compilation, Recipe
 from pipeline.targets.base.compile import CompileError, run_recipe
 from pipeline.targets.base.programs import program_hash
 from pipeline.targets.sqlite import SQLite
 from pipeline.targets.sqlite.compilation import LIBRARY
+from pipeline.text.errors import UserError
 
 SMALL = """\
 /* a library */
@@ -112,7 +112,7 @@ def test_the_compiler_cache_goes_before_the_compiler(tree: Path) -> None:
 
 
 def test_what_is_not_sqlite_is_a_revision_that_does_not_build(tree: Path) -> None:
-    with pytest.raises(CompileError, match="it is not SQLite"):
+    with pytest.raises(CompileError, match="it is not source code of SQLite"):
         recipe(tree, "README.md")
 
 
@@ -129,9 +129,9 @@ def test_a_home_without_the_library_is_none(tree: Path) -> None:
 @pytest.mark.parametrize("content", [b"", b"\x7fELF and no more", SMALL.encode()])
 def test_a_library_that_is_none_is_one_line(tree: Path, account: Account, content: bytes) -> None:
     home = built(tree, account, SMALL)
-    with pytest.raises(UserError, match=f"{LIBRARY} does not work here") as error:
+    with pytest.raises(UserError, match=f"{LIBRARY} cannot be loaded on this machine") as error:
         SQLite().identify(home)
     (home / "lib" / LIBRARY).write_bytes(content)
-    with pytest.raises(UserError, match=f"{LIBRARY} does not work here") as error:
+    with pytest.raises(UserError, match=f"{LIBRARY} cannot be loaded on this machine") as error:
         SQLite().identify(home)
     assert "\n" not in str(error.value)

@@ -195,7 +195,7 @@ def test_a_library_that_crashes_is_an_error_of_the_server(tmp_path: Path) -> Non
     )
     library_path = tmp_path / "libsqlite3.so"
     subprocess.run(["gcc", "-shared", "-fPIC", "-o", library_path, code], check=True)
-    with pytest.raises(ServerError, match="ended by SIGABRT"):
+    with pytest.raises(ServerError, match="killed by SIGABRT"):
         execute(library_path, Path(":memory:"), ["SELECT 1"])
 
 

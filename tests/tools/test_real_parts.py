@@ -114,8 +114,20 @@ def test_a_part_is_due_until_it_was_green_with_these_inputs(checkout: Path) -> N
 def test_a_change_of_any_input_makes_it_due_again(checkout: Path, name: str) -> None:
     passed(checkout)
     path = checkout / name
-    path.write_text((path.read_text() if path.exists() else "") + "\n# changed\n")
+    more = "changed = 1" if path.suffix == ".py" else "# changed"
+    path.write_text((path.read_text() if path.exists() else "") + f"\n{more}\n")
     assert due(checkout).startswith("changed since it was green on ")
+
+
+def test_a_comment_or_a_docstring_makes_nothing_due(checkout: Path) -> None:
+    passed(checkout)
+    helper = checkout / "tests/helper.py"
+    helper.write_text('"""Helps."""\n\n' + helper.read_text() + "# and no more\n")
+    assert due(checkout) == ""
+    helper.write_text(helper.read_text() + 'LIMIT = 1\n"""The limit."""\n')
+    passed(checkout)
+    helper.write_text(helper.read_text().replace("The limit", "The highest number"))
+    assert due(checkout) == ""
 
 
 def test_a_lost_input_makes_it_due_again_and_the_reason_names_it(checkout: Path) -> None:
@@ -132,7 +144,7 @@ def test_other_files_do_not_make_it_due(checkout: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "changes", [{"code": 1}, {"missing": ["go is not here"]}, {"passed": 0}], ids=str
+    "changes", [{"code": 1}, {"missing": [("go is not here")]}, {"passed": 0}], ids=str
 )
 def test_what_was_not_green_is_forgotten(checkout: Path, changes: dict[str, object]) -> None:
     passed(checkout)
@@ -162,7 +174,7 @@ def test_a_part_that_declares_nothing_is_always_due_and_never_recorded(checkout:
 @pytest.mark.parametrize(
     ("declaration", "said"),
     [
-        ('shows = "x"\ninputs = ["infra", "misspelt"]\n', "no such input: misspelt"),
+        ('shows = "x"\ninputs = ["infra", "misspelt"]\n', "these inputs do not exist: misspelt"),
         ('shows = "x"\ninputs = ["infra"]\nslow = true\n', "unknown settings slow"),
     ],
 )

@@ -33,7 +33,7 @@ class Sysbench:
             command,
         )
 
-    def step(self, spec: catalogue.StepSpec, *options: str) -> str:
+    def step(self, spec: catalogue.Microbenchmark, *options: str) -> str:
         """Run a step on tables of :data:`ROWS` rows and return its output."""
         size = f"--table-size={ROWS}"
         done = self("run", f"--step={spec.lua_step}", f"--range={spec.range}", size, *options)

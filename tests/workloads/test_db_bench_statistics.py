@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.metrics import METRICS
+from pipeline.model.metrics import METRICS
 from pipeline.workloads.db_bench.statistics import read_statistics
 
 DATA = Path(__file__).parent / "data"

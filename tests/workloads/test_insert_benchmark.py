@@ -46,7 +46,7 @@ def test_with_a_step_come_those_that_make_its_table(chosen: str, run: list[str])
 
 
 def test_a_step_that_is_not_there_is_told_with_what_was_meant() -> None:
-    with pytest.raises(UnknownStepError, match=r"no step or group 'qr10'; did you mean qr100\?"):
+    with pytest.raises(UnknownStepError, match=r"no step 'qr10'; did you mean qr100\?"):
         names("qr10")
 
 
@@ -178,7 +178,7 @@ def test_indexes_count_as_the_rows_that_are_in_them() -> None:
     [
         ("FATAL: `thread_run' function failed: no row\n", "sysbench failed: .*no row"),
         (printed(queries=8, inserts=4), "has no deletes"),
-        (printed(queries=8, inserts=4, deletes=4).replace("8 oper", "9 oper"), "not whole"),
+        (printed(queries=8, inserts=4, deletes=4).replace("8 oper", "9 oper"), "incomplete"),
     ],
 )
 def test_output_that_is_not_whole_is_refused(text: str, said: str) -> None:

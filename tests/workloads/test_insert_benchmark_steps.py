@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from typing import Any
 
@@ -10,7 +11,6 @@ import pytest
 
 from pipeline.model import Connection
 from pipeline.targets.postgres.server import connect
-from pipeline.workloads.insert_benchmark.parse import rows_ever
 from tests.workloads.databases import Database
 from tests.workloads.insert_benchmark_databases import CLIENTS, database
 from tests.workloads.insert_benchmark_runner import (
@@ -25,6 +25,12 @@ from tests.workloads.insert_benchmark_runner import (
 __all__ = ["database"]
 
 on_postgres = pytest.mark.parametrize("database", ["postgres"], indirect=True)
+
+
+def rows_ever(text: str) -> dict[str, int]:
+    """Return the rows that a step inserted and deleted, warm-up included, by kind."""
+    said = re.findall(r"^nightshift ever kind=(\S+) operations=(\d+)$", text, re.MULTILINE)
+    return {kind: int(operations) for kind, operations in said}
 
 
 def number(database: Database, query: str) -> int:

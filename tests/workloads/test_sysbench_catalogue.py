@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from pipeline.workloads.sysbench import catalogue
-from pipeline.workloads.sysbench.catalogue import Phase, StepSpec, Unit
+from pipeline.workloads.sysbench.catalogue import Microbenchmark, Phase, Unit
 from tests.cases import every_case
 
 PUBLISHED_NAMES = """
@@ -26,7 +26,7 @@ update-zipf_range=100 write-only_range=10000
 """
 
 
-def names(specs: tuple[StepSpec, ...]) -> list[str]:
+def names(specs: tuple[Microbenchmark, ...]) -> list[str]:
     return [spec.name for spec in specs]
 
 
@@ -100,7 +100,7 @@ def test_an_unknown_name_is_answered_with_what_is_close(wrong: str, meant: str) 
 
 
 def test_a_name_close_to_nothing_is_answered_with_what_there_is() -> None:
-    with pytest.raises(ValueError, match=r"known are all, point queries, .*insert"):
+    with pytest.raises(ValueError, match=r"choose one of all, .*point queries, .*insert"):
         catalogue.select(["xyzzy"])
 
 

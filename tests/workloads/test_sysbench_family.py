@@ -55,7 +55,7 @@ def test_writes_may_be_measured_for_a_time_of_their_own() -> None:
 
 @every_case("written", ["1500ms", "0s", "15", 900, True])
 def test_a_time_that_sysbench_cannot_do_is_refused(written: OptionValue) -> None:
-    with pytest.raises(OptionError, match=r"whole seconds|not a duration|must be a time") as error:
+    with pytest.raises(OptionError, match=r"whole seconds|a duration") as error:
         workload(measure_writes=written)
     assert error.value.option == "measure_writes"
 

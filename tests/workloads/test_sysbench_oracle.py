@@ -15,7 +15,7 @@ import pytest
 from pipeline.model import Connection, Step
 from pipeline.workloads.base.sysbench import connection_options
 from pipeline.workloads.sysbench import catalogue
-from pipeline.workloads.sysbench.catalogue import StepSpec
+from pipeline.workloads.sysbench.catalogue import Microbenchmark
 from pipeline.workloads.sysbench.family import SCRIPTS
 from pipeline.workloads.sysbench.family import Sysbench as Family
 from tests.workloads.databases import Database, SQLiteFile
@@ -61,7 +61,9 @@ def tables_of(database: Database) -> dict[int, Table]:
     }
 
 
-def executed(connection: Connection, spec: StepSpec, log: Path, count: int) -> list[list[Executed]]:
+def executed(
+    connection: Connection, spec: Microbenchmark, log: Path, count: int
+) -> list[list[Executed]]:
     """Return the statements of each event of a step."""
     done = run_script(
         Path(__file__).with_name("oracle.lua"),
@@ -113,7 +115,7 @@ def test_every_answer_and_every_write_is_right(
 
 
 def check_step(
-    database: Database, spec: StepSpec, log: Path, tables: dict[int, Table], drawn: Drawn
+    database: Database, spec: Microbenchmark, log: Path, tables: dict[int, Table], drawn: Drawn
 ) -> None:
     """Run a step, and do to ``tables`` what it is to do to those of the database."""
     before = {number: dict(table.rows) for number, table in tables.items()}

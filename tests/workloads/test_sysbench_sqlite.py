@@ -91,7 +91,7 @@ READS: dict[str, tuple[tuple[float, float], str]] = {
     ids=lambda spec: spec.name,
 )
 def test_statements_are_prepared_once_and_reset_and_every_row_and_column_is_fetched(
-    counting: Sysbench, spec: catalogue.StepSpec
+    counting: Sysbench, spec: catalogue.Microbenchmark
 ) -> None:
     """One that is not reset would keep what it has read from leaving the log."""
     few, many = (counted(counting, spec.name, count) for count in (FEW, MANY))

@@ -27,7 +27,7 @@ def rows_of(database: Database, table: int = 1) -> dict[int, Row]:
 
 @every_case("spec", catalogue.STEPS, ids=lambda spec: spec.name)
 def test_every_step_executes_the_statements_that_the_catalogue_says(
-    sysbench: Sysbench, spec: catalogue.StepSpec
+    sysbench: Sysbench, spec: catalogue.Microbenchmark
 ) -> None:
     output = sysbench.step(spec, "--warmup=0", *events(EVENTS))
     counted = totals(output)
@@ -109,7 +109,7 @@ def test_the_timeline_of_a_timed_run(sysbench: Sysbench) -> None:
     output = sysbench.step(spec, "--time=2", "--report-interval=1")
     parsed = parse_output(output, spec, ROWS)
     assert parsed.timeline
-    assert all(rate > 0 and latency > 0 for _, rate, latency in parsed.timeline)
+    assert all(each.ops_per_second > 0 and each.latency_ms for each in parsed.timeline)
     assert parsed.seconds >= 2
 
 

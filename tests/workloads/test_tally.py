@@ -83,7 +83,7 @@ def test_the_timeline_is_of_each_interval(tmp_path: Path) -> None:
         (
             "nightshift tally-total seconds=1.0 kind=a events=2 operations=2 errors=0"
             " lat_sum_ms=1.0 lat_max_ms=1.0\nnightshift tally-histogram kind=a 5:1\n",
-            "not whole",
+            "incomplete",
         ),
     ],
 )

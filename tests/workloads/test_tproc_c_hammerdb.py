@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.errors import UserError
 from pipeline.model import Connection, Scale, Workload
+from pipeline.text.errors import UserError
 from pipeline.workloads.base import Command, Load, Measure, Timing
 from pipeline.workloads.base.options import OptionError
 from pipeline.workloads.tproc_c.family import STEP, TprocC
@@ -132,7 +132,7 @@ def test_without_it_a_sentence_says_what_to_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(UserError, match="put a link to its hammerdbcli into a folder of PATH"):
+    with pytest.raises(UserError, match=("link its hammerdbcli into a folder of PATH")):
         TprocC().command(Load(), workload(), POSTGRES, 7)
 
 
@@ -179,7 +179,7 @@ def test_output_without_a_result_is_refused() -> None:
 
 @pytest.mark.parametrize("option", ["customers", "items"])
 def test_a_size_that_it_cannot_load_is_refused(option: str) -> None:
-    with pytest.raises(OptionError, match="leave it out"):
+    with pytest.raises(OptionError, match=("leave this setting out")):
         workload(options={option: 300})
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 
-from pipeline.analyse.explain.plans import plan_changes
+from pipeline.explain.plans import plan_changes
 from pipeline.workloads.base.plans import read_plans
 from pipeline.workloads.tproc_c.family import TABLES, TprocC
 from tests.workloads.sysbench_runner import LONGEST_SECONDS

@@ -1,1 +1,1 @@
-"""Mutation testing of the core modules; docs/development.md explains it."""
+"""Mutation testing of the core modules; docs/internals/development.md explains it."""

@@ -26,11 +26,11 @@ from tools.mutate.runner import FORK, ROOT, Change, Module, survivors
 HERE = ROOT / "tools" / "mutate"
 
 LEAST_SCORE = 0.85
-"""Share of the mutants that the tests of each module have to notice."""
+"""Minimum share of mutants that the tests of each module must detect."""
 
 
 class Candidate(NamedTuple):
-    """A mutant as it is run and printed."""
+    """A mutant to run and to print."""
 
     change: Change
     line: int
@@ -52,7 +52,7 @@ class Score(NamedTuple):
 
     @property
     def share(self) -> float:
-        """Share of the mutants that were noticed; 1 if there are none."""
+        """Share of the detected mutants; 1 if there are none."""
         return self.killed / max(self.killed + self.survived, 1)
 
 
@@ -67,7 +67,7 @@ def modules() -> dict[str, Module]:
 
 
 def sampled(module: Module, count: int | None, seed: int) -> list[Candidate]:
-    """Return the mutants of a module, or so many of them, without those that are equivalent."""
+    """Return the mutants of a module, or a sample of them, without equivalent ones."""
     same = {(each["file"], each["old"], each["new"]) for each in declared("equivalent")["mutant"]}
     candidates = []
     for path in module.files:
@@ -83,7 +83,7 @@ def sampled(module: Module, count: int | None, seed: int) -> list[Candidate]:
 
 
 def known(module: Module) -> list[Candidate]:
-    """Return the mutants of a module that once survived. Raises ValueError if one is no more."""
+    """Return the mutants of a module that once survived. Raises ValueError if one is gone."""
     candidates = []
     for each in declared("known")["mutant"]:
         if each["module"] != module.name:
@@ -91,7 +91,9 @@ def known(module: Module) -> list[Candidate]:
         source = (ROOT / each["file"]).read_text()
         old = each["old"]
         if source.count(old) != 1:
-            raise ValueError(f"{each['name']}: not once in {each['file']}: {old}")
+            raise ValueError(
+                f"mutant {each['name']}: its text must occur once in {each['file']}: {old}"
+            )
         line = source[: source.index(old)].count("\n") + 1
         change = Change(each["file"], source.replace(old, each["new"]))
         candidates.append(
@@ -114,16 +116,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
     parser = argparse.ArgumentParser(prog="python -m tools.mutate")
     parser.add_argument("--module", action="append", choices=sorted(modules()))
-    parser.add_argument("--sample", type=int, help="mutants of each module; all by default")
+    parser.add_argument(
+        "--sample", type=int, help="number of mutants of each module (default: all)"
+    )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--known", action="store_true", help="only the mutants of known.toml")
+    parser.add_argument("--known", action="store_true", help="run only the mutants in known.toml")
     asked = parser.parse_args(arguments)
     scores = []
     for name, module in modules().items():
         if name in (asked.module or modules()):
             chosen = known(module) if asked.known else sampled(module, asked.sample, asked.seed)
-            # In a process of its own: what one imports, and how, is nothing to the next.
+            # In a separate process, so that imports of one module do not affect the next.
             with ProcessPoolExecutor(1, FORK) as pool:
                 scores.append(pool.submit(examine, module, chosen, asked.workers).result())
     print(f"\n{'module':<14}{'mutants':>8}{'killed':>8}{'survived':>10}{'score':>8}")

@@ -1,4 +1,4 @@
-"""The small changes of a module's source that its tests should notice."""
+"""The small changes of a module's source that its tests should detect."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _ARITHMETIC: dict[type[ast.operator], ast.operator] = {
 }
 
 SHOWN = 40
-"""Characters that are shown on either side of what differs in a long change."""
+"""Number of context characters shown around the difference in a long change."""
 
 _FUNCTIONS = {"min": "max", "max": "min", "any": "all", "all": "any"}
 
@@ -69,7 +69,7 @@ class Mutant:
 
 
 def _apart(old: str, new: str) -> tuple[str, str]:
-    """Return the parts of two texts that differ, with what is around them."""
+    """Return the differing parts of two texts, with some context."""
     shorter = min(len(old), len(new))
     same = next((at for at in range(shorter) if old[at] != new[at]), shorter)
     left = range(1, shorter - same + 1)
@@ -82,9 +82,9 @@ def _apart(old: str, new: str) -> tuple[str, str]:
 
 
 def mutants_of(path: str, source: str, ties: bool = True) -> list[Mutant]:
-    """Return every mutant of a file, in the order of the source.
+    """Return every mutant of a file, in source order.
 
-    Without ``ties`` there are none that differ from the code only where numbers are equal.
+    Without ``ties``, mutants that differ from the code only for equal numbers are left out.
     """
     offsets = [0]
     for line in source.encode().splitlines(keepends=True):
@@ -109,7 +109,7 @@ def mutants_of(path: str, source: str, ties: bool = True) -> list[Mutant]:
 
 
 def _walk(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield the nodes of a tree, but for annotations, decorators and formatted strings."""
+    """Yield the nodes of a tree, except annotations, decorators and formatted strings."""
     yield node
     for name, value in ast.iter_fields(node):
         if name in ("annotation", "returns", "decorator_list"):
@@ -120,7 +120,7 @@ def _walk(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _changes(node: ast.AST, ties: bool) -> Iterator[tuple[ast.expr | ast.stmt, str]]:
-    """Yield what a node makes replaceable, and the text to replace it with."""
+    """Yield the replaceable parts of a node, each with its replacement."""
     match node:
         case ast.Constant(value):
             for constant in _of_constant(value):
@@ -142,7 +142,7 @@ def _changes(node: ast.AST, ties: bool) -> Iterator[tuple[ast.expr | ast.stmt, s
 
 
 def _of_constant(value: object) -> Iterator[object]:
-    """Yield what may replace a constant; text is not changed."""
+    """Yield the replacements of a constant; text is not changed."""
     if isinstance(value, bool):
         yield not value
     elif isinstance(value, int):
@@ -172,7 +172,7 @@ def _of_operation(node: ast.expr, ties: bool) -> Iterator[ast.expr]:
 
 
 def _of_collection(node: ast.expr) -> Iterator[ast.expr]:
-    """Yield collections without an element or a condition, and calls that differ in one thing."""
+    """Yield collections without one element or condition, and calls with one difference."""
     match node:
         case ast.Set(elements):
             for kept in _without_one(elements):
@@ -193,7 +193,7 @@ def _of_collection(node: ast.expr) -> Iterator[ast.expr]:
 
 
 def _unfiltered(generators: Sequence[ast.comprehension]) -> Iterator[list[ast.comprehension]]:
-    """Yield the generators of a comprehension, each time without one of their conditions."""
+    """Yield the generators of a comprehension, each time without one condition."""
     for at, each in enumerate(generators):
         for kept in _without_one(each.ifs):
             changed = ast.comprehension(each.target, each.iter, kept, each.is_async)

@@ -1,4 +1,4 @@
-"""Run the tests of a module on its mutants, each in a process and a copy of the tree of its own."""
+"""Run the tests of a module on its mutants, each in its own process and copy of the tree."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ from typing import NamedTuple
 ROOT = Path(__file__).parents[2]
 
 OURS = ("benchmarks", "changepoint", "conftest", "pipeline", "tests", "tools")
-"""Packages of the tree: each run imports them anew, and from its own copy."""
+"""Packages of the tree: each run imports them from its own copy."""
 
 PATIENCE = 5.0
-"""How many times as long as without a mutant the tests of one may take."""
+"""Time limit of the tests of a mutant, as a multiple of their time without a mutant."""
 
 LEAST_SECONDS = 30.0
-"""The time limit of tests that take no time."""
+"""Minimum time limit in seconds."""
 
 FORK = multiprocessing.get_context("fork")
 
 
 @dataclass(frozen=True)
 class Module:
-    """What is mutated together, and the arguments of pytest that choose its tests.
+    """A group of mutated files, and the pytest arguments that select its tests.
 
-    Without ``ties``, mutants that differ only where compared numbers are equal are left out.
+    Without ``ties``, mutants that differ only for equal numbers are left out.
     """
 
     name: str
@@ -48,14 +48,14 @@ class Module:
 
 
 class Change(NamedTuple):
-    """A file of the tree, and what is in it for one run."""
+    """A file of the tree, and its content for one run."""
 
     path: str
     source: str
 
 
 def survivors(module: Module, changes: Sequence[Change], workers: int) -> list[bool]:
-    """Say of each change whether the tests of the module pass with it.
+    """Return for each change whether the tests of the module pass with it.
 
     Prints a dot for each. Raises RuntimeError if the tests do not pass without a change.
     """
@@ -98,7 +98,7 @@ class _Run:
         return _started(module, self.tree)
 
     def end(self, process: BaseProcess) -> int:
-        """Stop what still runs, restore the file and return the exit code of the tests."""
+        """Stop remaining processes, restore the file and return the exit code of the tests."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid or 0, signal.SIGKILL)
         process.join()
@@ -110,16 +110,16 @@ class _Run:
 
 
 def _tree(scratch: Path, number: int) -> Path:
-    """Copy the tree, without what is hidden and what was measured, with what is compiled."""
+    """Copy the tree without hidden files and results, but with compiled files."""
     return shutil.copytree(
         ROOT, scratch / str(number), ignore=shutil.ignore_patterns(".*", "results", "docs")
     )
 
 
 def _prepare(module: Module, trees: Sequence[Path]) -> float:
-    """Run the tests as they are and return the time limit for a mutant, in seconds.
+    """Run the tests without a mutant and return the time limit for a mutant, in seconds.
 
-    What they import that is not of the tree is imported here, once for all runs.
+    Third-party packages are imported here, once for all runs.
     """
     os.environ.update(module.environment)
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
@@ -146,7 +146,7 @@ def _started(module: Module, tree: Path, learn: bool = False) -> BaseProcess:
 
 
 def _test(module: Module, tree: Path, learn: bool) -> None:
-    """Run the tests in this process, which was forked for them, and end it."""
+    """Run the tests in this forked process, and end it."""
     os.setsid()
     os.chdir(tree)
     output = os.open(tree / "output", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
@@ -159,7 +159,7 @@ def _test(module: Module, tree: Path, learn: bool) -> None:
     sys.dont_write_bytecode = not learn
     pytest = importlib.import_module("pytest")
     options = ["-qx", "-pno:cacheprovider", f"--basetemp={tree / 'scratch'}"]
-    # Plugins of pytest were imported before it started.
+    # pytest's plugins were imported before the fork.
     options += ["-Wignore:Module already imported:pytest.PytestAssertRewriteWarning"]
     code = int(pytest.main([*options, *module.tests]))
     if learn:

@@ -1,1 +1,1 @@
-"""How the engines of the field compare: the same series, the same questions, one table."""
+"""Comparison of the field's engines: the same series and questions in one table."""

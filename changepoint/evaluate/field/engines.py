@@ -1,8 +1,8 @@
-"""The engines that are compared, ours and others, each a function from values to indices.
+"""The compared engines, ours and others, each a function from values to indices.
 
-Others run in environments of their own (``tools/oracle``), as they want other versions of numpy:
-a process of such an environment runs ``serve.py`` and measures the seconds of a call itself, so
-that nothing of the way there and back counts.
+Other engines run in their own environments (``tools/oracle``), because they need other versions of
+numpy. A process of such an environment runs ``serve.py`` and measures the duration of a call
+itself, without the communication.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from changepoint.api import detect, methods
 from changepoint.series import Floats
 
 ALARMS_PER_1000 = 0.5
-"""The budget ours are asked to keep: the default."""
+"""The alarm budget of our engines: the default."""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What one call found: indices of first values after changes; and the seconds it took."""
+    """The result of one call: indices of first values after changes, and its seconds."""
 
     indices: list[int]
     seconds: float
@@ -38,15 +38,15 @@ Engine = Callable[[Floats], Run]
 
 
 class NotInstalledError(Exception):
-    """An engine is not here; the message says how to get it."""
+    """An engine is not installed; the message says how to install it."""
 
 
 class EngineError(Exception):
-    """An engine's process ended before it answered."""
+    """An engine's process ended before it responded."""
 
 
 @dataclass(frozen=True, slots=True)
-class Environment:
+class EngineEnvironment:
     """An environment beside ours. packages: those whose versions matter."""
 
     name: str
@@ -54,7 +54,7 @@ class Environment:
 
     @property
     def command(self) -> str:
-        """What installs it, to be typed in the project's folder."""
+        """The command that installs it, to be run in the project's folder."""
         return f"tools/oracle {self.name}"
 
     def interpreter(self) -> Path:
@@ -63,50 +63,52 @@ class Environment:
         return Path(chosen or f"{sys.prefix}-{self.name}") / "bin" / "python"
 
 
-ORACLE = Environment("oracle", ("apache-otava", "numpy", "scipy"))
-RIVALS = Environment("rivals", ("signal-processing-algorithms", "ruptures", "numpy", "scipy"))
+ORACLE = EngineEnvironment("oracle", ("apache-otava", "numpy", "scipy"))
+RIVALS = EngineEnvironment("rivals", ("signal-processing-algorithms", "ruptures", "numpy", "scipy"))
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class EngineEntry:
     """An engine of the table.
 
-    about: its setting. share: of the trials that it gets, less than 1 for a slow one.
-    longest: values beyond which it is not timed. environment, engine, options: of one of the
-    others, what ``serve.py`` is asked for. method: of one of ours.
+    about: its setting. share: its share of the trials, less than 1 for a slow one. longest: length
+    beyond which it is not timed. environment, engine, options: for another engine, the arguments of
+    ``serve.py``. method: for one of ours.
     """
 
     about: str
     share: float = 1.0
     longest: int = 10_000
     method: str = ""
-    environment: Environment = ORACLE
+    environment: EngineEnvironment = ORACLE
     engine: str = ""
     options: Mapping[str, Any] = field(default_factory=dict)
 
 
-_SLOW = {"edivisive": Entry("", share=0.02, longest=100)}
-"""Those of our methods that are not run as often as the others."""
+_SLOW = {"edivisive": EngineEntry("", share=0.02, longest=100)}
+"""Our methods that run less often than the others."""
 
 
-def _ours(method: str) -> Entry:
-    slow = _SLOW.get(method, Entry(""))
+def _ours(method: str) -> EngineEntry:
+    slow = _SLOW.get(method, EngineEntry(""))
     about = f"detect(values, method={method!r}), alarms_per_1000={ALARMS_PER_1000:g}"
-    return Entry(about, share=slow.share, longest=slow.longest, method=method)
+    return EngineEntry(about, share=slow.share, longest=slow.longest, method=method)
 
 
-ENTRIES: Mapping[str, Entry] = MappingProxyType(
+ENTRIES: Mapping[str, EngineEntry] = MappingProxyType(
     {
-        # The slow ones last: rows are printed as they are had.
+        # The slow ones last: rows are printed as they become available.
         **{method: _ours(method) for method in sorted(methods(), key=_SLOW.__contains__)},
-        "otava": Entry("compute_change_points(values): its defaults", share=0.2, engine="otava"),
-        "otava-1e-4": Entry(
+        "otava": EngineEntry(
+            "compute_change_points(values): its defaults", share=0.2, engine="otava"
+        ),
+        "otava-1e-4": EngineEntry(
             "the same with max_pvalue=1e-4",
             share=0.2,
             engine="otava",
             options={"max_pvalue": 1e-4},
         ),
-        "mongodb": Entry(
+        "mongodb": EngineEntry(
             "e_divisive(values, pvalue=0.05, permutations=100): its defaults",
             share=0.05,
             longest=1000,
@@ -114,7 +116,7 @@ ENTRIES: Mapping[str, Entry] = MappingProxyType(
             engine="mongodb",
             options={"pvalue": 0.05, "permutations": 100},
         ),
-        "ruptures-pelt": Entry(
+        "ruptures-pelt": EngineEntry(
             "Pelt(model='l2') with jump=5, its default, penalty 3 log(n) variances of the noise",
             share=0.1,
             longest=1000,
@@ -122,14 +124,14 @@ ENTRIES: Mapping[str, Entry] = MappingProxyType(
             engine="pelt",
             options={"penalty": 3.0},
         ),
-        "ruptures-rbf": Entry(
+        "ruptures-rbf": EngineEntry(
             "KernelCPD(kernel='rbf') with penalty log(n)",
             share=0.5,
             environment=RIVALS,
             engine="kernel",
             options={"penalty": 1.0},
         ),
-        "ruptures-rbf-1.25": Entry(
+        "ruptures-rbf-1.25": EngineEntry(
             "the same with penalty 1.25 log(n)",
             share=0.5,
             environment=RIVALS,
@@ -140,17 +142,19 @@ ENTRIES: Mapping[str, Entry] = MappingProxyType(
 )
 
 
-class Process:
+class EngineProcess:
     """A running ``serve.py``."""
 
-    def __init__(self, questions: IO[str], answers: IO[str], environment: Environment) -> None:
+    def __init__(
+        self, questions: IO[str], answers: IO[str], environment: EngineEnvironment
+    ) -> None:
         self._questions = questions
         self._answers = answers
         self._environment = environment
         self.versions: dict[str, str] = self.ask(packages=environment.packages)["versions"]
 
     def ask(self, **request: Any) -> dict[str, Any]:
-        """The answer to a request of ``serve.py``. Raises EngineError."""
+        """The response to a request of ``serve.py``. Raises EngineError."""
         try:
             self._questions.write(json.dumps(request) + "\n")
             self._questions.flush()
@@ -159,7 +163,7 @@ class Process:
             line = ""
         if not line:
             raise EngineError(
-                f"its process ended, see standard error; install it anew: rm -r the environment "
+                "the engine's process ended (standard error says why); delete its environment "
                 f"and run {self._environment.command}"
             )
         answer: dict[str, Any] = json.loads(line)
@@ -175,10 +179,12 @@ class Process:
 
 
 @contextmanager
-def process(environment: Environment, interpreter: Path | None = None) -> Iterator[Process]:
-    """Start an environment's engines, with another interpreter than its usual one if given.
+def process(
+    environment: EngineEnvironment, interpreter: Path | None = None
+) -> Iterator[EngineProcess]:
+    """Start an environment's engines, optionally with another interpreter than its usual one.
 
-    Raises NotInstalledError if it is not there, EngineError if its packages are not.
+    Raises NotInstalledError if it is missing, EngineError if its packages are.
     """
     python = interpreter or environment.interpreter()
     if not python.exists():
@@ -189,12 +195,12 @@ def process(environment: Environment, interpreter: Path | None = None) -> Iterat
         stdout=subprocess.PIPE,
         text=True,
     ) as running:
-        # Both are pipes, as was just asked for.
+        # Both are pipes, as requested above.
         questions, answers = cast(IO[str], running.stdin), cast(IO[str], running.stdout)
         try:
-            yield Process(questions, answers, environment)
+            yield EngineProcess(questions, answers, environment)
         finally:
-            # A question that nobody was there to read is still in the pipe's buffer.
+            # A request without a reader is still in the pipe's buffer.
             with suppress(BrokenPipeError):
                 questions.close()
 
@@ -211,8 +217,8 @@ def ours(method: str) -> Engine:
     return run
 
 
-def other(entry: Entry, running: Process) -> Engine:
-    """One of the others, in a process of its environment."""
+def other(entry: EngineEntry, running: EngineProcess) -> Engine:
+    """Another engine, in a process of its environment."""
 
     def run(values: Floats) -> Run:
         answer = running.run(entry.engine, entry.options, [values.tolist()])

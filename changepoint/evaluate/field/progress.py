@@ -1,4 +1,4 @@
-"""How much of a long comparison is left and how long it will take, on standard error."""
+"""The progress of a long comparison and its remaining time, on standard error."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ EVERY = 10.0
 """Seconds between two lines."""
 
 ENOUGH = 100
-"""Calls of an engine after which its own pace is believed rather than the first guess."""
+"""Calls of an engine after which its measured pace replaces the first guess."""
 
 
 class Progress:
     """Counts the calls of engines that run one after the other.
 
-    planned: the calls that are expected of each engine. guess: seconds that one call takes.
+    planned: the expected calls of each engine. guess: seconds per call.
     """
 
     def __init__(self, planned: Mapping[str, int], guess: Mapping[str, float]) -> None:
@@ -27,7 +27,7 @@ class Progress:
         self._last = self._told = time.monotonic()
 
     def called(self, engine: str, doing: str) -> None:
-        """Note one call of an engine; say now and then how far things are."""
+        """Count one call of an engine; report the progress now and then."""
         now = time.monotonic()
         self._left[engine] = max(self._left[engine] - 1, 0)
         self._made[engine] += 1
@@ -39,15 +39,15 @@ class Progress:
             sys.stderr.flush()
 
     def settle(self, engine: str, left: int) -> None:
-        """Correct what is left of an engine: some questions need fewer calls than planned.
+        """Correct the remaining calls of an engine: some questions need fewer calls than planned.
 
-        What happened since its last call was something else, and says nothing of its pace.
+        The time since its last call was spent on something else and does not count for its pace.
         """
         self._left[engine] = left
         self._last = time.monotonic()
 
     def seconds_left(self) -> float:
-        """At the pace of each engine so far."""
+        """The remaining seconds at the current pace of each engine."""
         return sum(calls * self._pace(engine) for engine, calls in self._left.items())
 
     def _pace(self, engine: str) -> float:

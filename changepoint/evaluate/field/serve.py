@@ -1,15 +1,15 @@
-"""Runs other people's engines over series and answers; started in their environments.
+"""Run other projects' engines over series, in their own environments.
 
-Imports nothing of ours, as nothing of ours is there. Each line on standard input is one request,
-each line on standard output its answer, both JSON:
+Imports nothing of ours, because our packages are not installed there. Each line on standard input
+is one request, each line on standard output its response, both JSON:
 
     {"packages": [name, ...]}                -> {"versions": {name: version, ...}}
     {"engine": name, "options": {...}, "series": [[number or null, ...], ...]}
         -> {"indices": [[...], ...], "pvalues": [[number or null, ...], ...], "seconds": [...]}
 
 Indices are those of first values after changes, ascending. seconds: of the engine's call alone, one
-for each series ("otava-append": one for each value that is appended). pvalues: Otava's only, with
-null for nan.
+for each series ("otava-append": one for each appended value). pvalues: Otava's only, with null for
+nan.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ import numpy as np
 
 Values = list[float]
 Found = tuple[list[int], list[float], list[float]]
-"""Indices, their p-values if the engine tells them, and the seconds of each call."""
+"""Indices, their p-values if the engine returns them, and the seconds of each call."""
 
 
 def otava(values: Values, **options: Any) -> Found:
     """Apache Otava's analysis, with the options of its compute_change_points."""
     analysis = import_module("otava.analysis")
-    # What otava.series does with the values of a metric before it looks at them.
+    # As otava.series prepares the values of a metric.
     analysis.fill_missing(values)
     start = time.perf_counter()
     points = [] if None in values else analysis.compute_change_points(values, **options)[0]
@@ -64,7 +64,7 @@ def otava_append(values: Values, *, appended: int) -> Found:
 def mongodb(values: Values, *, pvalue: float, permutations: int) -> Found:
     """The energy statistic with a permutation test of signal-processing-algorithms."""
     package = import_module("signal_processing_algorithms.energy_statistics.energy_statistics")
-    # It permutes with numpy's global generator: the same series gives the same answer.
+    # It permutes with numpy's global generator, seeded so that a series always has the same result.
     np.random.seed(0)
     start = time.perf_counter()
     points = package.e_divisive(values, pvalue=pvalue, permutations=permutations)
@@ -75,8 +75,8 @@ def mongodb(values: Values, *, pvalue: float, permutations: int) -> Found:
 def pelt(values: Values, *, penalty: float) -> Found:
     """PELT of ruptures on squared error; a change costs ``penalty`` * log(length) variances.
 
-    The variance is that of the noise, by the median absolute difference of neighbours, which a
-    change does not inflate; where that is 0, half the mean square of those differences.
+    The variance is that of the noise, from the median absolute difference of neighbours, which a
+    change does not inflate; if that is 0, half the mean square of those differences.
     """
     ruptures = import_module("ruptures")
     start = time.perf_counter()
@@ -111,7 +111,7 @@ ENGINES: dict[str, Callable[..., Found]] = {
 
 
 def answer(request: dict[str, Any]) -> dict[str, Any]:
-    """The answer to one request."""
+    """The response to one request."""
     if "packages" in request:
         versions = {name: version(name) for name in request["packages"]}
         return {"versions": {"Python": platform.python_version(), **versions}}
@@ -125,7 +125,7 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Answer until standard input ends."""
+    """Respond until standard input ends."""
     warnings.simplefilter("ignore")
     for line in sys.stdin:
         sys.stdout.write(json.dumps(answer(json.loads(line))) + "\n")

@@ -1,4 +1,4 @@
-"""Seconds of engines on the same series, in pairs of one run."""
+"""Durations of engines on the same series, in pairs of one run."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from changepoint.evaluate.field.engines import Engine
 from changepoint.series import Floats
 
 STEP_EVERY = 250
+"""Positions between two steps of the timed series, so that searches have parts."""
 WARM = 2
-"""Calls before the first that counts: they compile, load and fill caches."""
+"""Warm-up calls, which compile, load and fill caches."""
 
 WARM_SECONDS = 0.05
-"""What a process that was just woken needs to come to speed."""
+"""Warm-up seconds of a process that was idle."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,7 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """Seconds of an engine and of another one, and how many times as fast the first is."""
+    """Durations of an engine and of another one, and the speed ratio of the first."""
 
     seconds: Spread
     others: Spread
@@ -44,7 +45,7 @@ class Pairs:
 
 
 def machine() -> str:
-    """What times depend on: under load a long call is interrupted more often than a short one."""
+    """Describe the machine: under load a long call is interrupted more often than a short one."""
     return f"{os.cpu_count()} cores, load average {os.getloadavg()[0]:.1f}"
 
 
@@ -57,7 +58,7 @@ def series(length: int, seed: int, *, steps: bool = True) -> Floats:
 
 
 def seconds(engine: Engine, length: int, calls: int, seed: int) -> list[float]:
-    """Of ``calls`` calls on as many series."""
+    """Durations of ``calls`` calls on as many series."""
     for i in range(WARM):
         engine(series(length, seed + i))
     return [engine(series(length, seed + i)).seconds for i in range(calls)]
@@ -66,8 +67,7 @@ def seconds(engine: Engine, length: int, calls: int, seed: int) -> list[float]:
 def paired(mine: Engine, theirs: Engine, drawn: Sequence[Floats], seed: int) -> Pairs:
     """Time both on each series, in random order; the ratio is theirs / mine within a pair.
 
-    Each engine goes over the series for ``WARM_SECONDS`` before its time is taken: as in a loop
-    over many series, and not as just woken by the end of the other one.
+    Each engine first processes the series for ``WARM_SECONDS``, as in a loop over many series.
     """
     order = np.random.default_rng(seed)
     pairs: list[tuple[float, float]] = []

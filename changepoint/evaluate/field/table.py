@@ -1,4 +1,4 @@
-"""The comparison itself: every engine on every kind of noise, one row each."""
+"""The comparison table: every engine on every kind of noise, one row each."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from changepoint.evaluate.field import score
 from changepoint.evaluate.field.engines import (
     ENTRIES,
     Engine,
+    EngineEntry,
+    EngineEnvironment,
     EngineError,
-    Entry,
-    Environment,
+    EngineProcess,
     NotInstalledError,
-    Process,
     other,
     ours,
     process,
@@ -31,12 +31,17 @@ from changepoint.series import Floats, Ints
 
 KINDS = ("gauss", "t3", "bimodal", "spikes", "quantised", "AR(.5)", "drift")
 LENGTH = 200
+"""Positions of the series without a change: two thirds of a year of nights."""
 STEP = 0.05
+"""The step whose recall, delay and place are in the table, as a fraction of the level."""
 LENGTHS = (100, 1000, 10_000)
+"""Positions of the timed series."""
 PAIRS = 15
+"""Pairs of calls for a median time: enough for quartiles."""
 WIDTH = 100
+"""Columns that the legend is wrapped to."""
 REFERENCE = "otava"
-"""The engine whose time the others' is compared with."""
+"""The engine whose time is the reference for the others."""
 
 CALLS_PER_TRIAL = (LENGTH - nightly.FIRST_NIGHT + 1) + 2 + 20 + 1
 """Searches of a cell: one each night, two recalls, about twenty for a delay, one for F1."""
@@ -68,10 +73,10 @@ LEGEND = (
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """An engine that runs, or why it does not."""
+    """An available engine, or the reason why it is not available."""
 
     name: str
-    entry: Entry
+    entry: EngineEntry
     engine: Engine | None
     reason: str = ""
 
@@ -79,10 +84,10 @@ class Ready:
 def field_table(trials: int, seed: int, names: Sequence[str] = tuple(ENTRIES)) -> Iterator[str]:
     """The lines of the comparison: versions, legend, then one row per engine and noise.
 
-    trials: series per figure; slow engines get a share of them, at least 2, which the table tells.
+    trials: series per figure; slow engines get a share of them, at least 2, as the table notes.
     """
     with ExitStack() as stack:
-        processes: dict[Environment, Process | str] = {}
+        processes: dict[EngineEnvironment, EngineProcess | str] = {}
         wanted = [_ready(name, processes, stack) for name in names]
         reference = _ready(REFERENCE, processes, stack)
         yield from _versions(processes)
@@ -100,12 +105,14 @@ def field_table(trials: int, seed: int, names: Sequence[str] = tuple(ENTRIES)) -
         yield from _rows(wanted, reference.engine, trials, seed)
 
 
-def _described(name: str, entry: Entry) -> str:
+def _described(name: str, entry: EngineEntry) -> str:
     limit = f"; timed up to {entry.longest:,} values" if entry.longest < max(LENGTHS) else ""
     return f"- {name}: {entry.about}{limit}"
 
 
-def _ready(name: str, processes: dict[Environment, Process | str], stack: ExitStack) -> Ready:
+def _ready(
+    name: str, processes: dict[EngineEnvironment, EngineProcess | str], stack: ExitStack
+) -> Ready:
     """Start an engine; one process serves all engines of its environment."""
     entry = ENTRIES[name]
     if entry.method:
@@ -121,7 +128,7 @@ def _ready(name: str, processes: dict[Environment, Process | str], stack: ExitSt
     return Ready(name, entry, other(entry, running))
 
 
-def _versions(processes: Mapping[Environment, Process | str]) -> Iterator[str]:
+def _versions(processes: Mapping[EngineEnvironment, EngineProcess | str]) -> Iterator[str]:
     own = {"Python": platform.python_version()}
     for package in ("nightshift", "numpy", "scipy", "numba"):
         try:
@@ -169,7 +176,7 @@ def _engine_rows(
 ) -> Iterator[str]:
     for i, kind in enumerate(KINDS):
         cells = _cell(ready, engine, kind, trials, seed, progress)
-        # Time hardly depends on the noise: once for each engine.
+        # Time hardly depends on the noise: measured once for each engine.
         times = _times(ready, engine, reference, seed) if i == 0 else ("", "")
         progress.settle(ready.name, trials * CALLS_PER_TRIAL * (len(KINDS) - i - 1))
         yield f"| {' | '.join((ready.name, kind, *cells, *times))} |"
@@ -236,5 +243,5 @@ def _spread(spread: Spread) -> str:
 
 
 def _figure(number: float) -> str:
-    """Three digits, and never an exponent."""
+    """Three digits, without an exponent."""
     return f"{number:,.0f}" if number >= 100.0 else f"{number:.3g}"

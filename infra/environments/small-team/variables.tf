@@ -3,76 +3,36 @@ variable "pipeline" {
   type        = string
   default     = "nightshift"
   nullable    = false
-
-  validation {
-    condition     = can(regex("^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$", var.pipeline))
-    error_message = "No label: write up to 63 letters, digits, dots, dashes and underscores, the first and the last a letter or a digit."
-  }
 }
 
 variable "repository" {
   description = "The repository on GitHub that the hub is a runner of, which holds nightshift.toml."
   type        = string
   nullable    = false
-
-  validation {
-    condition     = can(regex("^[A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9_][A-Za-z0-9._-]*$", var.repository))
-    error_message = "No repository on GitHub: write its owner and its name, as me/bench."
-  }
 }
 
 variable "nightshift" {
   description = "The nightshift that is installed at /opt/nightshift: a git repository that can be read without a password, and a commit or tag of it."
   type        = object({ repository = string, revision = string })
   nullable    = false
-
-  # A branch is another program tomorrow.
-  validation {
-    condition     = can(regex("^https://[A-Za-z0-9./_-]+$", var.nightshift.repository)) && can(regex("^([0-9a-f]{40}|v[0-9][0-9A-Za-z.-]*)$", var.nightshift.revision))
-    error_message = "The repository begins with https://, and the revision is a commit of 40 hexadecimal digits or a tag as v1.2.0."
-  }
 }
 
 variable "runner_program" {
   description = "The runner program for Linux on x64: where GitHub says that it is had, and the SHA-256 that GitHub says. Null until there are runners."
   type        = object({ url = string, sha256 = string })
   default     = null
-
-  validation {
-    condition = var.runner_program == null || try(
-      can(regex("^https://[A-Za-z0-9./_%-]+$", var.runner_program.url)) && can(regex("^[0-9a-f]{64}$", var.runner_program.sha256)),
-      false
-    )
-    error_message = "The address begins with https://, and a SHA-256 has 64 hexadecimal digits."
-  }
 }
 
 variable "admin_cidrs" {
   description = "Addresses that SSH is let in from, in CIDR notation. Grafana and Prometheus are reached by a tunnel through it."
   type        = list(string)
   nullable    = false
-
-  validation {
-    condition = length(var.admin_cidrs) > 0 && alltrue([
-      for cidr in var.admin_cidrs :
-      can(cidrhost(cidr, 0)) && try(split("/", cidr)[1] >= (strcontains(cidr, ":") ? 32 : 16), false)
-    ])
-    error_message = "Somebody has to come in, and never the world: write addresses as 203.0.113.7/32 or 2001:db8::/48, with at least 16 bits of IPv4 and 32 of IPv6."
-  }
 }
 
 variable "ssh_keys" {
   description = "Public keys of the account admin, by a name for each, who may become root. At least one."
   type        = map(string)
   nullable    = false
-
-  validation {
-    condition = length(var.ssh_keys) > 0 && alltrue([
-      for key in values(var.ssh_keys) :
-      can(regex("^(ssh-ed25519|ssh-rsa|ecdsa-sha2-nistp(256|384|521)|sk-ssh-ed25519@openssh\\.com|sk-ecdsa-sha2-nistp256@openssh\\.com) [A-Za-z0-9+/]+={0,2}( [^\n]*)?$", key))
-    ])
-    error_message = "One public key or more is needed, there are no passwords: write the line of a file as id_ed25519.pub."
-  }
 }
 
 variable "locations" {
@@ -92,12 +52,6 @@ variable "hub_type" {
   type        = string
   default     = "cx33"
   nullable    = false
-
-  # The runner program is taken for x86: no cax.
-  validation {
-    condition     = can(regex("^(ccx|cpx|cx)[0-9]{2}$", var.hub_type))
-    error_message = "No type of a server with x86 processors: write one as cx33."
-  }
 }
 
 variable "volume_gb" {
@@ -105,11 +59,6 @@ variable "volume_gb" {
   type        = number
   default     = 50
   nullable    = false
-
-  validation {
-    condition     = var.volume_gb >= 10 && var.volume_gb <= 10240 && floor(var.volume_gb) == var.volume_gb
-    error_message = "A volume has 10 to 10240 GB."
-  }
 }
 
 variable "protected" {
@@ -136,11 +85,6 @@ variable "bench_count" {
   type        = number
   default     = 2
   nullable    = false
-
-  validation {
-    condition     = var.bench_count >= 1 && var.bench_count <= 50 && floor(var.bench_count) == var.bench_count
-    error_message = "A class has 1 to 50 servers."
-  }
 }
 
 variable "per_night" {
@@ -172,11 +116,6 @@ variable "night" {
   type        = string
   default     = ""
   nullable    = false
-
-  validation {
-    condition     = can(regex("^([A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)?$", var.night))
-    error_message = "No label: write none, or up to 63 letters, digits, dots, dashes and underscores, the first and the last a letter or a digit, as 2026-03-01."
-  }
 }
 
 variable "ttl" {
@@ -184,13 +123,6 @@ variable "ttl" {
   type        = string
   default     = "8h"
   nullable    = false
-
-  validation {
-    condition = can(regex("^[1-9][0-9]{0,3}[hm]$", var.ttl)) && try(
-      timecmp(timeadd("2000-01-01T00:00:00Z", var.ttl), "2000-01-08T00:00:00Z") <= 0, false
-    )
-    error_message = "No time to live: write hours or minutes, a week at most, as 8h or 90m."
-  }
 }
 
 variable "runner_configurations" {
@@ -199,21 +131,4 @@ variable "runner_configurations" {
   default     = []
   nullable    = false
   sensitive   = true
-
-  validation {
-    condition     = contains([0, var.bench_count], length(var.runner_configurations))
-    error_message = "There is one list of configurations for each of the servers, or none at all."
-  }
-  validation {
-    condition = alltrue([
-      for jobs in var.runner_configurations : length(jobs) >= 1 && length(jobs) <= 6 && alltrue([
-        for configuration in jobs : can(regex("^[A-Za-z0-9+/]+={0,2}$", configuration))
-      ])
-    ])
-    error_message = "A server does 1 to 6 jobs, and a configuration is Base64, as encoded_jit_config of GitHub's answer."
-  }
-  validation {
-    condition     = length(distinct(flatten(var.runner_configurations))) == length(flatten(var.runner_configurations))
-    error_message = "A configuration is there twice: GitHub takes each of them once."
-  }
 }

@@ -27,5 +27,5 @@ output "expires" {
 
 output "cloud_init" {
   description = "What a server is told when it is made, without the configurations of its runners."
-  value       = "#cloud-config\n${jsonencode(merge(local.told, { write_files = local.write_files }))}\n"
+  value       = module.host.cloud_init
 }

@@ -6,7 +6,7 @@ output "hosts" {
         host = name, drives = host.drives, raid = host.raid, image = var.image
       })
       post_install = local.post_install[name]
-      cloud_init   = local.user_data[name]
+      cloud_init   = module.host[name].cloud_init
       instructions = templatefile("${path.module}/../../templates/${host.robot_number == null ? "install" : "reimage"}.md.tftpl", {
         host = name, address = host.address, repository = var.repository, robot_number = host.robot_number
       })

@@ -63,11 +63,6 @@ variable "repository" {
   description = "The repository on GitHub that the hosts are runners of."
   type        = string
   nullable    = false
-
-  validation {
-    condition     = can(regex("^[A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9_][A-Za-z0-9._-]*$", var.repository))
-    error_message = "No repository on GitHub: write its owner and its name, as me/bench."
-  }
 }
 
 variable "github_url" {
@@ -75,34 +70,18 @@ variable "github_url" {
   type        = string
   default     = "https://github.com"
   nullable    = false
-
-  validation {
-    condition     = can(regex("^https://[A-Za-z0-9.-]+(:[0-9]+)?$", var.github_url))
-    error_message = "No address: write one as https://github.com, without a path."
-  }
 }
 
 variable "nightshift" {
   description = "The nightshift that is installed at /opt/nightshift: a git repository that can be read without a password, and a commit or tag of it."
   type        = object({ repository = string, revision = string })
   nullable    = false
-
-  # A branch is another program tomorrow.
-  validation {
-    condition     = can(regex("^https://[A-Za-z0-9./_-]+$", var.nightshift.repository)) && can(regex("^([0-9a-f]{40}|v[0-9][0-9A-Za-z.-]*)$", var.nightshift.revision))
-    error_message = "The repository begins with https://, and the revision is a commit of 40 hexadecimal digits or a tag as v1.2.0."
-  }
 }
 
 variable "runner_program" {
   description = "The runner program for Linux on x64: where GitHub says that it is had, and the SHA-256 that GitHub says."
   type        = object({ url = string, sha256 = string })
   nullable    = false
-
-  validation {
-    condition     = can(regex("^https://[A-Za-z0-9./_%-]+$", var.runner_program.url)) && can(regex("^[0-9a-f]{64}$", var.runner_program.sha256))
-    error_message = "The address begins with https://, and a SHA-256 has 64 hexadecimal digits."
-  }
 }
 
 variable "admin_cidrs" {
@@ -125,11 +104,8 @@ variable "ssh_keys" {
   nullable    = false
 
   validation {
-    condition = length(var.ssh_keys) > 0 && alltrue([
-      for key in values(var.ssh_keys) :
-      can(regex("^(ssh-ed25519|ssh-rsa|ecdsa-sha2-nistp(256|384|521)|sk-ssh-ed25519@openssh\\.com|sk-ecdsa-sha2-nistp256@openssh\\.com) [A-Za-z0-9+/]+={0,2}( [^\n]*)?$", key))
-    ])
-    error_message = "One public key or more is needed, there are no passwords: write the line of a file as id_ed25519.pub."
+    condition     = length(var.ssh_keys) > 0
+    error_message = "One public key or more is needed: there are no passwords."
   }
 }
 
@@ -138,11 +114,6 @@ variable "packages" {
   type        = list(string)
   default     = ["bison", "ccache", "cmake", "flex", "g++", "git", "make", "patch", "perl", "python3-venv", "sysbench"]
   nullable    = false
-
-  validation {
-    condition     = alltrue([for package in var.packages : can(regex("^[a-z0-9][a-z0-9+.-]+$", package))])
-    error_message = "No package of Debian: write names as sysbench."
-  }
 }
 
 variable "image" {

@@ -26,11 +26,6 @@ variable "repository" {
   description = "The repository on GitHub that the hub is a runner of, which holds nightshift.toml."
   type        = string
   nullable    = false
-
-  validation {
-    condition     = can(regex("^[A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9_][A-Za-z0-9._-]*$", var.repository))
-    error_message = "No repository on GitHub: write its owner and its name, as me/bench."
-  }
 }
 
 variable "github_url" {
@@ -38,37 +33,18 @@ variable "github_url" {
   type        = string
   default     = "https://github.com"
   nullable    = false
-
-  validation {
-    condition     = can(regex("^https://[A-Za-z0-9.-]+(:[0-9]+)?$", var.github_url))
-    error_message = "No address: write one as https://github.com, without a path."
-  }
 }
 
 variable "nightshift" {
   description = "The nightshift that is installed at /opt/nightshift: a git repository that can be read without a password, and a commit or tag of it."
   type        = object({ repository = string, revision = string })
   nullable    = false
-
-  # A branch is another program tomorrow.
-  validation {
-    condition     = can(regex("^https://[A-Za-z0-9./_-]+$", var.nightshift.repository)) && can(regex("^([0-9a-f]{40}|v[0-9][0-9A-Za-z.-]*)$", var.nightshift.revision))
-    error_message = "The repository begins with https://, and the revision is a commit of 40 hexadecimal digits or a tag as v1.2.0."
-  }
 }
 
 variable "runner_program" {
   description = "The runner program for Linux on x64: where GitHub says that it is had, and the SHA-256 that GitHub says. Null for a hub that is no runner."
   type        = object({ url = string, sha256 = string })
   default     = null
-
-  validation {
-    condition = var.runner_program == null || try(
-      can(regex("^https://[A-Za-z0-9./_%-]+$", var.runner_program.url)) && can(regex("^[0-9a-f]{64}$", var.runner_program.sha256)),
-      false
-    )
-    error_message = "The address begins with https://, and a SHA-256 has 64 hexadecimal digits."
-  }
 }
 
 variable "server_type" {
@@ -158,16 +134,13 @@ variable "network" {
 }
 
 variable "admin_cidrs" {
-  description = "Addresses that SSH is let in from, in CIDR notation; empty lets nobody in. Grafana and Prometheus listen on loopback: an SSH tunnel reaches them."
+  description = "Addresses that SSH is let in from, in CIDR notation; see the module firewall. Grafana and Prometheus listen on loopback: an SSH tunnel reaches them."
   type        = list(string)
   nullable    = false
 
   validation {
-    condition = alltrue([
-      for cidr in var.admin_cidrs :
-      can(cidrhost(cidr, 0)) && try(split("/", cidr)[1] >= (strcontains(cidr, ":") ? 32 : 16), false)
-    ])
-    error_message = "SSH is never open to the world: write addresses as 203.0.113.7/32 or 2001:db8::/48, with at least 16 bits of IPv4 and 32 of IPv6."
+    condition     = length(var.admin_cidrs) > 0
+    error_message = "Somebody has to come in: write addresses as 203.0.113.7/32."
   }
 }
 
@@ -177,10 +150,7 @@ variable "ssh_keys" {
   nullable    = false
 
   validation {
-    condition = length(var.ssh_keys) > 0 && alltrue([
-      for key in values(var.ssh_keys) :
-      can(regex("^(ssh-ed25519|ssh-rsa|ecdsa-sha2-nistp(256|384|521)|sk-ssh-ed25519@openssh\\.com|sk-ecdsa-sha2-nistp256@openssh\\.com) [A-Za-z0-9+/]+={0,2}( [^\n]*)?$", key))
-    ])
-    error_message = "One public key or more is needed, there are no passwords: write the line of a file as id_ed25519.pub."
+    condition     = length(var.ssh_keys) > 0
+    error_message = "One public key or more is needed: there are no passwords."
   }
 }

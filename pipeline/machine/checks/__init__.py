@@ -1,4 +1,4 @@
-"""The checks of a machine, a file for each group. They look and change nothing."""
+"""The checks of a machine, a module for each group. They change nothing."""
 
 from __future__ import annotations
 

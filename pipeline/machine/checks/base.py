@@ -1,4 +1,4 @@
-"""What a check is, what it finds, and what it looks at."""
+"""The interface of a check: its findings, and its view of a machine."""
 
 from __future__ import annotations
 
@@ -10,77 +10,78 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from pipeline.machine import fingerprint, readings, storage
-from pipeline.machine.readings import Process, Shares
+from pipeline.machine import counters, fingerprint, storage
+from pipeline.machine.counters import Shares
+from pipeline.machine.processes import Processes, read_processes
 from pipeline.machine.storage import Mount
 from pipeline.machine.system import System
 from pipeline.model import Disk, Frozen, Machine
 
 
 class Verdict(StrEnum):
-    """Whether a machine is as it should be; unknown where it does not tell."""
+    """The result of a check: good, bad, or unknown."""
 
     GOOD = "good"
     BAD = "bad"
     UNKNOWN = "unknown"
 
 
-class Level(StrEnum):
-    """What a bad finding does to a night: it is refused, warned of, or nothing is said."""
+class Severity(StrEnum):
+    """The effect of a bad finding on a night: refuse it, warn, or nothing."""
 
     REFUSE = "refuse"
     WARN = "warn"
     IGNORE = "ignore"
 
 
-class Finding(NamedTuple):
-    """What a check found: the value seen, for people, and what that means."""
+class CheckFinding(NamedTuple):
+    """The finding of a check: the observed value, for people, and the verdict."""
 
     value: str
     verdict: Verdict
 
 
-def good(value: str) -> Finding:
-    """Return a finding that is as it should be."""
-    return Finding(value, Verdict.GOOD)
+def good(value: str) -> CheckFinding:
+    """Return a good finding."""
+    return CheckFinding(value, Verdict.GOOD)
 
 
-def bad(value: str) -> Finding:
-    """Return a finding that is not as it should be."""
-    return Finding(value, Verdict.BAD)
+def bad(value: str) -> CheckFinding:
+    """Return a bad finding."""
+    return CheckFinding(value, Verdict.BAD)
 
 
-def unknown(value: str) -> Finding:
-    """Return a finding that says why nothing could be found."""
-    return Finding(value, Verdict.UNKNOWN)
+def unknown(value: str) -> CheckFinding:
+    """Return an unknown finding; its value is the reason."""
+    return CheckFinding(value, Verdict.UNKNOWN)
 
 
-def judged(fine: bool, value: str) -> Finding:
-    """Return a finding that is good if it is ``fine``."""
+def judged(fine: bool, value: str) -> CheckFinding:
+    """Return a finding that is good if ``fine``, else bad."""
     return good(value) if fine else bad(value)
 
 
-class Moment(NamedTuple):
-    """What is counted over time, at one moment; by :mod:`pipeline.machine.readings`."""
+class CounterSnapshot(NamedTuple):
+    """The counters at one moment; see :mod:`pipeline.machine.counters`."""
 
-    ticks: readings.Ticks | None
-    processes: Mapping[tuple[int, int], Process]
+    ticks: counters.Ticks | None
+    processes: Processes
     throttled: Mapping[str, int]
     memory: Mapping[str, int]
 
 
 class Look:
-    """One look at a machine. What several checks need is read once, when the first asks."""
+    """One inspection of a machine. Shared facts are read once, on first use."""
 
     def __init__(self, system: System, last: Machine | None = None) -> None:
-        """Look at a system, of which ``last`` is the fingerprint of its last run, if known."""
+        """Inspect a system; ``last`` is the fingerprint of its last run, if known."""
         self.system = system
         self.tree = system.tree
         self.last = last
 
     @cached_property
     def machine(self) -> Machine:
-        """The fingerprint."""
+        """The fingerprint of the machine."""
         return fingerprint.fingerprint(None, self.system.folder, self.system)
 
     @cached_property
@@ -90,32 +91,32 @@ class Look:
 
     @cached_property
     def mount(self) -> Mount | None:
-        """The mount that databases are in."""
+        """The mount of the databases."""
         return storage.mount_of(self.tree, self.system.folder)
 
     @property
     def disks(self) -> tuple[Disk, ...]:
-        """The disks that databases are on."""
+        """The disks of the databases."""
         return self.machine.disks
 
     @cached_property
     def meminfo(self) -> dict[str, int]:
-        """The figures of /proc/meminfo: bytes, or counts where it has no unit."""
+        """The figures of /proc/meminfo: bytes, or counts if it has no unit."""
         found = re.findall(r"^(\S+):\s+(\d+)( kB)?$", self.tree.read("/proc/meminfo"), re.MULTILINE)
         return {name: int(value) * (1024 if unit else 1) for name, value, unit in found}
 
     @cached_property
     def smart(self) -> dict[str, dict[str, Any]]:
-        """What the disks say of their health, by name; it lacks those that say nothing.
+        """The health of disks by name, without disks that do not report it.
 
-        That is the JSON of smartctl, which needs root.
+        A value is the JSON of smartctl, which needs root.
         """
         told = {}
         for disk in self.disks:
-            # A disk that sleeps is not woken for it.
+            # Do not wake a sleeping disk.
             argv = ["smartctl", "--json", "--nocheck=standby", "-H", "-A", f"/dev/{disk.name}"]
             try:
-                answer = json.loads(self.system.said(argv) or "{}")
+                answer = json.loads(self.system.program_output(argv) or "{}")
             except ValueError:
                 continue
             status = answer.get("smart_status") if isinstance(answer, dict) else None
@@ -124,61 +125,61 @@ class Look:
         return told
 
     @cached_property
-    def moments(self) -> tuple[Moment, Moment]:
-        """Two moments, an interval of the system apart in which this process does nothing."""
+    def moments(self) -> tuple[CounterSnapshot, CounterSnapshot]:
+        """Two snapshots, separated by the system's interval, in which this process does nothing."""
         first = self._moment()
         self.system.sleep(self.system.interval)
         return first, self._moment()
 
     @cached_property
     def shares(self) -> Shares | None:
-        """How the processors spent the time between the two moments."""
+        """How the processors spent the time between the two snapshots."""
         before, after = (moment.ticks for moment in self.moments)
         if before is None or after is None or after.total <= before.total:
             return None
-        return readings.shares(before, after)
+        return counters.shares(before, after)
 
-    def _moment(self) -> Moment:
+    def _moment(self) -> CounterSnapshot:
         tree = self.tree
-        return Moment(
-            readings.ticks(tree),
-            readings.processes(tree),
-            readings.throttled(tree),
-            readings.memory_events(tree),
+        return CounterSnapshot(
+            counters.ticks(tree),
+            read_processes(tree, kernel=True),
+            counters.throttled(tree),
+            counters.memory_events(tree),
         )
 
 
 @dataclass(frozen=True)
 class Check:
-    """One question to a machine.
+    """One check of a machine.
 
-    ``name`` is what settings call it, in lower case with underscores. ``why`` says in a sentence
-    what is wrong with numbers where it is bad, ``mend`` what to do then: a command, or words.
-    ``level`` is what a bad finding does to a night where the settings say nothing.
+    ``name`` is its name in settings, in lower case with underscores. ``why`` says in a sentence how
+    a bad finding affects results, ``mend`` has the remedy: a command, or words. ``level`` is the
+    effect of a bad finding on a night, unless the settings change it.
     """
 
     name: str
-    level: Level
+    level: Severity
     why: str
     mend: str
-    find: Callable[[Look], Finding]
+    find: Callable[[Look], CheckFinding]
 
 
-class Found(Frozen):
-    """A check with what it found."""
+class CheckResult(Frozen):
+    """A check with its finding."""
 
     group: str
     name: str
-    level: Level
+    level: Severity
     verdict: Verdict
     value: str
     why: str
     mend: str
 
 
-def found(group: str, check: Check, level: Level, finding: Finding) -> Found:
-    """Return a check of a group with its finding, at the level that holds."""
-    return Found(
+def found(group: str, check: Check, level: Severity, finding: CheckFinding) -> CheckResult:
+    """Return the result of a check of a group, at the level in force."""
+    return CheckResult(
         group=group,
         name=check.name,
         level=level,

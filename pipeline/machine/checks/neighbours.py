@@ -1,19 +1,29 @@
-"""Checks of who else uses this machine, or is about to."""
+"""Checks for other users of this machine, present or imminent."""
 
 from __future__ import annotations
 
 import re
 
-from pipeline.machine.checks.base import Check, Finding, Level, Look, bad, good, judged, unknown
-from pipeline.machine.readings import clock_ticks
+from pipeline.machine.checks.base import (
+    Check,
+    CheckFinding,
+    Look,
+    Severity,
+    bad,
+    good,
+    judged,
+    unknown,
+)
+from pipeline.machine.counters import clock_ticks
 
 BUSY = 0.1
-"""Share of the processors' time that others may take. A server that is idle but for its daemons
-has less than 2 %; a DBMS with a client for each processor loses more throughput than this."""
+"""The share of processor time that others may use. A server that is idle except for its daemons
+uses less than 2 %; a DBMS with a client for each processor loses more throughput than this share.
+"""
 
 STEAL = 0.02
-"""Share of the time that the hypervisor may give to others: twice what a server with virtual
-processors of its own was seen to have."""
+"""The share of time that the hypervisor may give to others: twice the observed share of a server
+with dedicated virtual processors."""
 
 _TIMERS = (
     "apt-daily.timer",
@@ -23,15 +33,15 @@ _TIMERS = (
     "mdcheck_start.timer",
     "plocate-updatedb.timer",
 )
-"""Timers of distributions that begin once a day or a month, at any time, and keep a disk and a
+"""Timers of distributions that start once a day or a month, at any time, and keep a disk and a
 processor busy for minutes: updates, indexing, the check of a RAID."""
 
 _TUNE = "nightshift tune set"
 
 
-def _load(look: Look) -> Finding:
+def _load(look: Look) -> CheckFinding:
     if look.shares is None:
-        return unknown("the kernel does not say")
+        return unknown("not reported by the kernel")
     told = f"{100 * look.shares.busy:.0f} % of the processors"
     if look.shares.busy <= BUSY:
         return good(told)
@@ -39,11 +49,9 @@ def _load(look: Look) -> Finding:
 
 
 def _busiest(look: Look) -> str:
-    """Name the process that took most time between the two moments, if it shows in ticks."""
+    """Name the process that used most time between the two snapshots, if it used a tick."""
     before, after = (moment.processes for moment in look.moments)
-    took = {
-        key: process.ticks - before[key].ticks for key, process in after.items() if key in before
-    }
+    took = {key: process.own - before[key].own for key, process in after.items() if key in before}
     most = max(took, key=lambda key: took[key], default=None)
     if most is None or took[most] <= 0:
         return ""
@@ -52,18 +60,18 @@ def _busiest(look: Look) -> str:
     return f"; {after[most].name} ({most[0]}) {share:.0f} % of one"
 
 
-def _steal(look: Look) -> Finding:
+def _steal(look: Look) -> CheckFinding:
     if look.shares is None:
-        return unknown("the kernel does not say")
+        return unknown("not reported by the kernel")
     return judged(look.shares.steal <= STEAL, f"{100 * look.shares.steal:.1f} %")
 
 
-def _virtual(look: Look) -> Finding:
+def _virtual(look: Look) -> CheckFinding:
     return judged(not look.guest, look.machine.virtualised)
 
 
-def _limits(look: Look) -> Finding:
-    """Look for a share of the processors that a container or a service may not exceed."""
+def _limits(look: Look) -> CheckFinding:
+    """Check for a limit of processor time for this container or service."""
     tree = look.tree
     own = re.search(r"^0::/(.*)$", tree.read("/proc/self/cgroup"), re.MULTILINE)
     parts = own[1].split("/") if own and own[1] else []
@@ -79,10 +87,10 @@ def _limits(look: Look) -> Finding:
     return good("none")
 
 
-def _timers(look: Look) -> Finding:
+def _timers(look: Look) -> CheckFinding:
     if not look.tree.path("/run/systemd/system").is_dir():
         return unknown("no systemd runs here")
-    states = look.system.said(["systemctl", "is-active", *_TIMERS]).split()
+    states = look.system.program_output(["systemctl", "is-active", *_TIMERS]).split()
     if len(states) != len(_TIMERS):
         return unknown("systemd does not answer")
     active = [unit for unit, state in zip(_TIMERS, states, strict=True) if state == "active"]
@@ -92,37 +100,37 @@ def _timers(look: Look) -> Finding:
 CHECKS = (
     Check(
         "load",
-        Level.WARN,
-        "What others compute is missing in the throughput, and pushes data out of caches.",
-        "end what runs (top); [preflight] wait lets a night wait for it",
+        Severity.WARN,
+        "Other processes take processor time from the DBMS and displace its data from caches.",
+        "end the other processes (see top), or let nights wait for them: [preflight] wait",
         _load,
     ),
     Check(
         "steal",
-        Level.WARN,
-        "The hypervisor gives this machine's processors to others in the middle of queries.",
-        "measure on a server with processors of its own, dedicated or of type CCX",
+        Severity.WARN,
+        "The hypervisor gives processor time of this machine to other guests during queries.",
+        "measure on a server with dedicated processors, for example of type CCX",
         _steal,
     ),
     Check(
         "limits",
-        Level.WARN,
-        "A quota stops all threads for the rest of a period as soon as it is used up.",
-        "start the container or the service without a limit of its processors",
+        Severity.WARN,
+        "When a processor quota is used up, all threads stop until the next period.",
+        "start the container or service without a processor limit",
         _limits,
     ),
     Check(
         "timers",
-        Level.WARN,
-        "Updates and indexing that begin at any time will begin in the middle of a night.",
+        Severity.WARN,
+        "Timers start updates and indexing at any time, also during a night.",
         f'{_TUNE}, with [tune] stop_timers = ["apt-daily.timer", ...]',
         _timers,
     ),
     Check(
         "virtual",
-        Level.IGNORE,
-        "Neighbours and the hypervisor are part of every number, and ratios shrink: trust CPU per"
-        " operation more.",
+        Severity.IGNORE,
+        "On a virtual machine, other guests and the hypervisor affect every result: prefer CPU "
+        "per operation.",
         "measure on a dedicated server",
         _virtual,
     ),

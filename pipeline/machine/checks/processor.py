@@ -1,46 +1,55 @@
-"""Checks of the processors: their speed, and what takes it from a measurement."""
+"""Checks of the processors: their speed, and what reduces it."""
 
 from __future__ import annotations
 
-from pipeline.machine.checks.base import Check, Finding, Level, Look, bad, good, judged, unknown
-from pipeline.machine.readings import CPU, grown, temperatures
+from pipeline.machine.checks.base import (
+    Check,
+    CheckFinding,
+    Look,
+    Severity,
+    bad,
+    good,
+    judged,
+    unknown,
+)
+from pipeline.machine.counters import CPU, increases, temperatures
 
 _TUNE = "nightshift tune set"
 
 HOT = 5.0
 """Degrees Celsius below its limit at which a part counts as hot: the load of a measurement adds
-more than that to what an idle machine has."""
+more than that to the temperature of an idle machine."""
 
 
-def _governor(look: Look) -> Finding:
+def _governor(look: Look) -> CheckFinding:
     paths = look.tree.glob(f"{CPU}/cpu[0-9]*/cpufreq/scaling_governor")
     governors = sorted({look.tree.read(path) for path in paths} - {""})
     if not governors:
-        return unknown("the frequency is not ours to set")
+        return unknown("this machine does not allow setting the frequency")
     return judged(governors == ["performance"], ", ".join(governors))
 
 
-def _turbo(look: Look) -> Finding:
-    # Intel's driver says whether it is off, all others whether it is on, some for every policy.
+def _turbo(look: Look) -> CheckFinding:
+    # Intel's driver has a switch for off, all others one for on, some for every policy.
     paths = [f"{CPU}/cpufreq/boost", *look.tree.glob(f"{CPU}/cpufreq/policy*/boost")]
     boosts = {look.tree.number(path) for path in paths}
     no_turbo = look.tree.number(f"{CPU}/intel_pstate/no_turbo")
     if boosts == {None} and no_turbo is None:
-        return unknown("the processor does not say")
+        return unknown("not reported by the processor")
     return bad("on") if 1 in boosts or no_turbo == 0 else good("off")
 
 
-def _smt(look: Look) -> Finding:
+def _smt(look: Look) -> CheckFinding:
     active = look.tree.number(f"{CPU}/smt/active")
     if active is None:
-        return unknown("the kernel does not say")
+        return unknown("not reported by the kernel")
     return judged(active == 0, "on" if active else "off")
 
 
-def _mitigations(look: Look) -> Finding:
+def _mitigations(look: Look) -> CheckFinding:
     paths = look.tree.glob(f"{CPU}/vulnerabilities/*")
     if not paths:
-        return unknown("the kernel does not say")
+        return unknown("not reported by the kernel")
     exposed = [path for path in paths if look.tree.read(path).startswith("Vulnerable")]
     if not exposed:
         return good("on")
@@ -49,29 +58,29 @@ def _mitigations(look: Look) -> Finding:
     return bad("none for " + ", ".join(path.rpartition("/")[2] for path in exposed))
 
 
-def _throttled(look: Look) -> Finding:
+def _throttled(look: Look) -> CheckFinding:
     before, after = (moment.throttled for moment in look.moments)
     if not after:
-        return unknown("not counted here")
-    if grew := grown(before, after):
-        return bad("slowed right now: " + ", ".join(sorted(grew)))
+        return unknown("not counted on this machine")
+    if grew := increases(before, after):
+        return bad("slowed down now: " + ", ".join(sorted(grew)))
     return good(f"not now; {max(after.values())} times since boot")
 
 
-def _temperature(look: Look) -> Finding:
+def _temperature(look: Look) -> CheckFinding:
     known = {
         name: sensor for name, sensor in temperatures(look.tree).items() if sensor.limit is not None
     }
     if not known:
         return unknown("no sensor with a limit")
-    # The one that is nearest to its limit is told.
+    # Report the sensor nearest to its limit.
     name, sensor = min(known.items(), key=lambda item: (item[1].limit or 0) - item[1].degrees)
     limit = sensor.limit or 0.0
     told = f"{name} {sensor.degrees:.0f} °C of {limit:.0f} °C"
     return judged(sensor.degrees < limit - HOT, told)
 
 
-def _power(look: Look) -> Finding:
+def _power(look: Look) -> CheckFinding:
     supplies = look.tree.glob("/sys/class/power_supply/*/type")
     folders = {path.removesuffix("/type"): look.tree.read(path) for path in supplies}
     batteries = [at for at, kind in folders.items() if kind == "Battery"]
@@ -83,51 +92,51 @@ def _power(look: Look) -> Finding:
 CHECKS = (
     Check(
         "governor",
-        Level.WARN,
-        "A governor that follows the load measures how fast the frequency rises, too.",
+        Severity.WARN,
+        "A governor that follows the load makes results depend on how fast the frequency rises.",
         _TUNE,
         _governor,
     ),
     Check(
         "turbo",
-        Level.WARN,
-        "Turbo depends on temperature and on how many cores work, so a cool night is faster.",
+        Severity.WARN,
+        "Turbo depends on temperature and on the number of busy cores, so a cool night is faster.",
         _TUNE,
         _turbo,
     ),
     Check(
         "smt",
-        Level.IGNORE,
-        "Two threads share a core, so a query's speed depends on what its neighbour does.",
+        Severity.IGNORE,
+        "Two threads share a core, so the speed of a query depends on the other thread.",
         f'{_TUNE}, with [tune] smt = "off"',
         _smt,
     ),
     Check(
         "mitigations",
-        Level.IGNORE,
-        "Some mitigations lack their microcode; the update that brings it changes all numbers.",
+        Severity.IGNORE,
+        "Some mitigations lack their microcode; the update that brings it will change all results.",
         "apt-get install amd64-microcode, or intel-microcode, and reboot",
         _mitigations,
     ),
     Check(
         "throttling",
-        Level.WARN,
-        "A processor that is too hot slows itself down, and no one but its counters says so.",
+        Severity.WARN,
+        "A processor that is too hot slows down; only its counters show it.",
         "clean fans and filters, or cool the room",
         _throttled,
     ),
     Check(
         "temperature",
-        Level.WARN,
-        "A part that is near its limit before a measurement slows down in it.",
+        Severity.WARN,
+        "A component near its temperature limit slows down during the measurement.",
         "let it cool down; clean fans and filters",
         _temperature,
     ),
     Check(
         "power",
-        Level.WARN,
-        "On battery the firmware holds back the processor.",
-        "plug it in",
+        Severity.WARN,
+        "On battery power the firmware slows the processor.",
+        "connect the power supply",
         _power,
     ),
 )

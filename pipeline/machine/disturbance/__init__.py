@@ -1,1 +1,1 @@
-"""What disturbs a step while it is measured: what else the machine did, or suffered, meanwhile."""
+"""Disturbances of a step: what else the machine did, or suffered, during the measurement."""

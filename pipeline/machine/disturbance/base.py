@@ -1,4 +1,4 @@
-"""What a watch for one kind of disturbance is made of, and how much of each kind is too much."""
+"""The interface of a watch for one kind of disturbance, and the limits of all kinds."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import NamedTuple
 
 from pydantic import Field
 
-from pipeline.machine.tree import Tree
-from pipeline.model import Frozen, Sample
-from pipeline.units import Duration, Percent, Size
+from pipeline.machine.kernel_files import Tree
+from pipeline.model import Frozen, ProbeSample
+from pipeline.text.units import Duration, Percent, Size
 
 
-class Kind(StrEnum):
-    """What can disturb a step."""
+class DisturbanceKind(StrEnum):
+    """The kinds of disturbances of a step."""
 
     OTHERS = "other processes"
     STEAL = "steal"
@@ -25,71 +25,77 @@ class Kind(StrEnum):
     LINK = "disk link"
     SWAPPING = "swapping"
     OUT_OF_MEMORY = "out of memory"
+    STOPPED = "stopped"
     MEMORY_ERRORS = "memory errors"
     CLOCK = "clock"
 
 
 class Disturbance(NamedTuple):
-    """One disturbance of a step; ``told`` is a sentence without its full stop."""
+    """One disturbance of a step; ``told`` is a sentence without a full stop."""
 
-    kind: Kind
+    kind: DisturbanceKind
     told: str
 
 
 class Limits(Frozen):
-    """How much of each kind a step may have, and how often one with more is measured again."""
+    """The limits of disturbances of a step, and how often a disturbed step is repeated."""
 
     watch: bool = Field(
-        default=True, description="watch what disturbs the steps; without it nothing is marked"
+        default=True, description="watch for disturbances of steps; if false, no step is marked"
     )
     repeat: int = Field(
         default=2,
         ge=0,
         le=10,
-        description="how often what was disturbed is measured again at most; 0 only marks it",
+        description="maximum number of repetitions of a disturbed run; 0 only marks it",
     )
     others: Percent = Field(
-        default=0.05,
+        default="5%",
+        validate_default=True,
         gt=0,
-        description="share of the time of all processors that other processes may use",
-        json_schema_extra={"default": "5%"},
+        description="limit of the processor time used by other processes, as a share of "
+        "all processors",
     )
     steal: Percent = Field(
-        default=0.02,
+        default="2%",
+        validate_default=True,
         gt=0,
-        description="share of the time of all processors that the hypervisor may take",
-        json_schema_extra={"default": "2%"},
+        description=(
+            "limit of steal, the processor time taken by the hypervisor, as a share of all "
+            "processors"
+        ),
     )
     slowdown: Percent = Field(
-        default=0.1,
+        default="10%",
+        validate_default=True,
         gt=0,
-        description="by how much the processors' clock rate may fall within a step",
-        json_schema_extra={"default": "10%"},
+        description="limit of the decrease of the processors' clock rate within a step",
     )
     disk_celsius: float = Field(
         default=70.0,
         gt=0,
         allow_inf_nan=False,
-        description="degrees that a disk may have; one whose own limit is lower has that",
+        description=(
+            "temperature limit of a disk in degrees Celsius; a lower limit of the disk itself "
+            "takes precedence"
+        ),
     )
     swapped: Size = Field(
-        default=10_000_000,
-        description="bytes that may be swapped in and out",
-        json_schema_extra={"default": "10MB"},
+        default="10MB", validate_default=True, description="limit of the bytes swapped in and out"
     )
     clock_jump: Duration = Field(
-        default=0.1,
+        default="100ms",
+        validate_default=True,
         gt=0,
-        description="by how much the time of day may be set, or the machine be suspended",
-        json_schema_extra={"default": "100ms"},
+        description="limit of a clock jump or of a suspension of the machine",
     )
 
 
-class Moment(NamedTuple):
+class ClockReading(NamedTuple):
     """The kernel's clocks at one moment, in seconds (clock_gettime(2)).
 
-    ``realtime`` is the time of day, which can be set; ``monotonic`` cannot, and stands still while
-    the machine is suspended; ``boottime`` does not.
+    ``realtime`` is the time of day, which can be set. ``monotonic`` cannot be set, and stops while
+    the machine is suspended; ``boottime`` does not stop.
     """
 
     realtime: float
@@ -99,20 +105,20 @@ class Moment(NamedTuple):
 
 @dataclass(frozen=True)
 class Scene:
-    """Where a step is watched.
+    """The context of a watch.
 
-    ``ours`` are the processes below which everything belongs to the measurement: the server's, and
-    the harness, which starts the load generator. ``clock`` tells the moment.
+    ``ours`` are the processes whose descendants belong to the measurement: the server, and the
+    harness, which starts the load generator. ``clock`` reads the clocks.
     """
 
     tree: Tree
     limits: Limits
     ours: Collection[int]
-    clock: Callable[[], Moment]
+    clock: Callable[[], ClockReading]
 
 
-Ending = Callable[[Sequence[Sample]], str]
-"""Takes the reading after a step, with the step's samples; what disturbed it, empty if nothing."""
+Ending = Callable[[Sequence[ProbeSample]], str]
+"""Takes the reading after a step, with the step's samples; returns the disturbance, or ""."""
 
 Watch = Callable[[Scene], Ending]
 """Takes the reading before a step."""

@@ -1,17 +1,17 @@
-"""Clocks that did not go on evenly: a time of day that was set, a machine that was suspended."""
+"""Detect clock changes: a time of day that was set, a machine that was suspended."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
 
-from pipeline.machine.disturbance.base import Ending, Moment, Scene
-from pipeline.model import Sample
+from pipeline.machine.disturbance.base import ClockReading, Ending, Scene
+from pipeline.model import ProbeSample
 
 
-def moment() -> Moment:
+def moment() -> ClockReading:
     """Read the kernel's clocks."""
-    return Moment(
+    return ClockReading(
         time.clock_gettime(time.CLOCK_REALTIME),
         time.clock_gettime(time.CLOCK_MONOTONIC),
         time.clock_gettime(time.CLOCK_BOOTTIME),
@@ -19,23 +19,23 @@ def moment() -> Moment:
 
 
 def watch_clock(scene: Scene) -> Ending:
-    """Watch whether the clocks went apart.
+    """Watch whether the clocks diverge.
 
-    Slewing, by which the time of day is usually set right, has no part in it: that is done to the
-    monotonic clock, too.
+    Slewing, the usual way to correct the time of day, is not detected: it also changes the
+    monotonic clock.
     """
     before = scene.clock()
 
-    def ending(_: Sequence[Sample]) -> str:
+    def ending(_: Sequence[ProbeSample]) -> str:
         after = scene.clock()
         passed = after.monotonic - before.monotonic
         suspended = after.boottime - before.boottime - passed
-        # A time of day goes on while the machine is suspended.
+        # The time of day advances while the machine is suspended.
         jumped = after.realtime - before.realtime - passed - suspended
         if suspended > scene.limits.clock_jump:
             return f"the machine was suspended for {suspended:.1f} s"
         if abs(jumped) > scene.limits.clock_jump:
-            return f"the time of day was set by {jumped:+.1f} s"
+            return f"the time of day was changed by {jumped:+.1f} s"
         return ""
 
     return ending

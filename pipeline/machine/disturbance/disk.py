@@ -1,37 +1,40 @@
-"""Disks that were too hot, or whose link became slower."""
+"""Detect disks that are too hot, or whose link became slower."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 
+from pipeline.machine.counters import temperatures
 from pipeline.machine.disturbance.base import Ending, Scene
-from pipeline.machine.readings import temperatures
-from pipeline.machine.tree import Tree
-from pipeline.model import Sample
+from pipeline.machine.kernel_files import Tree
+from pipeline.model import ProbeSample
 
 _DISKS = ("nvme", "drivetemp")
-"""What hwmon calls the sensors of disks: of NVMe, and of SATA by the kernel's driver drivetemp."""
+"""hwmon's names for sensors of disks: of NVMe, and of SATA with the kernel's driver drivetemp."""
 
 
 def watch_temperature(scene: Scene) -> Ending:
-    """Watch whether a disk is too hot when the step ends: it slows down to cool."""
+    """Watch whether a disk is too hot at the end of the step, when it slows down to cool."""
 
-    def ending(_: Sequence[Sample]) -> str:
+    def ending(_: Sequence[ProbeSample]) -> str:
         for name, found in temperatures(scene.tree).items():
             limit = min(found.limit or scene.limits.disk_celsius, scene.limits.disk_celsius)
             if name.split()[0] in _DISKS and found.degrees > limit:
-                return f"the disk {name} had {found.degrees:.0f} degrees, and {limit:.0f} is hot"
+                return (
+                    f"the disk {name} was at {found.degrees:.0f} °C, above the limit of "
+                    f"{limit:.0f} °C"
+                )
         return ""
 
     return ending
 
 
 def watch_link(scene: Scene) -> Ending:
-    """Watch whether the PCIe link of an NVMe disk lost speed or lanes, as bad contacts do."""
+    """Watch whether the PCIe link of an NVMe disk loses speed or lanes, as with bad contacts."""
     before = _links(scene.tree)
 
-    def ending(_: Sequence[Sample]) -> str:
+    def ending(_: Sequence[ProbeSample]) -> str:
         after = _links(scene.tree)
         for name, (speed, lanes) in before.items():
             now_speed, now_lanes = after.get(name, (speed, lanes))

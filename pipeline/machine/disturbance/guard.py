@@ -1,15 +1,15 @@
-"""The guard of a night: what disturbed a step, and whether it is worth to measure it again."""
+"""The guard of a night: detects disturbances of steps, and decides about repetitions."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from pipeline.machine.disturbance.base import (
+    ClockReading,
     Disturbance,
+    DisturbanceKind,
     Ending,
-    Kind,
     Limits,
-    Moment,
     Scene,
     Watch,
 )
@@ -26,55 +26,57 @@ from pipeline.machine.disturbance.processors import (
     watch_steal,
     watch_throttling,
 )
-from pipeline.machine.tree import Tree
-from pipeline.model import Sample
+from pipeline.machine.disturbance.stopped import watch_stopped
+from pipeline.machine.kernel_files import Tree
+from pipeline.model import ProbeSample
 
-WATCHES: Mapping[Kind, Watch] = {
-    Kind.OTHERS: watch_others,
-    Kind.STEAL: watch_steal,
-    Kind.THROTTLING: watch_throttling,
-    Kind.CLOCK_RATE: watch_clock_rate,
-    Kind.TEMPERATURE: watch_temperature,
-    Kind.LINK: watch_link,
-    Kind.SWAPPING: watch_swapping,
-    Kind.OUT_OF_MEMORY: watch_out_of_memory,
-    Kind.MEMORY_ERRORS: watch_memory_errors,
-    Kind.CLOCK: watch_clock,
+WATCHES: Mapping[DisturbanceKind, Watch] = {
+    DisturbanceKind.OTHERS: watch_others,
+    DisturbanceKind.STEAL: watch_steal,
+    DisturbanceKind.THROTTLING: watch_throttling,
+    DisturbanceKind.CLOCK_RATE: watch_clock_rate,
+    DisturbanceKind.TEMPERATURE: watch_temperature,
+    DisturbanceKind.LINK: watch_link,
+    DisturbanceKind.SWAPPING: watch_swapping,
+    DisturbanceKind.OUT_OF_MEMORY: watch_out_of_memory,
+    DisturbanceKind.STOPPED: watch_stopped,
+    DisturbanceKind.MEMORY_ERRORS: watch_memory_errors,
+    DisturbanceKind.CLOCK: watch_clock,
 }
-"""The watch for each kind, in the order in which they are told."""
+"""The watch for each kind, in the order of reports."""
 
 
 class Guard:
-    """Watches the steps that are measured on this machine, as long as one process measures.
+    """Watches the steps on this machine for the lifetime of one measuring process.
 
-    What is measured again, and disturbed again every time, is disturbed by what this machine is
-    like tonight. From then on that kind is marked and not repeated, until a step was without it: a
-    noisy machine costs one run more, and not three times the night.
+    A disturbance that recurs in every repetition is a property of this machine tonight. From then
+    on that kind is marked and not repeated, until a step is without it: a noisy machine costs one
+    more run, not three times the night.
     """
 
     def __init__(
         self,
         limits: Limits,
         tree: Tree | None = None,
-        clock: Callable[[], Moment] = moment,
+        clock: Callable[[], ClockReading] = moment,
     ) -> None:
         """Watch by ``limits`` through the files of ``tree``, by default this machine's."""
         self._limits = limits
         self._tree = tree or Tree()
         self._clock = clock
-        self._stays: set[Kind] = set()
+        self._stays: set[DisturbanceKind] = set()
 
     def watch(self, ours: Collection[int]) -> Watched:
-        """Begin to watch a step, before its load generator is started.
+        """Start to watch a step, before its load generator starts.
 
-        ``ours`` are the processes below which everything belongs to the measurement.
+        ``ours`` are the processes whose descendants belong to the measurement.
         """
         scene = Scene(self._tree, self._limits, ours, self._clock)
         watches = WATCHES if self._limits.watch else {}
         return Watched({kind: watch(scene) for kind, watch in watches.items()}, self._passed)
 
     def repeats(self, found: Iterable[Disturbance], repeated: int) -> bool:
-        """Say whether to measure again what was disturbed, and has been repeated so often."""
+        """Return whether to repeat a disturbed measurement after ``repeated`` repetitions."""
         kinds = {each.kind for each in found}
         if repeated >= self._limits.repeat:
             if repeated:
@@ -83,22 +85,22 @@ class Guard:
         return bool(kinds - self._stays)
 
     def _passed(self, found: Collection[Disturbance]) -> None:
-        """Take note of what a step had: what it was without does not stay."""
+        """Drop the lasting kinds that a step did not have."""
         self._stays &= {each.kind for each in found}
 
 
 class Watched:
-    """A step that is being watched."""
+    """A step under watch."""
 
     def __init__(
         self,
-        endings: Mapping[Kind, Ending],
+        endings: Mapping[DisturbanceKind, Ending],
         passed: Callable[[Collection[Disturbance]], None],
     ) -> None:
         self._endings, self._passed = endings, passed
 
-    def over(self, samples: Sequence[Sample] = ()) -> tuple[Disturbance, ...]:
-        """Return what disturbed the step, now that it has ended; ``samples`` are its own."""
+    def over(self, samples: Sequence[ProbeSample] = ()) -> tuple[Disturbance, ...]:
+        """Return the disturbances of the step, which has ended; ``samples`` are its own."""
         told = {kind: ending(samples) for kind, ending in self._endings.items()}
         found = tuple(Disturbance(kind, text) for kind, text in told.items() if text)
         self._passed(found)

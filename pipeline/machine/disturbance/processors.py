@@ -1,28 +1,28 @@
-"""Processors that were taken away or slowed down: by the hypervisor, by heat, by their clock."""
+"""Detect lost processor time: through the hypervisor, heat, or a lower clock rate."""
 
 from __future__ import annotations
 
 import statistics
 from collections.abc import Sequence
 
+from pipeline.machine.counters import CPU, increases, shares, throttled, ticks
 from pipeline.machine.disturbance.base import Ending, Scene
-from pipeline.machine.readings import CPU, grown, shares, throttled, ticks
-from pipeline.machine.tree import Tree
-from pipeline.model import Sample
-from pipeline.units import counted
+from pipeline.machine.kernel_files import Tree
+from pipeline.model import ProbeSample
+from pipeline.text.units import plural
 
 CLOCK_RATE = "cpu.hz"
 """The sampled field of the fastest processor's clock rate."""
 
 _FEWEST = 6
-"""Samples of which two halves can be told from each other."""
+"""The fewest samples whose halves can be compared."""
 
 
 def watch_steal(scene: Scene) -> Ending:
     """Watch the time in which the hypervisor ran others while this machine had work."""
     before = ticks(scene.tree)
 
-    def ending(_: Sequence[Sample]) -> str:
+    def ending(_: Sequence[ProbeSample]) -> str:
         after = ticks(scene.tree)
         if before is None or after is None:
             return ""
@@ -35,28 +35,28 @@ def watch_steal(scene: Scene) -> Ending:
 
 
 def watch_throttling(scene: Scene) -> Ending:
-    """Watch the counters of how often processors were slowed for they were hot."""
+    """Watch the counters of how often heat slowed processors."""
     before = throttled(scene.tree)
 
-    def ending(_: Sequence[Sample]) -> str:
-        grew = grown(before, throttled(scene.tree))
+    def ending(_: Sequence[ProbeSample]) -> str:
+        grew = increases(before, throttled(scene.tree))
         if not grew:
             return ""
-        # Every processor of a package counts what slows all of it.
+        # Every processor of a package counts an event that slows the whole package.
         most = max(grew, key=lambda name: grew[name])
-        return f"processors were slowed by heat {counted(grew[most], 'time')} ({most})"
+        return f"processors were throttled because of heat {plural(grew[most], 'time')} ({most})"
 
     return ending
 
 
 def watch_clock_rate(scene: Scene) -> Ending:
-    """Watch whether the fastest processor became slower within the step.
+    """Watch whether the fastest processor becomes slower within the step.
 
-    Nothing is read before: processors without work have a clock rate that says nothing. Busy ones
-    are the fastest, and what slows these (heat, power) shows in the second half of a step.
+    There is no reading before the step: the clock rate of an idle processor means nothing. Busy
+    ones are the fastest, and their slowdown (heat, power) shows in the second half of a step.
     """
 
-    def ending(samples: Sequence[Sample]) -> str:
+    def ending(samples: Sequence[ProbeSample]) -> str:
         rates = [each.values[CLOCK_RATE] for each in samples if CLOCK_RATE in each.values]
         if len(rates) < _FEWEST:
             return ""
@@ -73,7 +73,7 @@ def watch_clock_rate(scene: Scene) -> Ending:
 
 
 def fastest(tree: Tree) -> float | None:
-    """Return the clock rate of the fastest processor now, in Hz; None where none tells it."""
+    """Return the clock rate of the fastest processor now, in Hz; None if the kernel has none."""
     rates = map(tree.number, tree.glob(f"{CPU}/cpu[0-9]*/cpufreq/scaling_cur_freq"))
-    # The kernel tells kHz.
+    # The kernel reports kHz.
     return max((1e3 * rate for rate in rates if rate is not None), default=None)

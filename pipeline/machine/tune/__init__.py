@@ -1,1 +1,1 @@
-"""The kernel's settings that a measurement depends on: set for a while, and restored exactly."""
+"""Tuning: set the kernel settings that measurements depend on, and restore them exactly."""

@@ -1,19 +1,20 @@
-"""Disks: who orders their requests."""
+"""Tuning of disks: the scheduler of their requests."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
-from pipeline.machine.tree import Tree
-from pipeline.machine.tune.settings import KEEP, Settings
-from pipeline.machine.tune.wish import Asked, Lacking, Wish
+from pipeline.machine.kernel_files import Tree
+from pipeline.machine.tune.desired_value import DesiredValue, KnobRequest, UnavailableSetting
+from pipeline.machine.tune.settings import KEEP, TuneSettings
 
 
-def scheduler(settings: Settings, tree: Tree) -> Iterator[Asked]:
-    """Ask for the scheduler of every disk that does not rotate.
+def scheduler(settings: TuneSettings, tree: Tree) -> Iterator[KnobRequest]:
+    """Request the scheduler for every disk that does not rotate.
 
-    What has no ``device`` beside its queue (loop, RAM, device mapper) is no disk of its own.
+    A block device without ``device`` beside its queue (loop, RAM, device mapper) is no physical
+    disk.
     """
     wanted = settings.io_scheduler
     if wanted == KEEP:
@@ -25,6 +26,6 @@ def scheduler(settings: Settings, tree: Tree) -> Iterator[Asked]:
             continue
         known = tree.read(path).replace("[", "").replace("]", "").split()
         if wanted in known:
-            yield Wish("io_scheduler", path, wanted)
+            yield DesiredValue("io_scheduler", path, wanted)
         else:
-            yield Lacking("io_scheduler", f"{path} knows {', '.join(known)}")
+            yield UnavailableSetting("io_scheduler", f"{path} supports {', '.join(known)}")

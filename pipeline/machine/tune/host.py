@@ -1,31 +1,35 @@
-"""The machine that is tuned: the kernel's files and the programs that act on it."""
+"""The machine to tune: the kernel's files and the programs that change settings."""
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from pipeline.errors import first_line
-from pipeline.machine.tree import Tree
+from pipeline.machine.kernel_files import Tree
+from pipeline.text.errors import first_line
 
 PATIENCE = 1800.0
-"""Seconds that a program may take: emptying swap reads all of it back into memory."""
+"""Seconds that a program may take: disabling swap reads all of it back into memory."""
 
 Run = Callable[[Sequence[str]], str]
-"""Runs a program and returns what it printed. Raises OSError where it is missing or fails."""
+"""Runs a program and returns its output. Raises OSError if it is missing or fails."""
 
 
 def run(argv: Sequence[str]) -> str:
-    """Run a program of this machine. Raises OSError, in a sentence, where it fails."""
+    """Run a program of this machine. Raises OSError, with a sentence, if it fails."""
     try:
         done = subprocess.run(
             argv, capture_output=True, text=True, check=True, timeout=PATIENCE, errors="replace"
         )
-    except FileNotFoundError as error:
+    except (FileNotFoundError, PermissionError) as error:
+        # A folder of the PATH that the user may not enter is a permission error, too.
+        if shutil.which(argv[0]) is not None:
+            raise
         raise OSError(f"{argv[0]} is not installed") from error
     except subprocess.TimeoutExpired as error:
-        raise OSError(f"{argv[0]} did not end in {PATIENCE:.0f} s") from error
+        raise OSError(f"{argv[0]} did not end within {PATIENCE:.0f} s") from error
     except subprocess.CalledProcessError as error:
         raise OSError(first_line(Exception(error.stderr or str(error)))) from error
     return done.stdout
@@ -33,12 +37,12 @@ def run(argv: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class Host:
-    """This machine, or one that is made up."""
+    """This machine, or a fake one in tests."""
 
     tree: Tree = field(default_factory=Tree)
     run: Run = run
 
     @property
     def boot(self) -> str:
-        """What tells one start of the machine from another."""
+        """The id of the machine's boot."""
         return self.tree.read("/proc/sys/kernel/random/boot_id")

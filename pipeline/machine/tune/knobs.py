@@ -1,6 +1,6 @@
-"""Knobs: what has a value that can be read and set, each known by a name that can be kept.
+"""Knobs: settings with a value that can be read and written, each with a storable name.
 
-A name is the path of a kernel's file, ``swap /dev/sda2`` or ``timer apt-daily.timer``.
+A name is the path of a kernel file, ``swap /dev/sda2`` or ``timer apt-daily.timer``.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from pipeline.machine.tune.host import Host
 
 
 class Knob(Protocol):
-    """Something that has a value."""
+    """A setting of the machine with a value."""
 
     def read(self) -> str:
-        """Return the value in force; empty where there is no such knob here."""
+        """Return the value in force; empty if this machine lacks the knob."""
 
     def write(self, value: str) -> None:
-        """Set a value. Raises OSError where that is refused."""
+        """Set a value. Raises OSError if that is refused."""
 
 
 class KernelFile(NamedTuple):
-    """A file below /proc or /sys that holds one value, or several of which one is chosen."""
+    """A file below /proc or /sys with one value, or with several of which one is chosen."""
 
     path: str
     host: Host
@@ -33,13 +33,13 @@ class KernelFile(NamedTuple):
 
     def write(self, value: str) -> None:
         """Write a value. Raises OSError."""
-        # A kernel's file is never made by writing to it.
+        # Fail if the file is missing, instead of creating it.
         self.host.tree.path(self.path).stat()
         self.host.tree.write(self.path, f"{value}\n")
 
 
 OFF, AUTO = "off", "auto"
-"""Of a swap device: not in use; in use with a priority that the kernel chose."""
+"""Values of a swap device: not in use; in use with a priority that the kernel chose."""
 
 
 class Swap(NamedTuple):
@@ -49,11 +49,11 @@ class Swap(NamedTuple):
     host: Host
 
     def read(self) -> str:
-        """Return the priority."""
+        """Return the priority of the swap device, ``auto`` or ``off``."""
         return swaps(self.host).get(self.device, OFF)
 
     def write(self, value: str) -> None:
-        """Use it with a priority, or use it no more. Raises OSError."""
+        """Enable it with a priority, or disable it. Raises OSError."""
         if value == OFF:
             self.host.run(["swapoff", self.device])
         elif value == AUTO:
@@ -63,10 +63,10 @@ class Swap(NamedTuple):
 
 
 def swaps(host: Host) -> dict[str, str]:
-    """Return the priorities of swap devices, the last used first.
+    """Return the priorities of swap devices, the one used last first.
 
-    Those that the kernel chose are negative and given out downwards: taken off from the lowest
-    and put on again from the highest, the devices have the same order as before.
+    Priorities that the kernel chose are negative and descend. Disabling devices from the lowest and
+    enabling them from the highest restores the order.
     """
     rows = [line.split() for line in host.tree.read("/proc/swaps").splitlines()[1:]]
     used = sorted((int(row[4]), _unescaped(row[0])) for row in rows if len(row) >= 5)
@@ -74,7 +74,7 @@ def swaps(host: Host) -> dict[str, str]:
 
 
 def _unescaped(name: str) -> str:
-    """Return a name as it is: /proc writes a space in it as a backslash and 040."""
+    """Decode a name of /proc, which writes a space as backslash and 040."""
     return re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), name)
 
 
@@ -88,7 +88,7 @@ class Timer(NamedTuple):
     host: Host
 
     def read(self) -> str:
-        """Return its state; empty where systemd knows no such timer, or is not there."""
+        """Return its state; empty if systemd is missing or does not know the timer."""
         asked = ["--property=LoadState", "--property=ActiveState"]
         try:
             shown = self.host.run(["systemctl", "show", *asked, self.unit])
@@ -103,7 +103,7 @@ class Timer(NamedTuple):
 
 
 def find_knob(name: str, host: Host) -> Knob:
-    """Return the knob of a name."""
+    """Return the knob with a name."""
     if name.startswith("swap "):
         return Swap(name.removeprefix("swap "), host)
     if name.startswith("timer "):

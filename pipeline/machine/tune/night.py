@@ -1,24 +1,29 @@
-"""A machine that is tuned for a night, and as it was after it."""
+"""Tune a machine for a night and restore it afterwards."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from pipeline.errors import UserError
-from pipeline.machine.tune.once import do_once
-from pipeline.machine.tune.settings import Settings
-from pipeline.machine.tune.telling import failures
-from pipeline.machine.tune.tuner import Outcome, Tuner
+from pipeline.machine.paths import tune_record
+from pipeline.machine.tune.format import failures
+from pipeline.machine.tune.host import Host
+from pipeline.machine.tune.one_shot import do_once
+from pipeline.machine.tune.record import TuneRecord
+from pipeline.machine.tune.settings import TuneSettings
+from pipeline.machine.tune.tuner import TuneOutcome, Tuner
+from pipeline.text.errors import UserError
 
 
 @contextmanager
-def tuned(tuner: Tuner, settings: Settings | None, told: Callable[[str], None]) -> Iterator[None]:
-    """Tune the machine while this is entered; without settings leave it as it is.
+def tuned(
+    tuner: Tuner, settings: TuneSettings | None, told: Callable[[str], None]
+) -> Iterator[None]:
+    """Tune the machine while the block runs; without settings, leave it unchanged.
 
-    What a killed night left is given back in either case: with settings when this one ends. What
-    was set by hand stays. One night at a time: the lease of the machine has to be held. What
-    could not be done is told and ends no night.
+    Settings that a killed night left are restored in either case: with settings, at the end of this
+    night. Settings made by hand stay. The lease of the machine must be held, so that only one night
+    does this at a time. Failures are reported and do not end the night.
     """
     if settings is None:
         _restored(tuner, told)
@@ -32,19 +37,24 @@ def tuned(tuner: Tuner, settings: Settings | None, told: Callable[[str], None]) 
         _restored(tuner, told)
 
 
-def give_back(tuner: Tuner) -> list[Outcome]:
-    """Restore what a night has set, and nothing that was set by hand. Raises UserError."""
+def restore_night(tuner: Tuner) -> list[TuneOutcome]:
+    """Restore what a night has set, but nothing set by hand. Raises UserError."""
     kept = tuner.record.read(tuner.host.boot)
     return [] if kept is None or kept.by_hand else tuner.restore()
 
 
 def _restored(tuner: Tuner, told: Callable[[str], None]) -> None:
     try:
-        _tell(give_back(tuner), told)
+        _tell(restore_night(tuner), told)
     except UserError as error:
         told(str(error))
 
 
-def _tell(outcomes: Sequence[Outcome], told: Callable[[str], None]) -> None:
+def _tell(outcomes: Sequence[TuneOutcome], told: Callable[[str], None]) -> None:
     for line in failures(outcomes):
         told(line)
+
+
+def this_machine() -> Tuner:
+    """Return the tuner of this machine."""
+    return Tuner(Host(), TuneRecord(tune_record()))

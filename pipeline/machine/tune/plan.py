@@ -1,7 +1,7 @@
-"""All that the settings ask of a machine, in the order in which it is set.
+"""All knobs that the settings request, in the order in which they are set.
 
-Restoring goes the other way round. Threads of cores are taken off last and come back first: the
-settings of their processors are not there while they are off.
+Restoring goes in reverse order. SMT is disabled last and enabled first: the settings of a second
+thread do not exist while it is disabled.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pipeline.machine.tune import disks, memory, processor, timers
+from pipeline.machine.tune.desired_value import KnobRequest
 from pipeline.machine.tune.host import Host
-from pipeline.machine.tune.settings import Settings
-from pipeline.machine.tune.wish import Asked
+from pipeline.machine.tune.settings import TuneSettings
 
 
-def asked(settings: Settings, host: Host) -> Iterator[Asked]:
-    """Yield what is asked of a machine."""
+def desired_values(settings: TuneSettings, host: Host) -> Iterator[KnobRequest]:
+    """Yield the desired values for a machine."""
     tree = host.tree
     yield from timers.timers(settings, host)
     yield from memory.swappiness(settings, tree)

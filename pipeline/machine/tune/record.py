@@ -1,21 +1,21 @@
-"""What the machine was like before it was tuned: on the disk before anything is changed."""
+"""The record of the settings before tuning, synced to the disk before any change."""
 
 from __future__ import annotations
 
-import fcntl
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from pydantic import ValidationError
 
-from pipeline.durable import remove_durably, write_durably
-from pipeline.errors import UserError
+from pipeline.files import lock
+from pipeline.files.atomic_write import remove_durably, write_durably
 from pipeline.model import Frozen
+from pipeline.text.errors import UserError
 
 
-class Entry(Frozen):
-    """A knob: its value before it was first set, and all that it was set to since."""
+class KnobRecord(Frozen):
+    """A knob: its value before it was first set, and all values set since."""
 
     setting: str
     knob: str
@@ -24,51 +24,49 @@ class Entry(Frozen):
 
 
 class Tuned(Frozen):
-    """What was set since the machine started. ``by_hand`` it stays until it is restored."""
+    """The settings changed since boot. Those made ``by_hand`` stay until restored by hand."""
 
     boot: str
     by_hand: bool = False
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[KnobRecord, ...] = ()
 
-    def entry(self, knob: str) -> Entry | None:
-        """Return what is known of a knob."""
+    def entry(self, knob: str) -> KnobRecord | None:
+        """Return the record of a knob."""
         return next((each for each in self.entries if each.knob == knob), None)
 
 
-class Record:
-    """The file that holds it."""
+class TuneRecord:
+    """The file of the record."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Hold the record: two that tune one machine would each take the other's for its own.
+        """Lock the record, so that only one process tunes the machine.
 
-        Raises UserError while another holds it, and where this user may not write it.
+        Two of them would each take the other's values as original. Raises UserError while another
+        process holds it, and if this user may not write it.
         """
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            lock = self.path.with_suffix(".lock").open("a")
-        except OSError as error:
-            raise UserError(
-                f"{error.filename} cannot be written ({error.strerror}); tuning a machine is "
-                "for root: use sudo"
-            ) from error
-        with lock:
+        with ExitStack() as stack:
             try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError as error:
+                stack.enter_context(lock.held(self.path.with_suffix(".lock"), patience=0))
+            except lock.LockHeldError as error:
                 raise UserError(
-                    "another nightshift is tuning this machine; wait for it to end"
+                    f"another nightshift ({error}) is tuning this machine; wait for it to end"
+                ) from error
+            except OSError as error:
+                raise UserError(
+                    f"{error.filename} cannot be written ({error.strerror}); tuning needs root: "
+                    "use sudo"
                 ) from error
             yield
 
     def read(self, boot: str) -> Tuned | None:
-        """Return what was set since a start of the machine; None if nothing was.
+        """Return the settings changed since a boot of the machine; None if there are none.
 
-        A start brings the kernel's own settings back, so what was kept before it says nothing.
-        Raises UserError for a file that cannot be understood.
+        A restart restores the kernel's own settings, so a record from before it is ignored. Raises
+        UserError for an invalid file.
         """
         try:
             tuned = Tuned.model_validate_json(self.path.read_bytes())
@@ -76,21 +74,21 @@ class Record:
             return None
         except (OSError, ValidationError) as error:
             raise UserError(
-                f"{self.path} does not say what this machine was like before it was tuned; move it "
-                "away, and start the machine again to have its own settings back"
+                f"{self.path} is damaged, so the original settings of this machine are unknown; "
+                "delete the file and reboot: that restores the settings"
             ) from error
         return tuned if tuned.boot == boot else None
 
     def write(self, tuned: Tuned) -> None:
-        """Keep what was set, on the disk when this returns. Raises UserError where it cannot be."""
+        """Store the record and sync it to the disk. Raises UserError if that fails."""
         try:
             write_durably(self.path, tuned.model_dump_json(indent=1))
         except OSError as error:
             raise UserError(
-                f"{self.path} cannot be written ({error.strerror}), and nothing is changed that "
+                f"{self.path} cannot be written ({error.strerror}), so nothing was tuned: it "
                 "could not be restored; free some space, or use sudo"
             ) from error
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Delete the record."""
         remove_durably(self.path)

@@ -1,19 +1,19 @@
-"""Timers of systemd: what would begin in the middle of a night."""
+"""Tuning of systemd timers, whose jobs would start in the middle of a night."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from pipeline.machine.tune.desired_value import DesiredValue, KnobRequest, UnavailableSetting
 from pipeline.machine.tune.host import Host
 from pipeline.machine.tune.knobs import INACTIVE, find_knob
-from pipeline.machine.tune.settings import Settings
-from pipeline.machine.tune.wish import Asked, Lacking, Wish
+from pipeline.machine.tune.settings import TuneSettings
 
 
-def timers(settings: Settings, host: Host) -> Iterator[Asked]:
-    """Ask for timers to be stopped. What they have begun already goes on to its end."""
+def timers(settings: TuneSettings, host: Host) -> Iterator[KnobRequest]:
+    """Request that timers are stopped. Jobs that they have started continue."""
     for unit in settings.stop_timers:
         if find_knob(knob := f"timer {unit}", host).read():
-            yield Wish("stop_timers", knob, INACTIVE)
+            yield DesiredValue("stop_timers", knob, INACTIVE)
         else:
-            yield Lacking("stop_timers", f"systemd has no {unit} here")
+            yield UnavailableSetting("stop_timers", f"systemd has no unit {unit} on this machine")

@@ -1,20 +1,20 @@
-"""Setting what is asked of a machine, and giving back what was there before."""
+"""Set the requested values on a machine, and restore the former ones."""
 
 from __future__ import annotations
 
 from enum import StrEnum
 
+from pipeline.machine.tune.desired_value import DesiredValue, UnavailableSetting
 from pipeline.machine.tune.host import Host
 from pipeline.machine.tune.knobs import find_knob
-from pipeline.machine.tune.plan import asked
-from pipeline.machine.tune.record import Entry, Record, Tuned
-from pipeline.machine.tune.settings import Settings
-from pipeline.machine.tune.wish import Lacking, Wish
+from pipeline.machine.tune.plan import desired_values
+from pipeline.machine.tune.record import KnobRecord, Tuned, TuneRecord
+from pipeline.machine.tune.settings import TuneSettings
 from pipeline.model import Frozen
 
 
-class Did(StrEnum):
-    """What became of a knob."""
+class KnobResult(StrEnum):
+    """The outcome for a knob."""
 
     SET = "set"
     SO_ALREADY = "so already"
@@ -26,13 +26,13 @@ class Did(StrEnum):
     DONE = "done"
 
 
-class Outcome(Frozen):
-    """What became of one knob, or of something that is done once.
+class TuneOutcome(Frozen):
+    """The outcome for one knob, or for a one-time action.
 
-    ``value`` is the one in force now (of a dry run, then), ``before`` the one that it had.
+    ``value`` is the one in force now (in a dry run, afterwards), ``before`` the former one.
     """
 
-    did: Did
+    did: KnobResult
     setting: str
     knob: str = ""
     before: str = ""
@@ -41,49 +41,49 @@ class Outcome(Frozen):
 
 
 class Tuner:
-    """Sets and restores a machine. What it was like is in the record before it is changed."""
+    """Sets and restores a machine's settings. Former values are recorded before any change."""
 
-    def __init__(self, host: Host, record: Record) -> None:
+    def __init__(self, host: Host, record: TuneRecord) -> None:
         self.host = host
         self.record = record
 
-    def foreseen(self, settings: Settings) -> list[Outcome]:
+    def foreseen(self, settings: TuneSettings) -> list[TuneOutcome]:
         """Return what :meth:`set` would do, and change nothing."""
-        return [self._look(each) for each in asked(settings, self.host)]
+        return [self._look(each) for each in desired_values(settings, self.host)]
 
-    def set(self, settings: Settings, *, by_hand: bool) -> list[Outcome]:
-        """Set what is asked. What refuses is told, and the others are set all the same.
+    def set(self, settings: TuneSettings, *, by_hand: bool) -> list[TuneOutcome]:
+        """Set the requested values. A refused one is reported, and the others are still set.
 
-        Set again, the values of the first time stay those that are given back. Set ``by_hand``,
-        no night restores it. Raises UserError where nothing may be changed at all.
+        Setting again keeps the original values for the restore. Settings made ``by_hand`` are not
+        restored by a night. Raises UserError if nothing may be changed.
         """
         with self.record.locked():
             tuned = self.record.read(self.host.boot) or Tuned(boot=self.host.boot)
-            wishes = list(asked(settings, self.host))
+            wishes = list(desired_values(settings, self.host))
             looks = [self._look(each) for each in wishes]
             entries = {each.knob: each for each in tuned.entries}
             for look in looks:
-                if look.did is Did.SET:
+                if look.did is KnobResult.SET:
                     entries[look.knob] = _entered(entries.get(look.knob), look)
             whose = tuned.by_hand or by_hand
             self.record.write(
                 Tuned(boot=tuned.boot, by_hand=whose, entries=tuple(entries.values()))
             )
-            return [self._set(look) if look.did is Did.SET else look for look in looks]
+            return [self._set(look) if look.did is KnobResult.SET else look for look in looks]
 
-    def restore(self) -> list[Outcome]:
-        """Give back what was there before, the last that was set first.
+    def restore(self) -> list[TuneOutcome]:
+        """Restore the former values, in reverse order.
 
-        What somebody else set since then is told and left: it is somebody's choice, and ours is
-        gone already. What refuses stays in the record, for another attempt.
+        A value that somebody else has set since is reported and kept: it is that person's choice. A
+        knob that refuses stays in the record, for another attempt.
         """
         with self.record.locked():
             tuned = self.record.read(self.host.boot)
-            outcomes: list[Outcome] = []
-            stuck: list[Entry] = []
+            outcomes: list[TuneOutcome] = []
+            stuck: list[KnobRecord] = []
             for entry in reversed(tuned.entries if tuned else ()):
                 outcomes.append(done := self._restore(entry))
-                if done.did is Did.REFUSED:
+                if done.did is KnobResult.REFUSED:
                     stuck.insert(0, entry)
             if tuned and stuck:
                 self.record.write(tuned.model_copy(update={"entries": tuple(stuck)}))
@@ -91,26 +91,28 @@ class Tuner:
                 self.record.clear()
             return outcomes
 
-    def _look(self, wish: Wish | Lacking) -> Outcome:
-        if isinstance(wish, Lacking):
-            return Outcome(did=Did.LACKING, setting=wish.setting, why=wish.why)
+    def _look(self, wish: DesiredValue | UnavailableSetting) -> TuneOutcome:
+        if isinstance(wish, UnavailableSetting):
+            return TuneOutcome(did=KnobResult.LACKING, setting=wish.setting, why=wish.why)
         now = find_knob(wish.knob, self.host).read()
-        did = Did.SO_ALREADY if now == wish.value else Did.SET
-        return Outcome(did=did, setting=wish.setting, knob=wish.knob, before=now, value=wish.value)
+        did = KnobResult.SO_ALREADY if now == wish.value else KnobResult.SET
+        return TuneOutcome(
+            did=did, setting=wish.setting, knob=wish.knob, before=now, value=wish.value
+        )
 
-    def _set(self, look: Outcome) -> Outcome:
+    def _set(self, look: TuneOutcome) -> TuneOutcome:
         why = self._turn(look.knob, look.value)
         if not why:
             return look
         if look.before and find_knob(look.knob, self.host).read() != look.before:
-            # What the kernel made instead would be taken for somebody's choice, and left for good.
+            # Otherwise a restore would take the kernel's value for somebody's choice and keep it.
             self._turn(look.knob, look.before)
-        return look.model_copy(update={"did": Did.REFUSED, "why": why})
+        return look.model_copy(update={"did": KnobResult.REFUSED, "why": why})
 
-    def _restore(self, entry: Entry) -> Outcome:
+    def _restore(self, entry: KnobRecord) -> TuneOutcome:
         now = find_knob(entry.knob, self.host).read()
-        done = Outcome(
-            did=Did.SO_ALREADY,
+        done = TuneOutcome(
+            did=KnobResult.SO_ALREADY,
             setting=entry.setting,
             knob=entry.knob,
             before=now,
@@ -119,28 +121,28 @@ class Tuner:
         if now == entry.before:
             return done
         if not now:
-            return done.model_copy(update={"did": Did.REFUSED, "why": "it is not there now"})
+            return done.model_copy(update={"did": KnobResult.REFUSED, "why": "it no longer exists"})
         if now not in entry.ours:
-            why = f"it was changed since it was set; before that it was {entry.before}"
-            return done.model_copy(update={"did": Did.LEFT, "value": now, "why": why})
+            why = f"it was changed after nightshift set it; its original value is {entry.before}"
+            return done.model_copy(update={"did": KnobResult.LEFT, "value": now, "why": why})
         why = self._turn(entry.knob, entry.before)
-        did = Did.REFUSED if why else Did.RESTORED
+        did = KnobResult.REFUSED if why else KnobResult.RESTORED
         return done.model_copy(update={"did": did, "why": why})
 
     def _turn(self, name: str, value: str) -> str:
-        """Set a knob; return why it is not so afterwards, or nothing."""
+        """Set a knob; return the reason if it does not have the value afterwards, else nothing."""
         knob = find_knob(name, self.host)
         try:
             knob.write(value)
         except OSError as error:
             return error.strerror or str(error)
         now = knob.read()
-        return "" if now == value else f"the kernel made {now or 'nothing'} of {value}"
+        return "" if now == value else f"the kernel changed {value} to {now or 'nothing'}"
 
 
-def _entered(known: Entry | None, look: Outcome) -> Entry:
-    """Return the entry of a knob that is about to be set, the first value kept."""
+def _entered(known: KnobRecord | None, look: TuneOutcome) -> KnobRecord:
+    """Return the record of a knob that is about to be set; keep the first value."""
     if known is None:
-        known = Entry(setting=look.setting, knob=look.knob, before=look.before, ours=())
+        known = KnobRecord(setting=look.setting, knob=look.knob, before=look.before, ours=())
     ours = tuple(dict.fromkeys((*known.ours, look.value)))
     return known.model_copy(update={"ours": ours})

@@ -1,4 +1,4 @@
-"""What every sink owes, and what it is given."""
+"""The interface of sinks."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from pipeline.model import Frozen, Regression
 
 
 class Link(Frozen):
-    """Somewhere to look at: what it is called, and its address."""
+    """A link: its text and its address."""
 
     name: str
     address: str
 
 
 class Notice(Frozen):
-    """What people are told of a regression.
+    """The report of a regression for people.
 
-    ``title`` is one line of plain text, ``body`` markdown, ``summary`` one line for a chat;
-    whatever in them was not written by nightshift is escaped. ``beside`` are other regressions
-    of the same cause, which this notice tells, too. ``links`` lead to what can be seen of it.
+    ``title`` is one line of plain text, ``body`` is markdown, ``summary`` is one line for a chat;
+    untrusted text in them is escaped. ``beside`` are other regressions with the same cause, which
+    this notice reports too. ``links`` lead to pages about the regression.
     """
 
     regression: Regression
@@ -34,33 +34,33 @@ class Notice(Frozen):
 
     @property
     def fingerprint(self) -> str:
-        """By which it is known again."""
+        """The fingerprint of the reported regression."""
         return self.regression.fingerprint
 
 
 class Cause(Frozen):
-    """Regressions of one cause, worst first, mostly one.
+    """Regressions with one cause, worst first; usually one.
 
-    A sink that told one of them before they were known to have the same cause goes on with it.
+    A sink that reported one of them before the common cause was known continues with it.
     """
 
     regressions: tuple[Regression, ...]
 
 
 Words = Callable[[Regression, Sequence[Regression]], Notice]
-"""Makes the notice of a regression, and of others of the same cause."""
+"""Makes the notice of a regression, and of others with the same cause."""
 
 
 class DecisionKind(StrEnum):
-    """What people can decide where they are told."""
+    """A person's decision in a place where regressions are reported."""
 
     ACKNOWLEDGED = "acknowledged"
     WONT_FIX = "won't fix"
     REOPENED = "reopened"
 
 
-class Decision(Frozen):
-    """What somebody decided of a regression: ``by`` whom, and the address where it is seen."""
+class PersonDecision(Frozen):
+    """A person's decision about a regression: ``by`` whom, and the address that shows it."""
 
     fingerprint: str
     kind: DecisionKind
@@ -69,11 +69,11 @@ class Decision(Frozen):
     note: str = ""
 
 
-class Told(Frozen):
-    """What a sink did about a regression.
+class SinkAction(Frozen):
+    """A sink's action for a regression.
 
-    ``place`` is the file or the address where it is told. ``new`` says that it was not before,
-    ``changed`` that anything was sent or written.
+    ``place`` is the file or the address of the report. ``new`` means that there was none before,
+    ``changed`` that something was sent or written.
     """
 
     fingerprint: str
@@ -82,29 +82,29 @@ class Told(Frozen):
     changed: bool = False
 
 
-class Result(Frozen):
-    """What a sink did in all; ``left`` says, a line each, what was left for the next time."""
+class SinkResult(Frozen):
+    """The actions of a sink; ``left`` lists, a line each, what it postponed to the next time."""
 
-    told: tuple[Told, ...] = ()
+    told: tuple[SinkAction, ...] = ()
     left: tuple[str, ...] = ()
 
 
 class Sink(Protocol):
-    """A place where regressions are told.
+    """A place where regressions are reported.
 
-    Telling the same again changes nothing, and what failed is told the next time: a sink raises
-    UserError for mistakes of the configuration only, never because a service is out of order.
+    A sink is idempotent, and it retries failures the next time. It raises UserError for
+    configuration mistakes only, never because a service is unavailable.
     """
 
     name: str
 
-    def decisions(self) -> Sequence[Decision]:
-        """Return what people decided there since it was asked last; the oldest first."""
+    def decisions(self) -> Sequence[PersonDecision]:
+        """Return the decisions people made there since the last call, oldest first."""
         ...
 
-    def tell(self, causes: Sequence[Cause], words: Words, *, suspected: bool) -> Result:
-        """Tell what is new of regressions, and bring up to date what was told of them.
+    def tell(self, causes: Sequence[Cause], words: Words, *, suspected: bool) -> SinkResult:
+        """Report new regressions, and update existing reports.
 
-        With ``suspected`` also those that were not confirmed by measuring them again.
+        ``suspected`` includes regressions that no experiment confirmed.
         """
         ...

@@ -1,4 +1,4 @@
-"""What is told: one rule for all sinks."""
+"""The choice of regressions to report: one rule for all sinks."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ SETTLED = frozenset(
         RegressionState.WONT_FIX,
     }
 )
-"""States in which a regression that nothing was told of needs to be told no more."""
+"""States in which a regression without a report needs none."""
 
 GONE = frozenset({RegressionState.REJECTED, RegressionState.RESOLVED})
-"""States in which there is nothing to be mended: measured not to be there, or no more."""
+"""States without anything to fix: measured as absent, or as gone."""
 
 
-class Telling(NamedTuple):
-    """A regression that is told, with the others of its cause; ``new`` where it was not before."""
+class ReportedRegression(NamedTuple):
+    """A regression to report, with the others of its cause; ``new`` without an earlier report."""
 
     regression: Regression
     beside: tuple[Regression, ...]
@@ -31,18 +31,20 @@ class Telling(NamedTuple):
 
     @property
     def stands(self) -> bool:
-        """Whether any of them is still there: what tells of it is closed when none is."""
+        """Whether any of them still exists; otherwise the report is closed."""
         return any(one.state not in GONE for one in (self.regression, *self.beside))
 
 
-def choose(causes: Sequence[Cause], known: Collection[str], *, suspected: bool) -> list[Telling]:
-    """Return what is told, in the order of the causes.
+def choose(
+    causes: Sequence[Cause], known: Collection[str], *, suspected: bool
+) -> list[ReportedRegression]:
+    """Return the regressions to report, in the order of the causes.
 
-    ``known`` are the fingerprints of the regressions that were told before: these are brought up
-    to date, whatever became of them. Of a cause of which nothing was told it is the first
-    regression that is not settled, if it was confirmed or ``suspected`` ones are told, too.
-    Improvements are told to nobody, not even beside. Regressions of one cause are told together,
-    unless they were told apart before that was known.
+    ``known`` are the fingerprints of reported regressions; their reports are updated in every
+    state. For a cause without a report, the first unsettled regression is chosen, if it is
+    confirmed or ``suspected`` ones are reported too. Improvements are never reported, not even
+    beside a regression. Regressions with one cause share a report, unless they had separate reports
+    before the cause was known.
     """
     needless = SETTLED if suspected else SETTLED | {RegressionState.SUSPECTED}
     chosen = []
@@ -51,5 +53,5 @@ def choose(causes: Sequence[Cause], known: Collection[str], *, suspected: bool) 
         told = [one for one in worse if one.fingerprint in known]
         for one in told or [one for one in worse if one.state not in needless][:1]:
             beside = tuple(other for other in worse if other is not one)
-            chosen.append(Telling(one, beside, new=not told))
+            chosen.append(ReportedRegression(one, beside, new=not told))
     return chosen

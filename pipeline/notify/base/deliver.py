@@ -1,71 +1,106 @@
-"""Messages that are delivered: each change once, and what was not delivered the next time."""
+"""Message delivery: each change of a regression once, with failures retried the next time."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
+from enum import StrEnum
 from pathlib import Path
 from typing import NamedTuple
 
-from pipeline.appended import Appended
-from pipeline.journal import now
-from pipeline.model import Frozen, digest
-from pipeline.notify.base import Cause, Notice, Result, Told, Words
-from pipeline.notify.base.changes import Change, ChangeKind, Standing, change_since, standing_of
-from pipeline.notify.base.choose import choose
-from pipeline.notify.base.post import RefusedError, UnreachableError
-from pipeline.units import counted
+from pipeline.files.jsonl_log import Appended
+from pipeline.model import Frozen, Regression, RegressionState, digest
+from pipeline.notify.base import Cause, Notice, PersonDecision, SinkAction, SinkResult, Words
+from pipeline.notify.base.choose import SETTLED, ReportedRegression, choose
+from pipeline.notify.base.http_post import MessageRefusedError, ReceiverUnreachableError
+from pipeline.notify.base.preview import Show
+from pipeline.storage.journal import now
+from pipeline.text.units import plural
 
 FILE = "delivered.jsonl"
-"""Its name in the results folder."""
+"""The file name in the results folder."""
+
+
+class ChangeKind(StrEnum):
+    """The kinds of changes of a regression. ``JOINED``: another regression has the same cause."""
+
+    SUSPECTED = "suspected"
+    CONFIRMED = "confirmed"
+    CULPRIT = "culprit found"
+    JOINED = "joined"
+    ACKNOWLEDGED = "acknowledged"
+    WONT_FIX = "won't fix"
+    REJECTED = "rejected"
+    RESOLVED = "resolved"
+    REOPENED = "reopened"
+
+
+class ReportedState(Frozen):
+    """The last reported state of a regression and of those beside it, and the confirmed culprit."""
+
+    states: dict[str, RegressionState]
+    culprit: str = ""
+
+
+class RegressionChange(NamedTuple):
+    """A change, and the regression that changed, which may be one beside."""
+
+    kind: ChangeKind
+    regression: Regression
 
 
 class Delivered(Frozen):
-    """A message that was taken: by which ``sink``, when, its ``id``, and what it told."""
+    """A delivered message: its ``sink``, its time, its ``id``, and what it reported."""
 
     at: datetime
     sink: str
     id: str
     fingerprint: str
     change: ChangeKind
-    standing: Standing
+    standing: ReportedState
 
 
 class Message(NamedTuple):
-    """What is told of one change. ``id`` stays the same however often it is sent."""
+    """The message about one change. ``id`` is the same for every attempt."""
 
     id: str
-    change: Change
+    change: RegressionChange
     notice: Notice
 
 
-class Deliveries:
-    """What a sink delivered, in ``results/delivered.jsonl`` with that of others."""
+class MessageSink:
+    """Base of sinks that send each change as a message, and read nothing back.
 
-    def __init__(self, sink: str, results: Path) -> None:
-        self._sink = sink
+    ``results/delivered.jsonl`` has the deliveries of all of them. ``place`` is the receiver's name.
+    With ``show``, messages are previewed and not sent, and nothing is recorded.
+    """
+
+    name: str
+
+    def __init__(self, results: Path, place: str, show: Show | None) -> None:
+        self._place = place
+        self._show = show
         self._file = Appended(results / FILE, Delivered, "a delivery")
 
-    def deliver(
-        self,
-        causes: Sequence[Cause],
-        words: Words,
-        send: Callable[[Message], None],
-        *,
-        suspected: bool,
-        place: str,
-        note: bool = True,
-    ) -> Result:
-        """Send what changed and note it, each at once; with ``note`` false nothing is noted.
+    def _send(self, message: Message) -> None:
+        """Send or show a message.
 
-        ``send`` raises RefusedError for a message that the receiver does not take, after which the
-        others are sent, and UnreachableError where it takes none, after which no other is tried.
-        ``place`` is what the receiver is called.
+        Raises MessageRefusedError for a message that the receiver rejects, after which the others
+        are sent, and ReceiverUnreachableError if the receiver accepts none, after which no other
+        is tried.
         """
-        last: dict[str, Standing] = {}
+        raise NotImplementedError
+
+    def decisions(self) -> Sequence[PersonDecision]:
+        """Return nothing: messages have no replies."""
+        return ()
+
+    def tell(self, causes: Sequence[Cause], words: Words, *, suspected: bool) -> SinkResult:
+        """Send each change once, and record it immediately."""
+        last: dict[str, ReportedState] = {}
         counts: dict[str, int] = {}
         for each in self._file.read():
-            if each.sink == self._sink:
+            if each.sink == self.name:
                 last[each.fingerprint] = each.standing
                 counts[each.fingerprint] = counts.get(each.fingerprint, 0) + 1
         told, left, waiting, gone = [], [], 0, ""
@@ -74,7 +109,7 @@ class Deliveries:
             before = last.get(one.fingerprint)
             change = change_since(telling, before)
             if change is None:
-                told.append(Told(fingerprint=one.fingerprint, place=place))
+                told.append(SinkAction(fingerprint=one.fingerprint, place=self._place))
                 continue
             if gone:
                 waiting += 1
@@ -82,22 +117,22 @@ class Deliveries:
             standing = standing_of(telling)
             number = counts.get(one.fingerprint, 0)
             identity = digest(
-                [self._sink, one.fingerprint, number, change.kind, standing.model_dump(mode="json")]
+                [self.name, one.fingerprint, number, change.kind, standing.model_dump(mode="json")]
             )[:32]
             try:
-                send(Message(identity, change, words(one, telling.beside)))
-            except RefusedError as error:
-                left.append(f"{one.fingerprint}: {error}; it is sent again the next time")
+                self._send(Message(identity, change, words(one, telling.beside)))
+            except MessageRefusedError as error:
+                left.append(f"{one.fingerprint}: {error}; the message is sent again the next time")
                 continue
-            except UnreachableError as error:
+            except ReceiverUnreachableError as error:
                 gone, waiting = str(error), waiting + 1
                 continue
-            if note:
+            if self._show is None:
                 self._file.append(
                     [
                         Delivered(
                             at=now(),
-                            sink=self._sink,
+                            sink=self.name,
                             id=identity,
                             fingerprint=one.fingerprint,
                             change=change.kind,
@@ -106,8 +141,51 @@ class Deliveries:
                     ]
                 )
             told.append(
-                Told(fingerprint=one.fingerprint, place=place, new=before is None, changed=True)
+                SinkAction(
+                    fingerprint=one.fingerprint, place=self._place, new=before is None, changed=True
+                )
             )
         if gone:
-            left.append(f"{gone}; {counted(waiting, 'message')} left for the next time")
-        return Result(told=tuple(told), left=tuple(left))
+            left.append(f"{gone}; {plural(waiting, 'message')} will be sent the next time")
+        return SinkResult(told=tuple(told), left=tuple(left))
+
+
+def standing_of(telling: ReportedRegression) -> ReportedState:
+    """Return the current state of a reported regression."""
+    found = telling.regression.culprit
+    return ReportedState(
+        states={one.fingerprint: one.state for one in (telling.regression, *telling.beside)},
+        culprit=f"{found.parent}..{found.revision}" if found and found.confirmed else "",
+    )
+
+
+def change_since(
+    telling: ReportedRegression, before: ReportedState | None
+) -> RegressionChange | None:
+    """Return the one change to report; None without a change.
+
+    A change of the regression itself comes first, then its culprit, then changes of those beside
+    it. ``before`` is the last reported state, None without an earlier report.
+    """
+    one, now = telling.regression, standing_of(telling)
+    if before is None:
+        return RegressionChange(ChangeKind(one.state.value), one)
+    if (kind := _became(one, before.states)) is not None:
+        return RegressionChange(kind, one)
+    if now.culprit and now.culprit != before.culprit:
+        return RegressionChange(ChangeKind.CULPRIT, one)
+    for other in telling.beside:
+        if other.fingerprint not in before.states:
+            return RegressionChange(ChangeKind.JOINED, other)
+        if (kind := _became(other, before.states)) is not None:
+            return RegressionChange(kind, other)
+    return None
+
+
+def _became(one: Regression, before: Mapping[str, RegressionState]) -> ChangeKind | None:
+    then = before.get(one.fingerprint)
+    if then is None or one.state is then:
+        return None
+    if then in SETTLED and one.state not in SETTLED:
+        return ChangeKind.REOPENED
+    return ChangeKind(one.state.value)

@@ -1,4 +1,4 @@
-"""Where what a notice names can be seen: commits, what lies between them, pages of results."""
+"""Links to commits, to the changes between them, and to pages of results."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _ADDRESS = re.compile(
     r"(?:https?://|git://|(?:ssh://)?git@)(?P<host>[A-Za-z0-9.-]+)(?::\d+)?[/:]"
     r"(?P<path>[A-Za-z0-9._~-]+(?:/[A-Za-z0-9._~-]+)+)/?"
 )
-"""The address of a repository, as git takes it."""
+"""The address of a repository as git accepts it."""
 
 
 class Forge(NamedTuple):
-    """How a site shows repositories: what stands between theirs and the name of a commit."""
+    """A site's address format: the path between a repository and a commit, or a comparison."""
 
     commit: str
     compare: str
@@ -28,20 +28,20 @@ GITHUB = Forge("/commit/", "/compare/")
 GITLAB = Forge("/-/commit/", "/-/compare/")
 
 FORGES = {"github": GITHUB, "gitlab": GITLAB}
-"""By the first part of the name of their host, which is that of the company's sites, too."""
+"""The sites by the first part of their host name, which self-hosted sites share."""
 
 
 def commit_address(supply: Supply | None, name: str) -> str:
-    """Return where a commit or a tag of a repository is shown; nothing where that is not known.
+    """Return the page of a repository's commit or tag; empty if unknown.
 
-    ``name`` is the hash or the tag, in full or as much as names it.
+    ``name`` is the hash or the tag, in full or abbreviated.
     """
     found = _repository(supply)
     return f"{found[0]}{found[1].commit}{quote(name, safe='')}" if found and name else ""
 
 
 def compare_address(supply: Supply | None, good: str, bad: str) -> str:
-    """Return where what was changed between two commits or tags of a repository is shown."""
+    """Return the page of the changes between two commits or tags of a repository."""
     found = _repository(supply)
     if not found or not good or not bad:
         return ""
@@ -49,7 +49,7 @@ def compare_address(supply: Supply | None, good: str, bad: str) -> str:
 
 
 def _repository(supply: Supply | None) -> tuple[str, Forge] | None:
-    """Return the address of a repository that a known site shows, and how."""
+    """Return a repository's address and site, if the site is known."""
     if supply is None or supply.kind not in ("git", "tags"):
         return None
     found = _ADDRESS.fullmatch(supply.coordinates.partition("#")[0])
@@ -59,21 +59,21 @@ def _repository(supply: Supply | None) -> tuple[str, Forge] | None:
     return f"https://{found['host']}/{found['path'].removesuffix('.git')}", forge
 
 
-class Origin(NamedTuple):
-    """Where a revision is from, and what it is called there, which is nothing if nobody knows."""
+class RevisionOrigin(NamedTuple):
+    """The supply of a revision and its name there, which is empty if unknown."""
 
     supply: Supply | None = None
     name: str = ""
 
 
-Lookup = Callable[[str], Origin]
-"""Says where the revision of a label is from."""
+Lookup = Callable[[str], RevisionOrigin]
+"""Returns the origin of the revision with a label."""
 
 
 class Between(NamedTuple):
-    """Links to the last good and the first bad revision, and to what lies between them.
+    """Links to the last good and the first bad revision, and to the changes between them.
 
-    Those are empty that there are none for.
+    Links that do not exist are empty.
     """
 
     good: str
@@ -82,7 +82,7 @@ class Between(NamedTuple):
 
 
 def between(good: str, bad: str, find: Lookup) -> Between:
-    """Return the links for two labels of revisions: those of tags and commits of one repository."""
+    """Return the links for two labels whose tags or commits are of one repository."""
     one, other = find(good), find(bad)
     return Between(
         good=commit_address(*one),
@@ -94,14 +94,14 @@ def between(good: str, bad: str, find: Lookup) -> Between:
 
 
 class Pages(NamedTuple):
-    """Where results are served, as [hub] says; empty where they are not."""
+    """The addresses of served results from [hub]; empty without a server."""
 
     report: str = ""
     site: str = ""
     grafana: str = ""
 
     def links(self, series: SeriesKey) -> list[Link]:
-        """Return the pages that show a series, or what was found in all."""
+        """Return the pages that show a series, or all findings."""
         found = []
         if self.report:
             found.append(Link(name="report", address=f"{self.report}#found"))
@@ -113,7 +113,7 @@ class Pages(NamedTuple):
 
 
 STEP_DASHBOARD = "nightshift-step"
-"""The identifier of the dashboard of a step, which never changes (``dashboards/links.py``)."""
+"""The fixed identifier of the step dashboard (``dashboards/links.py``)."""
 
 VARIABLES = ("target", "line", "machine_class", "workload", "config", "clients", "step")
 

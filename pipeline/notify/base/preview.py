@@ -1,4 +1,4 @@
-"""What would be sent, for those who want to see it before it is."""
+"""Previews of what a sink would send."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from pipeline.model import Frozen
 class Preview(Frozen):
     """Something that a sink would send or write.
 
-    ``method`` is that of HTTP, or "write" of a file; ``place`` the address or the file, without
-    what is secret in it. ``payload`` is the text, or what is sent as JSON; ``headers`` are those
-    that matter to whoever receives it, without secrets.
+    ``method`` is the HTTP method, or "write" for a file; ``place`` is the address or the file,
+    without secrets. ``payload`` is the text, or the JSON to send; ``headers`` are those that matter
+    to the receiver, without secrets.
     """
 
     sink: str
@@ -26,5 +26,4 @@ class Preview(Frozen):
 
 
 Show = Callable[[Preview], None]
-"""Takes what would be sent. A sink that is given one sends nothing, writes nothing and notes
-nothing; it may read."""
+"""Receives previews. A sink with such a function sends, writes and records nothing; it may read."""

@@ -1,4 +1,4 @@
-"""What a pull request is told, whoever tells it."""
+"""The content of a pull request report, for every sender."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from enum import StrEnum
 from typing import NamedTuple
 
 
-class Outcome(StrEnum):
-    """What came of a pull request. No two of them ever look alike."""
+class PullRequestOutcome(StrEnum):
+    """The outcome of measuring a pull request."""
 
     PASSED = "passed"
     REGRESSION = "regression"
@@ -24,9 +24,9 @@ class Note(NamedTuple):
 
 
 class Words(NamedTuple):
-    """What is told. ``title`` is one line of plain text, ``body`` is markdown."""
+    """A text for people: ``title`` is one line of plain text, ``body`` is markdown."""
 
-    outcome: Outcome
+    outcome: PullRequestOutcome
     title: str
     body: str
     notes: tuple[Note, ...] = ()

@@ -1,7 +1,7 @@
-"""Reading what measuring a pull request left, which whoever opened it may have made up.
+"""Read the artifact of a pull request measurement, which is untrusted.
 
-It is a zip archive as GitHub's API gives it, or a folder. Members are read into memory, by names
-of ours; nothing is ever unpacked, and nothing is read that was not counted before.
+The artifact is a zip archive from GitHub's API, or a folder. Members are read into memory by fixed
+names. Nothing is unpacked to disk, and every size is checked before reading.
 """
 
 from __future__ import annotations
@@ -19,35 +19,35 @@ from pathlib import Path, PurePosixPath
 from pipeline.transfer.folder import SUMS
 
 LARGEST = 64 << 20
-"""Bytes of an artifact, as it is packed."""
+"""Maximum size of a packed artifact in bytes."""
 
 MEMBERS = 1000
-"""Members of an artifact: the bundles of a comparison are 120 at most."""
+"""Maximum number of members: the bundles of a comparison are at most 120."""
 
 LARGEST_MEMBER = 2 << 20
-"""Bytes of a member that is read, unpacked: 500 figures of 40 blocks are 1.2 MB."""
+"""Maximum size of an unpacked member in bytes: 500 figures of 40 blocks are 1.2 MB."""
 
 RATIO = 100
-"""How many times smaller a member may be packed; numbers make 3 to 10."""
+"""Maximum compression ratio of a member; numbers reach 3 to 10."""
 
 _CENTRAL = b"PK\x01\x02"
-"""With this each entry of an archive's directory begins (APPNOTE.TXT of PKWARE, 4.3.12)."""
+"""The signature of each entry of an archive's directory (APPNOTE.TXT of PKWARE, 4.3.12)."""
 
 _ENCRYPTED = 0x1
 _PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 Read = Callable[[str], bytes]
-"""Returns a member of this name. Raises RefusedArtifactError."""
+"""Returns a member by name. Raises RefusedArtifactError."""
 
 
 class RefusedArtifactError(Exception):
-    """An artifact that is not looked at any further; the text, which is ours, says why."""
+    """The artifact is rejected; the text, which is our own, gives the reason."""
 
 
 def read_member(place: Path, name: str) -> bytes:
-    """Return a member of an artifact that has the checksum which the artifact names.
+    """Return a member of an artifact after verifying its checksum.
 
-    Raises RefusedArtifactError for an artifact that is not as ours.
+    Raises RefusedArtifactError for an artifact with an unexpected structure.
     """
     try:
         place = packed_in(place)
@@ -56,27 +56,29 @@ def read_member(place: Path, name: str) -> bytes:
     except OSError as error:
         raise RefusedArtifactError(f"the artifact cannot be read ({error.strerror})") from None
     if f"{hashlib.sha256(data).hexdigest()}  {name}".encode() not in sums.splitlines():
-        raise RefusedArtifactError(f"the artifact is damaged: {name} is not what {SUMS} says")
+        raise RefusedArtifactError(
+            f"the artifact is damaged: {name} differs from its checksum in {SUMS}"
+        )
     return data
 
 
 def packed_in(place: Path) -> Path:
-    """Return the archive that is alone in a folder, as downloads leave it; or else the place."""
+    """Return the only archive in a folder, as downloads leave it; otherwise the given path."""
     found = list(place.iterdir()) if place.is_dir() else []
     return found[0] if len(found) == 1 and found[0].suffix == ".zip" else place
 
 
 def _folder(place: Path) -> Read:
-    """Read from a folder that somebody else unpacked: files of our names, and no links."""
+    """Read from a folder unpacked by another program: files with known names, and no links."""
     return lambda name: _bytes(place / name, LARGEST_MEMBER)
 
 
 def _bytes(path: Path, largest: int) -> bytes:
-    # Neither follows a link nor waits for who is at the other end of a pipe.
+    # The flags refuse links and do not block on a pipe.
     handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     with os.fdopen(handle, "rb") as file:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise RefusedArtifactError("the artifact is refused: what should be a file is none")
+            raise RefusedArtifactError("the artifact is refused: a member is not a regular file")
         data = file.read(largest + 1)
     if len(data) > largest:
         raise RefusedArtifactError("the artifact is refused: it is too large")
@@ -84,19 +86,19 @@ def _bytes(path: Path, largest: int) -> bytes:
 
 
 def _archive(data: bytes) -> Read:
-    # Counted before anybody makes something of each of them, whatever the archive says.
+    # Count the entries before parsing any, whatever the archive claims.
     if data.count(_CENTRAL) > MEMBERS:
         raise RefusedArtifactError("the artifact is refused: it has too many members")
     try:
         archive = zipfile.ZipFile(io.BytesIO(data))
     except (zipfile.BadZipFile, ValueError, NotImplementedError, EOFError):
-        raise RefusedArtifactError("the artifact is refused: it is no zip archive") from None
+        raise RefusedArtifactError("the artifact is refused: it is not a zip archive") from None
     for member in archive.infolist():
         if reason := _wrong(member):
             raise RefusedArtifactError(f"the artifact is refused: it has {reason}")
     names = archive.namelist()
     if len(set(names)) < len(names):
-        raise RefusedArtifactError("the artifact is refused: it has a member twice")
+        raise RefusedArtifactError("the artifact is refused: a member appears twice")
 
     def read(name: str) -> bytes:
         if name not in names:
@@ -117,8 +119,8 @@ def _archive(data: bytes) -> Read:
 
 
 def _wrong(member: zipfile.ZipInfo) -> str:
-    """Say what a member is that an artifact of ours has not; nothing for one that may be."""
-    # What the archive says; Python's name ends at the first zero.
+    """Return why a member is not acceptable; empty for an acceptable one."""
+    # The archive's own name field: Python's name ends at the first zero.
     name = member.orig_filename
     path = PurePosixPath(name)
     kind = stat.S_IFMT(member.external_attr >> 16)

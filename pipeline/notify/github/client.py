@@ -1,11 +1,12 @@
-"""GitHub's REST API, asked with care.
+"""A client of GitHub's REST API with retries and limits.
 
-Reads are repeated until they are answered. A write is repeated only where it is certain that it
-was not done: it was limited, or no connection came about. All of it has an end.
+Reads are retried until GitHub responds. A write is retried only if it certainly was not done: it
+was rate limited, or the connection failed. All retries are bounded.
 """
 
 from __future__ import annotations
 
+import logging
 import random
 import re
 import time
@@ -15,37 +16,41 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, NoReturn
 
 from pipeline.config import GithubSection
-from pipeline.errors import UserError
 from pipeline.notify.base.preview import Preview, Show
 from pipeline.notify.github.failures import (
     CutError,
     ForbiddenError,
+    GithubRefusedError,
     NotSentError,
-    RefusedError,
     UnavailableError,
     UnknownError,
 )
 from pipeline.notify.github.limits import limited, message, pause, server_time
-from pipeline.notify.github.transport import Answer, Transport, pygithub
+from pipeline.notify.github.transport import GithubResponse, Transport, pygithub
+from pipeline.text.errors import UserError
+
+_LOG = logging.getLogger(__name__)
+
 
 ATTEMPTS = 5
-"""How often something is asked before GitHub is taken to be out of order."""
+"""Attempts before GitHub counts as unavailable."""
 
 BETWEEN_WRITES = 1.0
-"""Seconds between two writes that GitHub asks for ("Best practices for using the REST API")."""
+"""Seconds between two writes, as GitHub requests ("Best practices for using the REST API")."""
 
 SETTLED = timedelta(minutes=5)
-"""After which nothing that was sent is under way in GitHub, which ends it after seconds itself."""
+"""The time after which no sent request is still in progress; GitHub itself ends requests after
+seconds."""
 
 LONGEST_REASON = 200
-"""Characters of what GitHub says about an error that are told."""
+"""Maximum length of a reported GitHub error message, in characters."""
 
 PAGE = 100
-"""Things on a page of a listing, the most there can be."""
+"""Page size of a listing, the maximum."""
 
 
 @dataclass(frozen=True)
-class Clock:
+class GithubClock:
     """Time and chance. ``monotonic`` and ``sleep`` are in seconds, ``jitter`` is in [0, 1)."""
 
     monotonic: Callable[[], float] = time.monotonic
@@ -55,12 +60,12 @@ class Clock:
 
 
 class Client:
-    """Asks the API that ``[github]`` names, for one night.
+    """A client of the API that ``[github]`` names, for one night.
 
-    With ``show`` nothing is written: it is shown what would be. All requests and what is waited
-    between them take at most ``[github] patience``; what is done meanwhile, as explaining a
-    regression, is not GitHub's time. Once GitHub was found to be out of order or to limit us for
-    longer than that, it is asked no more. Errors name no token.
+    With ``show`` it writes nothing, but shows what it would write. All requests and the delays
+    between them take at most ``[github] patience``; other work in between, such as explaining a
+    regression, does not count. Once GitHub is unavailable, or limits the client for longer than
+    that, there are no further requests. Errors contain no token.
     """
 
     def __init__(
@@ -69,13 +74,13 @@ class Client:
         token: str,
         *,
         show: Show | None = None,
-        clock: Clock | None = None,
+        clock: GithubClock | None = None,
         transport: Transport | None = None,
     ) -> None:
         self._section = section
         self._token = token
         self._show = show
-        self._clock = clock or Clock()
+        self._clock = clock or GithubClock()
         self._send = transport or pygithub(section.url, token)
         self._spent = 0.0
         self._written: float | None = None
@@ -84,40 +89,38 @@ class Client:
 
     @property
     def now(self) -> datetime:
-        """The time, by GitHub's clock as soon as it has told it."""
+        """The current time, by GitHub's clock once it is known."""
         return self._server or self._clock.now()
 
     @property
     def settled_by(self) -> datetime:
-        """When nothing is under way any more that is sent from now on, by GitHub's clock."""
+        """When a request sent now is certainly no longer in progress, by GitHub's clock."""
         return self.now + timedelta(seconds=self._section.patience) + SETTLED
 
     @property
     def down(self) -> bool:
-        """Whether GitHub is asked no more."""
+        """Whether there are no further requests to GitHub."""
         return bool(self._down)
 
     def read(self, path: str, **query: Any) -> Any:
-        """Return what is at a path.
+        """Return the resource at a path.
 
-        Raises UnavailableError where GitHub does not answer, RefusedError where there is nothing,
-        and UserError where the token is not good for it.
+        Raises UnavailableError if GitHub does not respond, GithubRefusedError if the resource does
+        not exist, and UserError if the token lacks the permission.
         """
         return self._data(self._ask("GET", path, query))
 
     def read_all(self, path: str, within: str = "", **query: Any) -> Iterator[Any]:
-        """Go through a listing, page by page; raises as :meth:`read` does.
+        """Iterate over a listing, page by page; raises as :meth:`read` does.
 
-        ``within`` is the member of a page that holds what is listed, where it is not the page.
+        ``within`` is the member of a page that holds the list, if the page itself is not the list.
         """
         answer = self._ask("GET", path, {"per_page": PAGE, **query})
         while True:
             page = self._data(answer)
             listed = page.get(within) if within and isinstance(page, dict) else page
             if not isinstance(listed, list):
-                raise UnavailableError(
-                    "GitHub's answer is no listing as this nightshift knows them"
-                )
+                raise UnavailableError("the answer of GitHub is not a valid list")
             yield from listed
             following = re.search(r'<([^>]+)>;\s*rel="next"', answer.headers.get("link", ""))
             if following is None:
@@ -125,11 +128,11 @@ class Client:
             answer = self._ask("GET", following[1], {})
 
     def write(self, method: str, path: str, payload: Mapping[str, Any]) -> Any:
-        """Send something, and return the answer; None where it is only shown.
+        """Send a write, and return the response; None if it is only shown.
 
-        An empty ``payload`` is none: GitHub describes no body where there is nothing to say.
-        Raises UnknownError where it may have been done, UnavailableError where it was not, and
-        otherwise as :meth:`read` does.
+        An empty ``payload`` sends no body: GitHub describes none for such requests. Raises
+        UnknownError if the write may have been done, UnavailableError if it was not, and otherwise
+        as :meth:`read` does.
         """
         if self._show is not None:
             place = self._section.url.rstrip("/") + path
@@ -137,15 +140,19 @@ class Client:
             return None
         if self._written is not None:
             early = self._written + BETWEEN_WRITES - self._clock.monotonic()
-            self._wait(max(0.0, early), "GitHub wants a second between writes")
+            self._wait(max(0.0, early), "GitHub requires a second between writes")
         try:
             return self._data(self._ask(method, path, {}, payload or None))
         finally:
             self._written = self._clock.monotonic()
 
-    def _ask(self, method: str, path: str, query: Mapping[str, Any], payload: Any = None) -> Answer:
+    def _ask(
+        self, method: str, path: str, query: Mapping[str, Any], payload: Any = None
+    ) -> GithubResponse:
         reason, seconds = "GitHub answers slowly", 0.0
         for attempt in range(ATTEMPTS):
+            if attempt:
+                _LOG.info("%s; retrying in %.0f s", self._without_token(reason), seconds)
             self._wait(seconds, reason)
             seconds = 2.0**attempt * (1.0 + self._clock.jitter())
             try:
@@ -158,7 +165,7 @@ class Client:
             else:
                 self._server = server_time(answer) or self._server
                 if limited(answer):
-                    reason = f"GitHub limits how much is asked ({self._said(answer)})"
+                    reason = f"GitHub limits the rate of requests ({self._said(answer)})"
                     seconds = pause(answer, attempt, self.now) + self._clock.jitter()
                 elif answer.status >= 500:
                     reason = f"GitHub answers {answer.status}"
@@ -167,7 +174,9 @@ class Client:
                     return answer
         self._give_up(reason)
 
-    def _sent(self, method: str, path: str, query: Mapping[str, Any], payload: Any) -> Answer:
+    def _sent(
+        self, method: str, path: str, query: Mapping[str, Any], payload: Any
+    ) -> GithubResponse:
         began = self._clock.monotonic()
         try:
             return self._send(method, path, query, payload)
@@ -176,12 +185,12 @@ class Client:
 
     @staticmethod
     def _check_done(method: str, reason: str) -> None:
-        """Refuse to send a write again that may have been done."""
+        """Raise UnknownError instead of repeating a write that may have been done."""
         if method != "GET":
-            raise UnknownError(f"{reason}, and may have done what was asked")
+            raise UnknownError(f"{reason}; whether it did the request is unknown")
 
     def _wait(self, seconds: float, reason: str) -> None:
-        """Wait, unless that takes longer than there is patience."""
+        """Wait, unless the wait exceeds the remaining patience."""
         if self._down:
             raise UnavailableError(self._down)
         if self._spent + seconds > self._section.patience:
@@ -191,26 +200,29 @@ class Client:
             self._spent += seconds
 
     def _give_up(self, reason: str) -> NoReturn:
-        self._down = reason.replace(self._token, "***")
+        self._down = self._without_token(reason)
         raise UnavailableError(self._down)
 
-    def _said(self, answer: Answer) -> str:
-        """Return what GitHub says about an error, short; a token in it is struck out whole."""
+    def _without_token(self, text: str) -> str:
+        return text.replace(self._token, "***")
+
+    def _said(self, answer: GithubResponse) -> str:
+        """Return GitHub's error message, shortened; a token in it is removed."""
         return message(answer).replace(self._token, "***")[:LONGEST_REASON]
 
-    def _data(self, answer: Answer) -> Any:
+    def _data(self, answer: GithubResponse) -> Any:
         if answer.status < 300:
             return answer.data
         said = self._said(answer)
         variable, repository = self._section.secret, self._section.repository
         if answer.status == 401:
             raise UserError(
-                f"GitHub does not know the token in {variable} ({said}); put one there that is "
+                f"GitHub rejects the token in {variable} ({said}); set it to a token that is "
                 f"valid for {repository}"
             )
         if answer.status == 403 and "locked" not in said:
             raise ForbiddenError(
-                f"the token in {variable} may not do this in {repository} ({said}); give it the "
-                "permission to write there"
+                f"the token in {variable} lacks a permission for {repository} ({said}); give it "
+                "write access"
             )
-        raise RefusedError(answer.status, said)
+        raise GithubRefusedError(answer.status, said)

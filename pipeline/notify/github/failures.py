@@ -1,33 +1,33 @@
-"""What can go wrong between us and GitHub, by what it says of what was asked."""
+"""Failures of requests to GitHub, by whether the request was done."""
 
 from __future__ import annotations
 
-from pipeline.errors import UserError
+from pipeline.text.errors import UserError
 
 
 class UnavailableError(Exception):
-    """GitHub is out of order, or limits us; what was asked was not done."""
+    """GitHub is unavailable, or limits us; the request was not done."""
 
 
 class UnknownError(UnavailableError):
-    """Whether a write was done is not known: the answer was lost, or was an error of GitHub's."""
+    """It is unknown whether a write was done: the response was lost, or was a GitHub error."""
 
 
-class RefusedError(Exception):
-    """GitHub understood what was asked and does not do it: 404, 410, 422 and the like."""
+class GithubRefusedError(Exception):
+    """GitHub understood the request and refuses it: 404, 410, 422 and the like."""
 
     def __init__(self, status: int, message: str) -> None:
-        super().__init__(f"GitHub refuses it ({status}: {message})")
+        super().__init__(f"GitHub refuses the request ({status}: {message})")
         self.status = status
 
 
 class ForbiddenError(UserError):
-    """The token may not do what was asked. It says so in one line, and what to do."""
+    """The token lacks the permission. The text says so in one line, with the remedy."""
 
 
 class NotSentError(Exception):
-    """The request did not reach GitHub, for certain. The text says why."""
+    """The request certainly did not reach GitHub. The text gives the reason."""
 
 
 class CutError(Exception):
-    """The request was sent, and its answer is missing or half. The text says why."""
+    """The request was sent, but its response is missing or incomplete. The text says why."""

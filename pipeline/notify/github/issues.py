@@ -1,4 +1,4 @@
-"""One issue for one regression: made, kept up to date, closed and opened again."""
+"""Maintain one issue per regression: create, update, close and reopen it."""
 
 from __future__ import annotations
 
@@ -6,31 +6,31 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from pipeline.config import GithubSection
-from pipeline.errors import UserError
 from pipeline.model import Culprit, RegressionState, digest
-from pipeline.notify.base import Notice, Told
-from pipeline.notify.base.choose import Telling
-from pipeline.notify.github import news, text
-from pipeline.notify.github.answers import Comment, Issue
+from pipeline.notify.base import Notice, SinkAction
+from pipeline.notify.base.choose import ReportedRegression
+from pipeline.notify.github import comments, issue_text
 from pipeline.notify.github.client import Client
-from pipeline.notify.github.decide import REFUSED
-from pipeline.notify.github.failures import RefusedError, UnavailableError, UnknownError
-from pipeline.notify.github.find import Finder
-from pipeline.notify.github.record import Entry, Intent, Record
+from pipeline.notify.github.decisions import REFUSED
+from pipeline.notify.github.failures import GithubRefusedError, UnavailableError, UnknownError
+from pipeline.notify.github.find_issues import Finder
+from pipeline.notify.github.own_accounts import OwnAccounts
+from pipeline.notify.github.record import Intent, IssueRecord, IssueRecords
+from pipeline.notify.github.responses import Comment, Issue
 from pipeline.notify.github.tracker import Tracker
-from pipeline.notify.github.us import Us
+from pipeline.text.errors import UserError
 
 _WAITING = frozenset({RegressionState.SUSPECTED, RegressionState.CONFIRMED})
-"""States in which somebody has to do something: their issues are open."""
+"""States in which somebody has to act, so their issues are open."""
 
 _GONE = frozenset({301, 404, 410})
-"""Moved to another repository, out of sight, deleted."""
+"""Moved to another repository, invisible, deleted."""
 
 _RESOLVED = RegressionState.RESOLVED
 
 
-class Meant(NamedTuple):
-    """What an issue should say."""
+class DesiredIssue(NamedTuple):
+    """The intended contents of an issue."""
 
     notice: Notice
     title: str
@@ -40,19 +40,21 @@ class Meant(NamedTuple):
 
     @property
     def body(self) -> str:
-        """What the body is known by."""
+        """The digest of the body."""
         return digest(self.notice.body.strip())
 
     @property
     def culprit_key(self) -> str:
-        """What the culprit is known by; empty where there is none for certain."""
-        return news.culprit_key(self.culprit) if self.culprit is not None else ""
+        """The key of the culprit; empty without a certain one."""
+        return comments.culprit_key(self.culprit) if self.culprit is not None else ""
 
 
-def meant_of(telling: Telling, notice: Notice, labels: tuple[str, ...]) -> Meant:
-    """Return what the issue of a regression should say.
+def desired_issue(
+    telling: ReportedRegression, notice: Notice, labels: tuple[str, ...]
+) -> DesiredIssue:
+    """Return the intended contents of a regression's issue.
 
-    It is gone when all regressions that it tells are gone, and one of them by measurement.
+    It is gone when all regressions that it reports are gone, and one of them by measurement.
     """
     regressions = (telling.regression, *telling.beside)
     state = telling.regression.state
@@ -61,9 +63,9 @@ def meant_of(telling: Telling, notice: Notice, labels: tuple[str, ...]) -> Meant
     elif telling.stands and state is _RESOLVED:
         state = RegressionState.CONFIRMED
     culprit = telling.regression.culprit
-    return Meant(
+    return DesiredIssue(
         notice,
-        text.title(notice.title),
+        issue_text.title(notice.title),
         (*labels, f"target: {telling.regression.target}"),
         state,
         culprit if culprit is not None and culprit.confirmed else None,
@@ -71,25 +73,25 @@ def meant_of(telling: Telling, notice: Notice, labels: tuple[str, ...]) -> Meant
 
 
 class Issues:
-    """Brings issues to what they should say. What is known of them is noted at every step."""
+    """Updates issues to their intended contents, and records every step."""
 
     def __init__(
         self,
         client: Client,
         tracker: Tracker,
-        record: Record,
-        us: Us,
+        record: IssueRecords,
+        us: OwnAccounts,
         finder: Finder,
         section: GithubSection,
     ) -> None:
         self._client, self._tracker, self._record = client, tracker, record
         self._us, self._finder, self._section = us, finder, section
 
-    def create(self, meant: Meant) -> Told:
-        """Make the issue of a regression that has none.
+    def create(self, meant: DesiredIssue) -> SinkAction:
+        """Create the issue of a regression.
 
-        Raises UnavailableError where it was not made, or where that is not known: then it is found
-        out before it is tried again.
+        Raises UnavailableError if it was not created, or if that is unknown; the next attempt then
+        checks first.
         """
         fingerprint = meant.notice.fingerprint
         self._record.note(
@@ -102,53 +104,54 @@ class Issues:
             culprit=meant.culprit_key,
         )
         try:
-            body = text.ours(fingerprint, meant.notice.body)
+            body = issue_text.ours(fingerprint, meant.notice.body)
             issue = self._tracker.create(meant.title, body, meant.labels)
         except UnknownError:
             self._finder.settle()
             found = self._record.entry(fingerprint)
             if not found.number:
                 raise
-            return Told(fingerprint=fingerprint, place=found.place, new=True, changed=True)
-        except (UnavailableError, RefusedError, UserError):
+            return SinkAction(fingerprint=fingerprint, place=found.place, new=True, changed=True)
+        except (UnavailableError, GithubRefusedError, UserError):
             self._record.note(fingerprint, creating=None)
             raise
         if issue is None:
             place = f"{self._tracker.repository.html_url}/issues"
-            return Told(fingerprint=fingerprint, place=place, new=True, changed=True)
+            return SinkAction(fingerprint=fingerprint, place=place, new=True, changed=True)
         self._record.note(fingerprint, number=issue.number, place=issue.html_url, creating=None)
         self._us.learn(issue.user)
         if self._section.labels[0].lower() not in issue.names:
             raise UserError(
-                f"the token in {self._section.secret} may not set labels, by which issues are "
-                f"found again ({issue.html_url}); give its account the role triage or write"
+                f"the token in {self._section.secret} may not set labels, which nightshift "
+                f"needs to find its issues ({issue.html_url}); give its account the role triage "
+                "or write"
             )
-        return Told(fingerprint=fingerprint, place=issue.html_url, new=True, changed=True)
+        return SinkAction(fingerprint=fingerprint, place=issue.html_url, new=True, changed=True)
 
-    def update(self, meant: Meant) -> Told:
-        """Bring an issue up to date, and tell news. Where nothing is new, nothing is asked.
+    def update(self, meant: DesiredIssue) -> SinkAction:
+        """Update an issue, and comment on news. Without changes, no request is made.
 
-        Raises UnavailableError and RefusedError for what was left.
+        Raises UnavailableError and GithubRefusedError for whatever could not be done.
         """
         fingerprint = meant.notice.fingerprint
         entry = self._record.entry(fingerprint)
-        same = Told(fingerprint=fingerprint, place=entry.place)
-        if _is_told(entry, meant):
+        same = SinkAction(fingerprint=fingerprint, place=entry.place)
+        if _is_reported(entry, meant):
             return same
         try:
             issue = self._tracker.issue(entry.number)
-        except RefusedError as error:
+        except GithubRefusedError as error:
             if error.status not in _GONE:
                 raise
             self._record.note(fingerprint, gone=str(error))
             return same
-        turn = _Turn(self._tracker, self._record, self._us, self._client, meant, issue)
+        turn = _IssueUpdate(self._tracker, self._record, self._us, self._client, meant, issue)
         turn.write()
-        turn.tell_news()
+        turn.comment_changes()
         return same.model_copy(update={"changed": turn.changed})
 
 
-def _is_told(entry: Entry, meant: Meant) -> bool:
+def _is_reported(entry: IssueRecord, meant: DesiredIssue) -> bool:
     return entry.saying is None and (
         entry.title,
         entry.body,
@@ -158,16 +161,16 @@ def _is_told(entry: Entry, meant: Meant) -> bool:
     ) == (meant.title, meant.body, True, meant.state, meant.culprit_key)
 
 
-class _Turn:
-    """What is done to one issue in one night. ``changed`` says whether anything was sent."""
+class _IssueUpdate:
+    """The work on one issue in one night. ``changed`` says whether anything was sent."""
 
     def __init__(
         self,
         tracker: Tracker,
-        record: Record,
-        us: Us,
+        record: IssueRecords,
+        us: OwnAccounts,
         client: Client,
-        meant: Meant,
+        meant: DesiredIssue,
         issue: Issue,
     ) -> None:
         self._tracker, self._record, self._us = tracker, record, us
@@ -177,24 +180,24 @@ class _Turn:
         self.changed = False
 
     @property
-    def _entry(self) -> Entry:
+    def _entry(self) -> IssueRecord:
         return self._record.entry(self._fingerprint)
 
     def write(self) -> None:
-        """Write the title, our part of the body and the labels where they are others than before.
+        """Write the title, our part of the body and the labels if they differ from the last ones.
 
-        What people made of them since stays as long as there is nothing new to say.
+        People's edits since then stay as long as there is nothing new to write.
         """
         entry, meant, issue = self._entry, self._meant, self._issue
         changes = {}
         if meant.title not in (entry.title, issue.title):
             changes["title"] = meant.title
         if entry.body != meant.body:
-            body = text.with_ours(issue.body, self._fingerprint, meant.notice.body)
+            body = issue_text.with_ours(issue.body, self._fingerprint, meant.notice.body)
             if body is not None and body != issue.body:
                 changes["body"] = body
         if changes:
-            # If the answer is lost, what stands there is not known.
+            # If the response is lost, the written text is unknown.
             self._note(**dict.fromkeys(changes, ""))
             self._send(lambda: self._tracker.edit(issue.number, **changes))
         missing = [
@@ -206,10 +209,10 @@ class _Turn:
             self._send(lambda: self._tracker.label(issue.number, missing))
         self._note(title=meant.title, body=meant.body, labels=meant.labels, gone="")
 
-    def tell_news(self) -> None:
-        """Comment on what is new, and close or open the issue by it.
+    def comment_changes(self) -> None:
+        """Comment on news, and close or reopen the issue accordingly.
 
-        In a conversation that was locked nothing is said, and nothing is done: people ended it.
+        A locked conversation is left alone: people ended it.
         """
         meant = self._meant
         self._settle()
@@ -217,7 +220,7 @@ class _Turn:
             self._recall()
         self._catch_up()
         if meant.culprit is not None and meant.culprit_key != self._entry.culprit:
-            self._say(news.culprit_found(meant.notice, meant.culprit))
+            self._comment_once(comments.culprit_found(meant.notice, meant.culprit))
         self._note(culprit=meant.culprit_key)
         if meant.state is _RESOLVED is not self._entry.state:
             self._resolve()
@@ -226,12 +229,12 @@ class _Turn:
         self._note(state=meant.state)
 
     def _resolve(self) -> None:
-        """Say that it is gone, and close the issue, unless people took it into their hands."""
+        """Comment that the regression is gone, and close the issue, unless people took it over."""
         time = self._entry.resolved + 1
         stays = self._stays() if self._issue.state == "open" else ""
-        self._say(news.resolved(self._meant.notice, time, stays))
+        self._comment_once(comments.resolved(self._meant.notice, time, stays))
         if self._issue.state == "open" and not stays and not self._issue.locked:
-            # Somebody may have said something since.
+            # Read the comments again: somebody may have written since.
             self._comments = None
             if not self._stays():
                 number = self._issue.number
@@ -241,26 +244,26 @@ class _Turn:
         self._note(state=_RESOLVED, resolved=time)
 
     def _stays(self) -> str:
-        """Return why the issue is not ours to close; empty where it is."""
+        """Return why the issue is not ours to close; empty if it is."""
         others = [comment for comment in self._read_comments() if not self._is_ours(comment)]
         if others:
-            return "people have written here"
+            return "people have commented"
         opened = [
             event
             for event in self._tracker.events(self._issue.number)
             if event.event == "reopened" and not self._us.are(event.actor)
         ]
-        return f"{opened[-1].by} opened it again" if opened else ""
+        return f"{opened[-1].by} reopened it" if opened else ""
 
     def _reopen(self) -> None:
-        """Open the issue again if we closed it, and say that the regression is back."""
+        """Reopen the issue if we closed it, and comment that the regression is back."""
         issue, entry = self._issue, self._entry
         closed = issue.state == "closed"
         ours = closed and self._us.are(issue.closed_by) and issue.state_reason not in REFUSED
         was_gone = entry.state is _RESOLVED
-        # Who opened it again knows.
+        # A person who reopened it needs no comment.
         if ours or (was_gone and (closed or not self._opened_by_people())):
-            self._say(news.back(self._meant.notice, entry.resolved, opened=ours))
+            self._comment_once(comments.back(self._meant.notice, entry.resolved, opened=ours))
         if ours and not issue.locked:
             self._send(lambda: self._tracker.edit(issue.number, state="open"))
 
@@ -269,8 +272,8 @@ class _Turn:
         turns = [event for event in events if event.event in {"closed", "reopened"}]
         return bool(turns) and turns[-1].event == "reopened" and not self._us.are(turns[-1].actor)
 
-    def _say(self, said: news.News) -> None:
-        """Comment once: what is about to be said is noted, as an answer may be lost."""
+    def _comment_once(self, said: comments.KeyedComment) -> None:
+        """Comment once: the intent is recorded first, because a response may be lost."""
         if self._issue.locked or said.key in (self._entry.said, self._entry.culprit):
             return
         self._note(saying=Intent(key=said.key, until=self._client.settled_by))
@@ -278,53 +281,54 @@ class _Turn:
             comment = self._tracker.comment(self._issue.number, said.text)
         except UnknownError:
             raise
-        except (UnavailableError, RefusedError, UserError):
+        except (UnavailableError, GithubRefusedError, UserError):
             self._note(saying=None)
             raise
         self.changed = True
         if comment is not None:
             self._us.learn(comment.user)
-        self._note_said(said.key)
+        self._record_comment(said.key)
 
-    def _note_said(self, key: str) -> None:
-        kind = "culprit" if news.is_culprit(key) else "said"
+    def _record_comment(self, key: str) -> None:
+        kind = "culprit" if comments.is_culprit(key) else "said"
         self._note(**{"saying": None, kind: key})
 
     def _settle(self) -> None:
-        """Find out whether a comment was made whose answer was lost."""
+        """Determine whether a comment was created whose response was lost."""
         saying = self._entry.saying
         if saying is None:
             return
         ours = [comment for comment in self._read_comments() if self._is_ours(comment)]
-        if news.is_said(saying.key, ours):
-            self._note_said(saying.key)
+        if comments.is_said(saying.key, ours):
+            self._record_comment(saying.key)
         elif saying.until > self._client.now:
-            raise UnavailableError("a comment may still be under way")
+            raise UnavailableError("an earlier request to create a comment may still be pending")
         else:
             self._note(saying=None)
 
     def _recall(self) -> None:
-        """Read from our comments what was told, where the record was lost."""
-        keys = [news.key_of(one) for one in self._read_comments() if self._is_ours(one)]
-        turns = [key for key in keys if key and not news.is_culprit(key)]
+        """Restore the reported state from our comments after the record was lost."""
+        keys = [comments.key_of(one) for one in self._read_comments() if self._is_ours(one)]
+        turns = [key for key in keys if key and not comments.is_culprit(key)]
         kind, time = turns[-1].split() if turns else ("back", "0")
-        # What was said may not have been done: people left it as it is, or we were stopped.
+        # A comment may be without its action: people left the issue as it is, or the process was
+        # stopped.
         closed = self._issue.state == "closed"
         self._note(
             state=_RESOLVED if turns and closed else RegressionState.CONFIRMED,
             resolved=int(time) - (kind == "resolved" and not closed),
             said=turns[-1] if turns else "",
-            culprit=self._culprit_told(keys),
+            culprit=self._reported_culprit(keys),
         )
 
-    def _culprit_told(self, keys: Sequence[str]) -> str:
+    def _reported_culprit(self, keys: Sequence[str]) -> str:
         culprit = self._meant.culprit
         if culprit is not None and culprit.revision in (self._issue.body or ""):
             return self._meant.culprit_key
-        return next((key for key in reversed(keys) if news.is_culprit(key)), "")
+        return next((key for key in reversed(keys) if comments.is_culprit(key)), "")
 
     def _catch_up(self) -> None:
-        """Take what was said and not finished for done, where the opposite is true now."""
+        """Complete a reported but unfinished change, if the opposite is true now."""
         entry, state = self._entry, self._meant.state
         if entry.said == f"resolved {entry.resolved + 1}" and state is not _RESOLVED:
             self._note(state=_RESOLVED, resolved=entry.resolved + 1)
@@ -332,8 +336,8 @@ class _Turn:
             self._note(state=RegressionState.CONFIRMED)
 
     def _is_ours(self, comment: Comment) -> bool:
-        """Say whether we wrote it: a person may use our account, but not our marker."""
-        return self._us.are(comment.user) and bool(news.key_of(comment))
+        """Whether we wrote the comment: a person may use our account, but not our marker."""
+        return self._us.are(comment.user) and bool(comments.key_of(comment))
 
     def _read_comments(self) -> list[Comment]:
         if self._comments is None:

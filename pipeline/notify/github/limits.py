@@ -1,8 +1,8 @@
-"""What GitHub's answers say of when to ask again.
+"""Rate limits in GitHub's responses: when to retry.
 
 Source: GitHub's documentation, "Rate limits for the REST API" and "Best practices for using the
-REST API": ``retry-after`` first, then ``x-ratelimit-reset`` where nothing remains, then a minute,
-and longer each time.
+REST API": ``retry-after`` first, then ``x-ratelimit-reset`` if nothing remains, then a minute, and
+longer each time.
 """
 
 from __future__ import annotations
@@ -10,30 +10,30 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
-from pipeline.notify.github.transport import Answer
+from pipeline.notify.github.transport import GithubResponse
 
 _WORDS = ("rate limit", "abuse")
-"""By which a limit is told from a missing permission: both are 403."""
+"""Words that distinguish a rate limit from a missing permission: both are 403."""
 
 _MINUTE = 60.0
 
 
-def message(answer: Answer) -> str:
-    """Return what GitHub says about an error, as one line."""
+def message(answer: GithubResponse) -> str:
+    """Return GitHub's error message as one line."""
     said = answer.data.get("message", "") if isinstance(answer.data, dict) else ""
     return " ".join(str(said).split())
 
 
-def server_time(answer: Answer) -> datetime | None:
-    """Return what the clock of GitHub shows, if the answer tells."""
+def server_time(answer: GithubResponse) -> datetime | None:
+    """Return the time on GitHub's clock, if the response contains it."""
     try:
         return parsedate_to_datetime(answer.headers["date"]).astimezone(UTC)
     except (KeyError, ValueError):
         return None
 
 
-def limited(answer: Answer) -> bool:
-    """Say whether this was not done because too much was asked."""
+def limited(answer: GithubResponse) -> bool:
+    """Whether the request was rejected by a rate limit."""
     if answer.status == 429:
         return True
     said = message(answer).lower()
@@ -44,14 +44,14 @@ def limited(answer: Answer) -> bool:
     )
 
 
-def pause(answer: Answer, attempt: int, now: datetime) -> float:
-    """Return the seconds to wait after a limit was met for the ``attempt``-th time, from 0."""
+def pause(answer: GithubResponse, attempt: int, now: datetime) -> float:
+    """Return the seconds to wait after the ``attempt``-th rate limit, counted from 0."""
     after = _number(answer.headers.get("retry-after"))
     if after is not None:
         return after
     reset = _number(answer.headers.get("x-ratelimit-reset"))
     if answer.headers.get("x-ratelimit-remaining") == "0" and reset is not None:
-        # One more: the reset is told in whole seconds.
+        # One second more: the reset time is in whole seconds.
         return max(1.0, reset - now.timestamp() + 1.0)
     return _MINUTE * 2.0**attempt
 

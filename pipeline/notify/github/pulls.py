@@ -1,4 +1,4 @@
-"""Telling a pull request what was measured: a check run always, a comment only for news."""
+"""Report a measurement to a pull request: always a check run, a comment only for news."""
 
 from __future__ import annotations
 
@@ -8,114 +8,119 @@ from enum import StrEnum
 from functools import partial
 from typing import Any, NamedTuple
 
-from pipeline.notify.base.pull_request import Outcome, Words
+from pipeline.notify.base.pull_request import PullRequestOutcome, Words
 from pipeline.notify.github.client import Client
-from pipeline.notify.github.event import Measurement
-from pipeline.notify.github.failures import RefusedError, UnknownError
-from pipeline.notify.github.text import ROOM, fit
-from pipeline.notify.github.text import title as short
+from pipeline.notify.github.event import MeasuredCommit
+from pipeline.notify.github.failures import GithubRefusedError, UnknownError
+from pipeline.notify.github.issue_text import ROOM, fit
+from pipeline.notify.github.issue_text import title as short
 
 SUMMARY_ROOM = 65_535
-"""Characters that GitHub takes of the summary of a check run."""
+"""Maximum length of the summary of a check run on GitHub, in characters."""
 
 DESCRIPTION_ROOM = 140
-"""Characters that GitHub takes of the description of a status."""
+"""Maximum length of the description of a status on GitHub, in characters."""
 
 NAME = "nightshift"
-"""What checks and statuses are called, or how that begins."""
+"""The name, or its prefix, of checks and statuses."""
 
 CONCLUSIONS = {
-    Outcome.PASSED: "success",
-    Outcome.REGRESSION: "failure",
-    Outcome.UNDECIDED: "neutral",
-    Outcome.COULD_NOT_RUN: "action_required",
+    PullRequestOutcome.PASSED: "success",
+    PullRequestOutcome.REGRESSION: "failure",
+    PullRequestOutcome.UNDECIDED: "neutral",
+    PullRequestOutcome.COULD_NOT_RUN: "action_required",
 }
-"""How a check run ends. No two outcomes look alike."""
+"""The conclusion of a check run by outcome. No two outcomes look alike."""
 
 STATES = {
-    Outcome.PASSED: "success",
-    Outcome.REGRESSION: "failure",
-    Outcome.UNDECIDED: "pending",
-    Outcome.COULD_NOT_RUN: "error",
+    PullRequestOutcome.PASSED: "success",
+    PullRequestOutcome.REGRESSION: "failure",
+    PullRequestOutcome.UNDECIDED: "pending",
+    PullRequestOutcome.COULD_NOT_RUN: "error",
 }
-"""The same of the four states that a status has: what is open is not done."""
+"""The state of a status by outcome; an undecided measurement is pending."""
 
 ATTEMPTS = 3
-"""How often something is sent of which it is not known whether it arrived, looked for in between.
-A second check run of one name hides the first; of two comments the second is taken away."""
+"""Attempts of a write whose success is unknown, with a check in between. A second check run with
+the same name hides the first; a second comment is deleted."""
 
 _BEFORE = {
-    Outcome.REGRESSION: "",
-    Outcome.PASSED: "The regression that was shown here before is **gone**.",
-    Outcome.UNDECIDED: "A regression was shown here before; whether it is gone is **open**.",
-    Outcome.COULD_NOT_RUN: "A regression was shown here before; whether it is gone is **unknown**.",
+    PullRequestOutcome.REGRESSION: "",
+    PullRequestOutcome.PASSED: "The regression that this comment reported before is **gone**.",
+    PullRequestOutcome.UNDECIDED: (
+        "This comment reported a regression before; whether it is gone is **undecided**."
+    ),
+    PullRequestOutcome.COULD_NOT_RUN: (
+        "This comment reported a regression before; whether it is gone is **unknown**."
+    ),
 }
-"""What a comment says first, which is there because a regression was shown once."""
+"""The first line of a comment that exists because of an earlier regression."""
 
 
 class Way(StrEnum):
-    """How a commit is marked: by a check run, or by the older status, for personal tokens."""
+    """The form of a result on a commit: a check run, or a status for personal tokens."""
 
     CHECK = "check"
     STATUS = "status"
 
 
-class Subject(NamedTuple):
-    """What is told about: a measurement of a repository's, of one target on one machine class."""
+class PullRequestTopic(NamedTuple):
+    """The subject of a report: a repository's measurement of one target on one machine class."""
 
     repository: str
-    measurement: Measurement
+    measurement: MeasuredCommit
     target: str
     machine_class: str
 
     @property
     def name(self) -> str:
-        """What its check run is called."""
+        """The name of its check run."""
         on = f" on {self.machine_class}" if self.machine_class else ""
         return f"{NAME} / {self.target or 'pull request'}{on}"
 
     @property
     def key(self) -> str:
-        """By which the check run of the same run is found again."""
+        """The key of the same run's check run."""
         found = self.measurement
         return f"{NAME} {found.run or found.sha} {self.target} {self.machine_class}".rstrip()
 
     @property
-    def unanswered(self) -> frozenset[str]:
-        """What its check run is called where no answer said of which target or class it is."""
+    def provisional_names(self) -> frozenset[str]:
+        """The check run names used while the target and the machine class were unknown."""
         less = (self._replace(target="", machine_class=""), self._replace(machine_class=""))
         return frozenset(each.name for each in less) - {self.name}
 
     @property
     def marker(self) -> str:
-        """By which its comment is found again."""
+        """The marker of its comment."""
         return f"<!-- nightshift pull-request {self.target} {self.machine_class} -->"
 
     @property
     def path(self) -> str:
-        """Where its repository is in the API."""
+        """The path of its repository in the API."""
         return f"/repos/{self.repository}"
 
 
 class Shown(NamedTuple):
-    """What was told: where the check run or status is, and the comment, if there is one."""
+    """The report: the address of the check run or status, and of the comment, if any."""
 
     page: str
     comment: str = ""
 
 
-def publish(client: Client, subject: Subject, words: Words, way: Way = Way.CHECK) -> Shown:
-    """Tell a pull request what came of it. The same again changes nothing.
+def publish(client: Client, subject: PullRequestTopic, words: Words, way: Way = Way.CHECK) -> Shown:
+    """Report a measurement to a pull request. The function is idempotent.
 
-    Raises UnavailableError where GitHub does not take it, and UserError where the token may not.
+    Raises UnavailableError if GitHub does not accept it, and UserError if the token lacks the
+    permission.
     """
     mark = _mark_check if way is Way.CHECK else _mark_status
     page, author = mark(client, subject, words)
     found = subject.measurement
     comment = ""
     if found.current and found.number is not None:
-        # In a locked conversation nothing can be said; what is above stands.
-        with suppress(RefusedError):
+        # A locked conversation accepts no comment; the check run remains.
+        with suppress(GithubRefusedError):
             comment = _comment(client, subject, words, author, page)
     return Shown(page, comment)
 
@@ -123,8 +128,8 @@ def publish(client: Client, subject: Subject, words: Words, way: Way = Way.CHECK
 # --- check runs ----------------------------------------------------------------------
 
 
-def _mark_check(client: Client, subject: Subject, words: Words) -> tuple[str, str]:
-    """Make or change the check run; return its page and who we are."""
+def _mark_check(client: Client, subject: PullRequestTopic, words: Words) -> tuple[str, str]:
+    """Create or update the check run; return its page and our account."""
     found = subject.measurement
     payload: dict[str, Any] = {
         "name": subject.name,
@@ -139,13 +144,14 @@ def _mark_check(client: Client, subject: Subject, words: Words) -> tuple[str, st
     def present() -> Any:
         place = f"{subject.path}/commits/{found.sha}/check-runs"
         listed = list(client.read_all(place, "check_runs", filter="all"))
-        # The same app may have been asked by somebody else to use our words.
+        # The same app may have written our words for somebody else.
         same = [each for each in listed if each["external_id"] == subject.key]
-        # What could not run, and was run again, would be there for good beside its answer.
+        # The check run of a failed measurement would otherwise remain beside that of its successful
+        # repetition.
         before = [
             each
             for each in listed
-            if each["name"] in subject.unanswered
+            if each["name"] in subject.provisional_names
             and str(each["external_id"]).startswith(f"{NAME} ")
         ]
         return next(iter(same + before), None)
@@ -161,7 +167,7 @@ def _mark_check(client: Client, subject: Subject, words: Words) -> tuple[str, st
         told = {
             (each["title"], each["message"]) for each in client.read_all(f"{place}/annotations")
         }
-        # GitHub adds what is sent to what is there.
+        # GitHub appends sent annotations to existing ones.
         new = [
             each
             for each in _annotations(client, subject, words)
@@ -185,8 +191,8 @@ def _with_annotations(payload: Mapping[str, Any], notes: list[dict[str, Any]]) -
     return {**payload, "output": output}
 
 
-def _annotations(client: Client, subject: Subject, words: Words) -> list[dict[str, Any]]:
-    """Return the figures that changed, on the first file that the pull request changes."""
+def _annotations(client: Client, subject: PullRequestTopic, words: Words) -> list[dict[str, Any]]:
+    """Return the changed figures as annotations on the first file of the pull request."""
     if not words.notes:
         return []
     found = subject.measurement
@@ -210,8 +216,8 @@ def _annotations(client: Client, subject: Subject, words: Words) -> list[dict[st
 # --- statuses ------------------------------------------------------------------------
 
 
-def _mark_status(client: Client, subject: Subject, words: Words) -> tuple[str, str]:
-    """Set the status, if it is not so already; return its page and who we are."""
+def _mark_status(client: Client, subject: PullRequestTopic, words: Words) -> tuple[str, str]:
+    """Set the status unless it is already set; return its page and our account."""
     found = subject.measurement
     title = words.title
     if len(title) > DESCRIPTION_ROOM:
@@ -222,7 +228,7 @@ def _mark_status(client: Client, subject: Subject, words: Words) -> tuple[str, s
 
     def present() -> Any:
         listed = client.read_all(f"{subject.path}/commits/{found.sha}/statuses")
-        # The newest comes first, and is the one that counts.
+        # The newest status comes first and is the effective one.
         newest = next((each for each in listed if each["context"] == subject.name), None)
         same = newest is not None and all(newest[name] == payload[name] for name in payload)
         return newest if same else None
@@ -236,8 +242,10 @@ def _mark_status(client: Client, subject: Subject, words: Words) -> tuple[str, s
 # --- the comment ---------------------------------------------------------------------
 
 
-def _comment(client: Client, subject: Subject, words: Words, author: str, page: str) -> str:
-    """Make the comment if a regression was shown, bring it up to date if it is there."""
+def _comment(
+    client: Client, subject: PullRequestTopic, words: Words, author: str, page: str
+) -> str:
+    """Create the comment if a regression was shown; update an existing one."""
     listing = f"{subject.path}/issues/{subject.measurement.number}/comments"
 
     def ours() -> list[Any]:
@@ -249,7 +257,7 @@ def _comment(client: Client, subject: Subject, words: Words, author: str, page: 
         ]
 
     present = ours()
-    if not present and words.outcome is not Outcome.REGRESSION:
+    if not present and words.outcome is not PullRequestOutcome.REGRESSION:
         return ""
     before = _BEFORE[words.outcome]
     details = f"[details](<{page}>)" if page else "details in the job"
@@ -274,7 +282,7 @@ def _first(found: list[Any]) -> Any:
 
 
 def _made(make: Callable[[], Any], present: Callable[[], Any]) -> Any:
-    """Make something; if it is not known whether that was done, look before it is tried again."""
+    """Create something; if its success is unknown, check before a retry."""
     for _ in range(ATTEMPTS - 1):
         try:
             return make()

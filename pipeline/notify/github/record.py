@@ -1,35 +1,35 @@
-"""What is known of our issues: which there are, what was written last, what was seen.
+"""The record of our issues: which exist, what was written last, and what was seen.
 
-``results/github.json``. It spares requests, and it holds what GitHub cannot be asked: that an issue
-was about to be made. Without it, all issues are found again by their label.
+``results/github.json`` saves requests. It also holds what GitHub cannot return: that an issue was
+about to be created. Without the record, all issues are found again by their label.
 """
 
 from __future__ import annotations
 
-import fcntl
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from pydantic import Field, ValidationError
 
-from pipeline.durable import write_durably
-from pipeline.errors import UserError
+from pipeline.files import lock
+from pipeline.files.atomic_write import write_durably
 from pipeline.model import Frozen, RegressionState
+from pipeline.text.errors import UserError
 
 FILE = "github.json"
-"""Its name in the results folder."""
+"""The file name in the results folder."""
 
 _LOCK = "github.lock"
 
 
 class Intent(Frozen):
-    """Something is about to be sent that must not be sent twice.
+    """The intent to send something that must not be sent twice.
 
-    ``until`` is when it is done, or never will be. Of a comment, ``key`` is its marker; of an
-    issue, ``after`` is a number that was given before.
+    ``until`` is when the request is certainly no longer in progress. For a comment, ``key`` is its
+    marker; for an issue, ``after`` is an issue number already in use.
     """
 
     until: datetime
@@ -37,17 +37,16 @@ class Intent(Frozen):
     after: int = 0
 
 
-class Entry(Frozen):
-    """What is known of the issue of one regression.
+class IssueRecord(Frozen):
+    """The record of one regression's issue.
 
-    ``number`` is 0 while there is none, ``place`` its address. ``title``, ``body`` (its digest) and
-    ``labels`` are as they were written last, and empty while that is not known: what people changed
-    of them since is left alone until there is news. ``state`` and ``culprit`` are what was told
-    last, ``said`` is the last comment of its being gone or back, and ``resolved`` counts how often
-    it was told to be gone; ``state`` is None as long as these have to be read from the comments.
-    ``seen`` is the last event looked at, None where there may have been others before the record
-    began, ``updated`` is when the issue had changed last by then, and ``gone`` says that the issue
-    was deleted or moved away.
+    ``number`` is 0 while there is no issue; ``place`` is its address. ``title``, ``body`` (its
+    digest) and ``labels`` are the last written ones, empty if unknown; people's edits since then
+    stay until there is news. ``state`` and ``culprit`` are the last reported ones. ``said`` is the
+    last comment on the regression being gone or back, and ``resolved`` counts the reports of it
+    being gone; ``state`` is None while these have to be restored from the comments. ``seen`` is the
+    last event read, None if there may be events from before the record. ``updated`` is the time of
+    the issue's last change seen, and ``gone`` means that the issue was deleted or moved.
     """
 
     number: int = 0
@@ -66,32 +65,32 @@ class Entry(Frozen):
     gone: str = ""
 
 
-class Shelf(Frozen):
-    """What is known of one repository.
+class RepositoryIssues(Frozen):
+    """The record of one repository.
 
-    ``we`` are the accounts by which we wrote, ``newest`` is a number that was given. ``surveyed``
-    says that what was there before the record began was looked for, ``offered`` that the label by
-    which people acknowledge is there.
+    ``we`` are the accounts that wrote for us, ``newest`` is an issue number in use. ``surveyed``
+    means that issues from before the record were searched for, ``offered`` that the acknowledgement
+    label exists.
     """
 
     we: tuple[str, ...] = ()
     newest: int = 0
     surveyed: bool = False
     offered: bool = False
-    entries: dict[str, Entry] = Field(default_factory=dict)
+    entries: dict[str, IssueRecord] = Field(default_factory=dict)
 
 
 class _Shelves(Frozen):
-    """The whole file: by the id of the repository, which stays when it is renamed."""
+    """The whole file: repositories by id, which survives a rename."""
 
-    repositories: dict[str, Shelf] = Field(default_factory=dict)
+    repositories: dict[str, RepositoryIssues] = Field(default_factory=dict)
 
 
-class Record:
-    """The record of one repository. With ``keep`` false nothing is written to the disk."""
+class IssueRecords:
+    """The record of one repository. With ``keep`` false, nothing is written to disk."""
 
     def __init__(self, results: Path, repository: int, *, keep: bool = True) -> None:
-        """Read it. Raises UserError for a file that is none of ours."""
+        """Read the record. Raises UserError for a file that is not ours."""
         self._path = results / FILE
         self._name = str(repository)
         self._keep = keep
@@ -101,32 +100,32 @@ class Record:
             self._all = _Shelves()
         except ValidationError as error:
             raise UserError(
-                f"{self._path} is not as this nightshift writes it; upgrade it, or remove the "
-                "file: its issues are found again"
+                f"this release of nightshift cannot read {self._path}; upgrade nightshift, or "
+                "delete the file: the issues are then found by their label"
             ) from error
 
     @property
-    def shelf(self) -> Shelf:
-        """What is known of the repository."""
-        return self._all.repositories.get(self._name, Shelf())
+    def shelf(self) -> RepositoryIssues:
+        """The record of the repository."""
+        return self._all.repositories.get(self._name, RepositoryIssues())
 
     @property
-    def entries(self) -> dict[str, Entry]:
-        """What is known of regressions, by their fingerprints."""
+    def entries(self) -> dict[str, IssueRecord]:
+        """The records of issues by fingerprint."""
         return self.shelf.entries
 
-    def entry(self, fingerprint: str) -> Entry:
-        """Return what is known of a regression."""
-        return self.entries.get(fingerprint, Entry())
+    def entry(self, fingerprint: str) -> IssueRecord:
+        """Return the record of a regression's issue."""
+        return self.entries.get(fingerprint, IssueRecord())
 
-    def note(self, fingerprint: str, **changes: Any) -> Entry:
-        """Change what is known of a regression; it is on the disk when this returns."""
+    def note(self, fingerprint: str, **changes: Any) -> IssueRecord:
+        """Change the record of a regression's issue; it is on disk when this returns."""
         entry = self.entry(fingerprint).model_copy(update=changes)
         self.note_all(entries={**self.entries, fingerprint: entry})
         return entry
 
     def note_all(self, **changes: Any) -> None:
-        """Change what is known of the repository; it is on the disk when this returns."""
+        """Change the record of the repository; it is on disk when this returns."""
         shelf = self.shelf.model_copy(update=changes)
         self._all = _Shelves(repositories={**self._all.repositories, self._name: shelf})
         if self._keep:
@@ -135,12 +134,11 @@ class Record:
 
 @contextmanager
 def held(results: Path) -> Iterator[bool]:
-    """Hold the record, so that two nights never make one issue each; false where another does."""
-    results.mkdir(parents=True, exist_ok=True)
-    with (results / _LOCK).open("a") as lock:
+    """Lock the record against duplicate issues; yields false while another process holds it."""
+    with ExitStack() as stack:
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+            stack.enter_context(lock.held(results / _LOCK, patience=0))
+        except lock.LockHeldError:
             yield False
         else:
             yield True

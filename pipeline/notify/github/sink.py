@@ -1,4 +1,4 @@
-"""The sink: regressions as issues of a repository on GitHub."""
+"""The GitHub sink: regressions as issues of a repository."""
 
 from __future__ import annotations
 
@@ -8,27 +8,29 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from pipeline.config import GithubSection
-from pipeline.notify.base import Cause, Decision, Result, Told, Words
-from pipeline.notify.base.choose import Telling, choose
+from pipeline.notify.base import Cause, PersonDecision, SinkAction, SinkResult, Words
+from pipeline.notify.base.choose import ReportedRegression, choose
 from pipeline.notify.base.preview import Show
-from pipeline.notify.github.answers import Issue
-from pipeline.notify.github.client import Client, Clock
-from pipeline.notify.github.decide import Reading
-from pipeline.notify.github.failures import RefusedError, UnavailableError
-from pipeline.notify.github.find import Finder
-from pipeline.notify.github.issues import Issues, meant_of
-from pipeline.notify.github.record import Record, held
+from pipeline.notify.github.client import Client, GithubClock
+from pipeline.notify.github.decisions import Reading
+from pipeline.notify.github.failures import GithubRefusedError, UnavailableError
+from pipeline.notify.github.find_issues import Finder
+from pipeline.notify.github.issues import Issues, desired_issue
+from pipeline.notify.github.own_accounts import OwnAccounts
+from pipeline.notify.github.record import IssueRecords, held
+from pipeline.notify.github.responses import Issue
 from pipeline.notify.github.tracker import Tracker
 from pipeline.notify.github.transport import Transport
-from pipeline.notify.github.us import Us
 
-_BUSY = "another nightshift is telling GitHub of these results; what is left is told next time"
+_BUSY = (
+    "another nightshift is reporting these results to GitHub; the rest is reported the next time"
+)
 
 
 class GithubSink:
-    """Keeps one issue for each cause. An instance is for one night.
+    """Maintains one issue per cause. An instance lasts one night.
 
-    ``results`` is where its record is. With ``show`` it reads, and shows what it would send.
+    ``results`` holds its record. With ``show`` it only reads, and shows what it would send.
     """
 
     name = "github"
@@ -40,10 +42,10 @@ class GithubSink:
         token: str,
         *,
         show: Show | None = None,
-        clock: Clock | None = None,
+        clock: GithubClock | None = None,
         transport: Transport | None = None,
     ) -> None:
-        """Raises UserError for an address to which the token would travel unencrypted."""
+        """Raises UserError for an address that would receive the token unencrypted."""
         self._section = section
         self._results = results
         self._keep = show is None
@@ -52,13 +54,13 @@ class GithubSink:
         self._seen: dict[str, tuple[int, datetime | None]] = {}
         self._left: list[str] = []
 
-    def decisions(self) -> Sequence[Decision]:
-        """Return what people decided by labels, closing and opening again; the oldest first.
+    def decisions(self) -> Sequence[PersonDecision]:
+        """Return people's decisions by labels, closing and reopening, oldest first.
 
-        What was returned is noted by the next :meth:`tell`: killed before that, when it may not be
-        in the journal yet, it is returned again, with the same ``at``.
+        The next :meth:`tell` records what was returned. If the process is killed before, when the
+        journal may lack it, the decision is returned again with the same ``at``.
         """
-        found: list[Decision] = []
+        found: list[PersonDecision] = []
         with self._alone() as alone:
             if not alone:
                 return []
@@ -68,30 +70,34 @@ class GithubSink:
                 for fingerprint in list(desk.record.entries):
                     try:
                         found += self._decisions_of(desk, fingerprint)
-                    except RefusedError as error:
-                        # It was listed and is gone, or moved away; the others are read.
+                    except GithubRefusedError as error:
+                        # The issue was listed and is now gone or moved; continue with the others.
                         self._left.append(
-                            f"{fingerprint}: what people decided is not read: {error}"
+                            f"{fingerprint}: people's decisions could not be read: {error}"
                         )
-            except (RefusedError, UnavailableError) as error:
-                self._left.append(f"what people decided is read the next time: {error}")
+            except (GithubRefusedError, UnavailableError) as error:
+                self._left.append(
+                    f"people's decisions were not read; they are read the next time: {error}"
+                )
         return sorted(found, key=lambda decision: decision.at)
 
-    def tell(self, causes: Sequence[Cause], words: Words, *, suspected: bool) -> Result:
-        """Make issues of what is new, and bring the others up to date."""
+    def tell(self, causes: Sequence[Cause], words: Words, *, suspected: bool) -> SinkResult:
+        """Create issues of new regressions, and update the others."""
         with self._alone() as alone:
             if not alone:
-                return Result(left=(_BUSY,))
-            told: list[Told] = []
+                return SinkResult(left=(_BUSY,))
+            told: list[SinkAction] = []
             try:
                 self._tell(causes, words, told, suspected=suspected)
-            except (RefusedError, UnavailableError) as error:
-                self._left.append(f"what is left is told the next time: {error}")
+            except (GithubRefusedError, UnavailableError) as error:
+                self._left.append(
+                    f"not everything was reported; the rest is reported the next time: {error}"
+                )
         left, self._left = self._left, []
-        return Result(told=tuple(told), left=tuple(dict.fromkeys(left)))
+        return SinkResult(told=tuple(told), left=tuple(dict.fromkeys(left)))
 
     def _tell(
-        self, causes: Sequence[Cause], words: Words, told: list[Told], *, suspected: bool
+        self, causes: Sequence[Cause], words: Words, told: list[SinkAction], *, suspected: bool
     ) -> None:
         desk = self._desk()
         for fingerprint, (event, updated) in self._seen.items():
@@ -99,7 +105,7 @@ class GithubSink:
         desk.finder.settle()
         tellings = choose(causes, desk.known, suspected=suspected)
         if any(telling.new for telling in tellings):
-            desk.finder.survey()
+            desk.finder.find_existing()
             tellings = choose(causes, desk.known, suspected=suspected)
         room, waiting = self._section.at_most, 0
         for telling in tellings:
@@ -108,47 +114,49 @@ class GithubSink:
                 continue
             room -= telling.new
             try:
-                told.append(self._tell_one(desk, telling, words))
-            except (RefusedError, UnavailableError) as error:
+                told.append(self._report_one(desk, telling, words))
+            except (GithubRefusedError, UnavailableError) as error:
                 if self._client.down:
                     raise
                 self._left.append(f"{telling.regression.fingerprint}: {error}")
         if waiting:
             self._left.append(
-                f"{waiting} more wait for the next night ([github] at_most = "
+                f"{waiting} more issues wait for the next night ([github] at_most = "
                 f"{self._section.at_most})"
             )
 
-    def _tell_one(self, desk: _Desk, telling: Telling, words: Words) -> Told:
+    def _report_one(self, desk: _OpenSink, telling: ReportedRegression, words: Words) -> SinkAction:
         if telling.new and desk.record.entry(telling.regression.fingerprint).creating:
-            raise UnavailableError("its issue may still be under way")
+            raise UnavailableError("an earlier request to create its issue may still be pending")
         notice = words(telling.regression, telling.beside)
-        meant = meant_of(telling, notice, self._section.labels)
+        meant = desired_issue(telling, notice, self._section.labels)
         if not telling.new:
             return desk.issues.update(meant)
         self._offer(desk)
         return desk.issues.create(meant)
 
-    def _offer(self, desk: _Desk) -> None:
-        """See that people can choose the label by which they acknowledge."""
+    def _offer(self, desk: _OpenSink) -> None:
+        """Make sure that the acknowledgement label exists."""
         if desk.record.shelf.offered:
             return
         try:
-            about = "Known: nightshift goes on watching, and says no more than that"
+            about = "Acknowledged: nightshift keeps watching, and does not report it again"
             desk.tracker.offer(self._section.acknowledged, about)
-        except (RefusedError, UnavailableError) as error:
-            self._left.append(f"the label {self._section.acknowledged}: {error}")
+        except (GithubRefusedError, UnavailableError) as error:
+            self._left.append(
+                f"the label {self._section.acknowledged} could not be created: {error}"
+            )
         else:
             desk.record.note_all(offered=True)
 
-    def _decisions_of(self, desk: _Desk, fingerprint: str) -> Sequence[Decision]:
+    def _decisions_of(self, desk: _OpenSink, fingerprint: str) -> Sequence[PersonDecision]:
         entry = desk.record.entry(fingerprint)
         issue = self._read(desk, fingerprint)
         seen, updated = self._seen.get(fingerprint, (entry.seen, entry.updated))
         if issue is None or issue.updated_at == updated:
             return ()
         events = desk.tracker.events(issue.number)
-        # Times are told in whole seconds: what changed just now may have changed again.
+        # Times are in whole seconds: a recently changed issue may have changed again.
         settled = issue.updated_at < self._client.now - timedelta(minutes=1)
         newest = max([seen or 0, *(event.id for event in events)])
         self._seen[fingerprint] = (newest, issue.updated_at if settled else None)
@@ -156,15 +164,15 @@ class GithubSink:
         return reading.decisions(fingerprint, events, seen)
 
     @staticmethod
-    def _read(desk: _Desk, fingerprint: str) -> Issue | None:
-        """Return an issue as it was listed; one that lost our label is read by its number."""
+    def _read(desk: _OpenSink, fingerprint: str) -> Issue | None:
+        """Return an issue from the listing, or by number if it lost our label."""
         entry = desk.record.entry(fingerprint)
         listed = {issue.number: issue for issue in desk.tracker.listed}
         if entry.number in listed or not entry.number or entry.gone:
             return listed.get(entry.number)
         try:
             return desk.tracker.issue(entry.number)
-        except RefusedError as error:
+        except GithubRefusedError as error:
             desk.record.note(fingerprint, gone=str(error))
             return None
 
@@ -176,21 +184,21 @@ class GithubSink:
         with held(self._results) as alone:
             yield alone
 
-    def _desk(self) -> _Desk:
+    def _desk(self) -> _OpenSink:
         if self._tracker is None:
             self._tracker = Tracker(self._client, self._section)
-        record = Record(self._results, self._tracker.repository.id, keep=self._keep)
-        return _Desk(self._client, self._tracker, record, self._section)
+        record = IssueRecords(self._results, self._tracker.repository.id, keep=self._keep)
+        return _OpenSink(self._client, self._tracker, record, self._section)
 
 
-class _Desk:
-    """What is at hand while the record is held."""
+class _OpenSink:
+    """The objects available while the record is locked."""
 
     def __init__(
-        self, client: Client, tracker: Tracker, record: Record, section: GithubSection
+        self, client: Client, tracker: Tracker, record: IssueRecords, section: GithubSection
     ) -> None:
         self.tracker, self.record = tracker, record
-        self.us = Us(tracker, record)
+        self.us = OwnAccounts(tracker, record)
         self.finder = Finder(client, tracker, record, self.us, section.labels[0])
         self.issues = Issues(client, tracker, record, self.us, self.finder, section)
 

@@ -1,7 +1,7 @@
-"""One request to GitHub by PyGithub, and what its failure says of whether it was done.
+"""Send one request to GitHub with PyGithub, and tell from a failure whether it was done.
 
-PyGithub would repeat a POST whose answer was lost, so its own retries are off: whether something is
-asked again is decided in :mod:`pipeline.notify.github.client`.
+PyGithub would repeat a POST whose response was lost, so its own retries are off. Retries are
+decided in :mod:`pipeline.notify.github.client`.
 """
 
 from __future__ import annotations
@@ -15,48 +15,50 @@ import requests
 from github import Auth, Github
 from urllib3.exceptions import MaxRetryError, NewConnectionError
 
-from pipeline.errors import UserError, first_line
 from pipeline.notify.github.failures import CutError, NotSentError
+from pipeline.text.errors import UserError, first_line
 
 TIMEOUT = 30
-"""Seconds that GitHub may be silent. It ends what takes it longer than 10 itself."""
+"""Timeout in seconds without data. GitHub itself ends requests after 10 seconds."""
 
 _VERSION = "2022-11-28"
-"""The version of GitHub's API that answers are read as."""
+"""The version of GitHub's API that responses are parsed as."""
 
 _LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 
 
-class Answer(NamedTuple):
-    """What GitHub said. Names of ``headers`` are in lower case; ``data`` is the JSON, if any."""
+class GithubResponse(NamedTuple):
+    """GitHub's response. Names of ``headers`` are in lower case; ``data`` is the JSON, if any."""
 
     status: int
     headers: Mapping[str, str]
     data: Any
 
 
-Transport = Callable[[str, str, Mapping[str, Any], Any], Answer]
+Transport = Callable[[str, str, Mapping[str, Any], Any], GithubResponse]
 """Sends (method, path or address, query, payload) once.
 
-Raises NotSentError where it did not arrive, and CutError where that is not known.
+Raises NotSentError if the request did not arrive, and CutError if that is unknown.
 """
 
 
 def pygithub(url: str, token: str) -> Transport:
-    """Return what sends requests to the API at ``url`` with a token.
+    """Return a function that sends requests to the API at ``url`` with a token.
 
-    Raises UserError for an address to which the token would travel unencrypted, and for a token
-    that cannot be sent.
+    Raises UserError for an address that would receive the token unencrypted, and for a token that
+    cannot be sent.
     """
     if not token.isascii() or not token.isprintable():
-        # Whatever tries to send it tells it.
+        # An error while sending would print the token.
         raise UserError(
-            "the token for GitHub has letters that no token has, as quotation marks or the end of "
-            "a line; set it again"
+            "the token for GitHub contains invalid characters, for example quotation marks or "
+            "a line break; set it again"
         )
     parts = urlsplit(url)
     if parts.scheme != "https" and parts.hostname not in _LOOPBACK:
-        raise UserError(f"[github] url = {url!r} would show the token to the network; use https")
+        raise UserError(
+            f"[github] url = {url!r} is not encrypted, so the token is not sent; use https"
+        )
     requester = Github(
         base_url=url,
         auth=Auth.Token(token),
@@ -64,35 +66,35 @@ def pygithub(url: str, token: str) -> Transport:
         user_agent="nightshift",
         api_version=_VERSION,
         retry=None,
-        # Both are waited for with the rest, where it is bounded.
+        # The client waits for both with its other, bounded delays.
         seconds_between_requests=None,
         seconds_between_writes=None,
         lazy=True,
     ).requester
 
-    def send(method: str, path: str, query: Mapping[str, Any], payload: Any) -> Answer:
+    def send(method: str, path: str, query: Mapping[str, Any], payload: Any) -> GithubResponse:
         headers = {"Accept": "application/vnd.github+json"}
         try:
             status, said, text = requester.requestJson(method, path, dict(query), headers, payload)
         except requests.RequestException as error:
             reason = _reason(error).replace(token, "***")
             raise (NotSentError if _not_sent(error) else CutError)(reason) from None
-        except RuntimeError as error:  # PyGithub's word on a redirect to another host
+        except RuntimeError as error:  # PyGithub's error on a redirect to another host
             raise UserError(
-                f"[github] url = {url!r} is not where the API is; {first_line(error)}"
+                f"[github] url = {url!r} is not the address of the API: {first_line(error)}"
             ) from None
-        return Answer(status, said, _parsed(status, text))
+        return GithubResponse(status, said, _parsed(status, text))
 
     return send
 
 
 def _parsed(status: int, text: str) -> Any:
-    """Return the JSON of an answer; what stands before GitHub answers errors with pages."""
+    """Return the JSON of a response; GitHub's front end responds to errors with pages."""
     try:
         return json.loads(text) if text else None
     except json.JSONDecodeError:
         if status < 400:
-            raise CutError("half an answer") from None
+            raise CutError("incomplete answer") from None
         return None
 
 
@@ -104,11 +106,11 @@ def _not_sent(error: requests.RequestException) -> bool:
 
 
 def _reason(error: requests.RequestException) -> str:
-    """Say it in few words: what requests says names objects in memory."""
+    """Return a short reason: the exception's own text names objects in memory."""
     if isinstance(error, requests.Timeout):
-        return "no answer in time"
+        return "no answer within the time limit"
     if isinstance(error, requests.exceptions.SSLError):
-        return f"no trusted connection: {first_line(error)}"
+        return f"no trusted TLS connection: {first_line(error)}"
     if _not_sent(error):
         return "no connection"
     return "the connection was cut"

@@ -1,4 +1,4 @@
-"""Layouts: which grids are made of what was measured. This file knows them by name."""
+"""Layouts: the kinds of tables, by name."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pipeline.report.grid import Grid
 from pipeline.report.layouts.averages import averages
-from pipeline.report.layouts.base import Layout, Wish
+from pipeline.report.layouts.base import TableLayout, TableOptions
 from pipeline.report.layouts.insert_benchmark import FAMILY as INSERT_BENCHMARK
 from pipeline.report.layouts.insert_benchmark import details, insert_benchmark
 from pipeline.report.layouts.nopm import FAMILY as TPROC_C
@@ -16,67 +16,70 @@ from pipeline.report.layouts.per_operation import per_operation
 from pipeline.report.layouts.relative import absolute, relative
 from pipeline.report.layouts.scale_up import scale_up
 from pipeline.report.layouts.summary import STATISTICS, summary
-from pipeline.report.tables import Subject
+from pipeline.report.tables import MeasuredSubject
 
-LAYOUTS: dict[str, Layout] = {
-    "relative": Layout(
-        "steps by revisions, each value over the base's", "figures in the metric", True, relative
+LAYOUTS: dict[str, TableLayout] = {
+    "relative": TableLayout(
+        "steps by revisions, each value over the base's",
+        "measured figures of the metric",
+        True,
+        relative,
     ),
-    "absolute": Layout(
-        "steps by revisions, the values",
-        "values that were not published relative",
+    "absolute": TableLayout(
+        "steps by revisions, absolute values",
+        "absolute values (some published tables have only relative ones)",
         True,
         absolute,
     ),
-    "summary": Layout(
+    "summary": TableLayout(
         "min, max, avg, median and stdev of the relative values of each group",
-        "a second revision to compare",
+        "at least two revisions",
         True,
         summary,
     ),
-    "per-operation": Layout(
+    "per-operation": TableLayout(
         "iostat and vmstat for each operation, absolute and relative",
-        "samples of the machine",
+        "samples of the host",
         False,
         per_operation,
     ),
-    "averages": Layout(
-        "iostat and vmstat for each second", "samples of the machine", False, averages
+    "averages": TableLayout(
+        "iostat and vmstat for each second", "samples of the host", False, averages
     ),
-    "scale-up": Layout(
+    "scale-up": TableLayout(
         "QPS(X) / QPS(1) over the numbers of clients",
-        "a workload with several numbers of clients, as clients = [1, 2, 4]",
+        "a workload with several numbers of clients, for example clients = [1, 2, 4]",
         True,
         scale_up,
     ),
-    "insert-benchmark": Layout(
+    "insert-benchmark": TableLayout(
         "revisions by steps: throughput, relative throughput, achieved rates",
         "steps with a throughput",
         True,
         insert_benchmark,
     ),
-    "details": Layout(
+    "details": TableLayout(
         "for each step of the Insert Benchmark: ips, qps, rpq, ..., p99",
         "runs of the Insert Benchmark",
         False,
         details,
     ),
-    "nopm": Layout(
+    "nopm": TableLayout(
         "virtual users and warehouses by revisions, absolute and relative",
         "runs of tproc-c",
         True,
         nopm,
     ),
 }
-"""The layouts by name, in the order they are told."""
+"""The layouts by name, in the order of the help text."""
 
 _OF_FAMILY = {INSERT_BENCHMARK: "insert-benchmark", TPROC_C: "nopm"}
 _OF_PUBLISHED = {"insert benchmark": "insert-benchmark"}
-"""By the workload that a published table names."""
+"""Layouts by the workload name of a published table."""
 
 
-def default_layout(subject: Subject) -> str:
-    """Return the layout that the field expects of a family, or of a published table."""
+def default_layout(subject: MeasuredSubject) -> str:
+    """Return the customary layout of a workload family, or of a published table."""
     if not subject.metrics:
         return _OF_FAMILY.get(subject.workload.family, "relative")
     if set(STATISTICS) <= set(subject.metrics):
@@ -90,15 +93,19 @@ def default_layout(subject: Subject) -> str:
     return _OF_PUBLISHED.get(subject.workload.name, "relative")
 
 
-def by_layout(subjects: Sequence[Subject], layout: str = "") -> dict[str, list[Subject]]:
-    """Return the subjects of a line by layout: the one asked for, or each one's own."""
-    found: dict[str, list[Subject]] = {}
+def by_layout(
+    subjects: Sequence[MeasuredSubject], layout: str = ""
+) -> dict[str, list[MeasuredSubject]]:
+    """Return the subjects of a line by layout: the requested one, or each one's own."""
+    found: dict[str, list[MeasuredSubject]] = {}
     for subject in subjects:
         found.setdefault(layout or default_layout(subject), []).append(subject)
     return found
 
 
-def make_grids(subjects: Sequence[Subject], wish: Wish, layout: str = "") -> list[Grid]:
+def make_grids(
+    subjects: Sequence[MeasuredSubject], wish: TableOptions, layout: str = ""
+) -> list[Grid]:
     """Return the grids of a line's subjects, in a layout or in each one's own."""
     return [
         grid

@@ -1,31 +1,31 @@
-"""The layout of what hardware did in a second: a section for each revision."""
+"""The layout of hardware activity per second: a section for each revision."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from pipeline.report.cells import PUBLISHED_DECIMALS, published_cell
-from pipeline.report.grid import Grid, GridRow, Section
-from pipeline.report.layouts.base import Wish
+from pipeline.report.grid import Grid, GridRow, TableSection
+from pipeline.report.layouts.base import TableOptions
 from pipeline.report.layouts.blocks import Figures, head
-from pipeline.report.tables import Subject
+from pipeline.report.tables import MeasuredSubject
 
 METRICS = ("r/s", "rMB/s", "w/s", "wMB/s", "cs/s", "cpu/s", "steal")
-"""The columns of a measured line; an imported one brings its own."""
+"""The columns of a measured line; an imported line has its own."""
 
 
-def averages(subjects: Sequence[Subject], wish: Wish) -> list[Grid]:
-    """Return a grid for each subject: a row for each step, a column for each metric."""
+def averages(subjects: Sequence[MeasuredSubject], wish: TableOptions) -> list[Grid]:
+    """Return a grid for each subject: a row per step, a column per metric."""
     return [grid for subject in subjects if (grid := _grid(subject, wish)) is not None]
 
 
 def _place(metric: str) -> int:
-    """Return the place of an imported metric: as published, others behind."""
+    """Return the sort position of an imported metric: as published, others last."""
     published = list(PUBLISHED_DECIMALS)
     return published.index(metric) if metric in published else len(published)
 
 
-def _grid(subject: Subject, wish: Wish) -> Grid | None:
+def _grid(subject: MeasuredSubject, wish: TableOptions) -> Grid | None:
     heads = [head(metric) for metric in sorted(subject.metrics, key=_place) or METRICS]
     figures = Figures(subject, [tuple(heads)])
     steps, places = figures.steps(), range(len(subject.columns))
@@ -43,7 +43,7 @@ def _grid(subject: Subject, wish: Wish) -> Grid | None:
         base=subject.base,
         columns=subject.columns,
         sections=tuple(
-            Section(
+            TableSection(
                 of=column.name,
                 title=column.name,
                 heads=tuple(each.text for each in shown),

@@ -1,23 +1,23 @@
-"""Tables of one step each, with a column for each metric and a row for each revision."""
+"""Tables of one step each, with a column per metric and a row per revision."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from pipeline.metrics import METRICS
+from pipeline.model.metrics import METRICS
 from pipeline.report.cells import published_cell, ratio_cell
-from pipeline.report.grid import Cell, Grid, GridRow, Section
-from pipeline.report.layouts.base import Wish, position_of, ratio
-from pipeline.report.relative import Table
-from pipeline.report.tables import Subject
+from pipeline.report.grid import Grid, GridRow, TableCell, TableSection
+from pipeline.report.layouts.base import TableOptions
+from pipeline.report.relative import Table, position_of, ratio
+from pipeline.report.tables import MeasuredSubject
 
 
 class Head(NamedTuple):
-    """A column: its head, the metrics that it shows (the first that a step has), their scale.
+    """A column: its head, its metrics (the first that a step has is shown), and their scale.
 
-    Without ``decimals`` those that the metric is published with. ``help`` explains the head;
-    where it is empty the metric's own words do.
+    Without ``decimals``, the metric's published decimals apply. ``help`` explains the head; by
+    default the metric's description does.
     """
 
     text: str
@@ -39,7 +39,7 @@ def head(metric: str, decimals: int | None = None) -> Head:
 class Figures:
     """The figures of a subject under the heads of blocks, by step and column."""
 
-    def __init__(self, subject: Subject, blocks: Sequence[Block]) -> None:
+    def __init__(self, subject: MeasuredSubject, blocks: Sequence[Block]) -> None:
         heads = [head for block in blocks for head in block]
         metrics = dict.fromkeys(metric for head in heads for metric in head.metrics)
         self._subject = subject
@@ -47,14 +47,14 @@ class Figures:
         self._values = {name: _by_step(table) for name, table in tables.items()}
 
     def steps(self) -> list[str]:
-        """Return the steps that have any of the metrics, in their order."""
+        """Return the steps that have any of the metrics, in order."""
         with_most = sorted(self._values.values(), key=len, reverse=True)
         return self._subject.in_order(
             dict.fromkeys(step for values in with_most for step in values)
         )
 
     def value(self, head: Head, step: str, at: int) -> float | None:
-        """Return the figure of a step in the column at this place."""
+        """Return a step's figure in the column with this index."""
         for metric in head.metrics:
             values = self._values[metric].get(step)
             if values is not None and (value := values[at]) is not None:
@@ -63,16 +63,16 @@ class Figures:
 
 
 def block_grid(
-    subject: Subject, blocks: Sequence[Block], what: str, wish: Wish, relative: bool
+    subject: MeasuredSubject, blocks: Sequence[Block], what: str, wish: TableOptions, relative: bool
 ) -> Grid | None:
     """Return the blocks of every step, absolute or relative to the base's row.
 
-    Columns in which a step has no figure are left out, and None is returned where there are no
-    figures at all. Raises UserError for an unknown base.
+    Columns without figures for a step are left out; the result is None without any figures. Raises
+    UserError for an unknown base.
     """
     figures = Figures(subject, blocks)
     at = position_of(subject.title, subject.columns, wish.base)
-    sections: list[Section] = []
+    sections: list[TableSection] = []
     for step in figures.steps():
         title = step
         for block in blocks:
@@ -96,7 +96,7 @@ def block_grid(
                 for n, column in enumerate(subject.columns)
             ]
             sections.append(
-                Section(
+                TableSection(
                     of=step,
                     title=title,
                     stub="dbms",
@@ -124,20 +124,20 @@ def block_grid(
 
 
 def explained_once(grids: Iterable[Grid | None]) -> list[Grid]:
-    """Return the grids that there are; only the first of them explains its heads."""
+    """Return the grids that exist; only the first one explains its heads."""
     found = [grid for grid in grids if grid is not None]
     return found[:1] + [grid.model_copy(update={"legend": ()}) for grid in found[1:]]
 
 
 def _cell(
-    subject: Subject,
+    subject: MeasuredSubject,
     figures: Figures,
     head: Head,
     step: str,
     at: int,
     base: int | None,
-    wish: Wish,
-) -> Cell:
+    wish: TableOptions,
+) -> TableCell:
     value = figures.value(head, step, at)
     labels = [subject.columns[at].label]
     metric = head.metrics[0]
@@ -154,15 +154,17 @@ def _cell(
     )
 
 
-def _legend(blocks: Sequence[Block], sections: Sequence[Section]) -> tuple[tuple[str, str], ...]:
-    """Explain the heads that are shown."""
+def _legend(
+    blocks: Sequence[Block], sections: Sequence[TableSection]
+) -> tuple[tuple[str, str], ...]:
+    """Return the legend of the shown heads."""
     shown = {text for section in sections for text in section.heads}
     heads = [head for block in blocks for head in block if head.text in shown]
     return tuple((head.text, _explained(head)) for head in heads)
 
 
 def _explained(head: Head) -> str:
-    # Of several metrics the last is one of ours; the first may be a published name.
+    # The last of several metrics is our own; the first may be a published name.
     return head.help or METRICS[head.metrics[-1]].help
 
 

@@ -6,23 +6,23 @@ from collections.abc import Sequence
 
 from pipeline.model import digest
 from pipeline.report.cells import RATIO_DECIMALS, value_cell
-from pipeline.report.grid import MISSED_SIGN, Cell, Grid, GridRow, Section
-from pipeline.report.layouts.base import THROUGHPUT, Wish
+from pipeline.report.grid import MISSED_SIGN, Grid, GridRow, TableCell, TableSection
+from pipeline.report.layouts.base import THROUGHPUT, TableOptions
 from pipeline.report.layouts.blocks import Block, Head, block_grid, explained_once
 from pipeline.report.layouts.sheet import Sheet, notes_of, sheet_of
-from pipeline.report.tables import Subject
-from pipeline.store.derive.background import SUSTAINED
+from pipeline.report.tables import MeasuredSubject
+from pipeline.storage.derive.background import SUSTAINED
 
 FAMILY = "insert_benchmark"
 
 BACKGROUND = ("inserts", "deletes")
-"""The work beside the queries."""
+"""The work in the background of queries."""
 
 _GIGA = 1 / 1024**3
 
 DETAILS: tuple[Block, ...] = (
     (
-        # A step that measures inserts has none beside it: what it wrote, it wrote for them.
+        # A step that measures inserts has no background inserts: its writes are its own.
         Head("ips", ("inserts/s", "qps"), 0, help="rows inserted per second"),
         Head("qps", ("qps",), 0, help="what the step measures per second: rows, or queries"),
         Head("rpq", ("r/o",), help="reads from storage per query"),
@@ -41,10 +41,10 @@ DETAILS: tuple[Block, ...] = (
 """The published columns of a step."""
 
 
-def insert_benchmark(subjects: Sequence[Subject], wish: Wish) -> list[Grid]:
-    """Return throughput, throughput relative to the first row, and the rates beside queries.
+def insert_benchmark(subjects: Sequence[MeasuredSubject], wish: TableOptions) -> list[Grid]:
+    """Return throughput, throughput relative to the first row, and the background rates.
 
-    Workloads that differ in nothing but their name and configuration stand in one table.
+    Workloads that differ only in name and configuration share one table.
     """
     grids = []
     for same in _same_work(subjects):
@@ -67,8 +67,8 @@ def insert_benchmark(subjects: Sequence[Subject], wish: Wish) -> list[Grid]:
     return grids
 
 
-def details(subjects: Sequence[Subject], wish: Wish) -> list[Grid]:
-    """Return the columns of the published summaries for each step, where there are figures."""
+def details(subjects: Sequence[MeasuredSubject], wish: TableOptions) -> list[Grid]:
+    """Return the columns of the published summaries for each step with figures."""
     return explained_once(
         block_grid(each, DETAILS, "per step", wish, relative=False)
         for each in subjects
@@ -76,19 +76,19 @@ def details(subjects: Sequence[Subject], wish: Wish) -> list[Grid]:
     )
 
 
-def _same_work(subjects: Sequence[Subject]) -> list[list[Subject]]:
-    by_work: dict[str, list[Subject]] = {}
+def _same_work(subjects: Sequence[MeasuredSubject]) -> list[list[MeasuredSubject]]:
+    by_work: dict[str, list[MeasuredSubject]] = {}
     for subject in subjects:
         work = subject.workload.model_dump(mode="json", exclude={"name"})
         by_work.setdefault(digest(work), []).append(subject)
     return list(by_work.values())
 
 
-def _step(subject: Subject, step: str) -> str:
+def _step(subject: MeasuredSubject, step: str) -> str:
     return step
 
 
-def _rows(sheet: Sheet, wish: Wish) -> list[GridRow]:
+def _rows(sheet: Sheet, wish: TableOptions) -> list[GridRow]:
     return [
         GridRow(
             name=column.name,
@@ -101,9 +101,13 @@ def _rows(sheet: Sheet, wish: Wish) -> list[GridRow]:
 
 
 def _background(
-    subjects: Sequence[Subject], name: str, title: str, notes: tuple[str, ...], wish: Wish
+    subjects: Sequence[MeasuredSubject],
+    name: str,
+    title: str,
+    notes: tuple[str, ...],
+    wish: TableOptions,
 ) -> Grid | None:
-    """Return the achieved rates under their targets, of the steps that have a target."""
+    """Return the achieved background rates with their targets, for steps that have a target."""
     targets = sheet_of(subjects, f"{name}_target", _step)
     achieved = sheet_of(subjects, f"{name}/s", _step)
     if not targets.values:
@@ -142,7 +146,7 @@ def _background(
     return _grid(sheet, title, rows, notes, wish)
 
 
-def _rate(rate: float | None, target: float | None, wish: Wish) -> Cell:
+def _rate(rate: float | None, target: float | None, wish: TableOptions) -> TableCell:
     cell = value_cell(rate, wish.decimals or 0)
     if rate is None or target is None or rate >= SUSTAINED * target:
         return cell
@@ -151,7 +155,7 @@ def _rate(rate: float | None, target: float | None, wish: Wish) -> Cell:
 
 
 def _grid(
-    sheet: Sheet, title: str, rows: Sequence[GridRow], notes: tuple[str, ...], wish: Wish
+    sheet: Sheet, title: str, rows: Sequence[GridRow], notes: tuple[str, ...], wish: TableOptions
 ) -> Grid:
     missed = any(MISSED_SIGN in cell.signs for row in rows for cell in row.cells)
     told = (f"{MISSED_SIGN} below {SUSTAINED:.0%} of the target",) if missed else ()
@@ -160,7 +164,7 @@ def _grid(
         metric=sheet.metric,
         base=sheet.base,
         columns=sheet.columns,
-        sections=(Section(of="", stub="dbms", heads=sheet.parts, rows=tuple(rows)),),
+        sections=(TableSection(of="", stub="dbms", heads=sheet.parts, rows=tuple(rows)),),
         rows_are="dbms",
         sections_are="group",
         names="first",

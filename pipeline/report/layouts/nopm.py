@@ -1,25 +1,25 @@
-"""The layout of tproc-c: a row for each number of virtual users and of warehouses."""
+"""The layout of tproc-c: a row per number of virtual users and of warehouses."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pipeline.report.grid import Grid, GridRow, Section
-from pipeline.report.layouts.base import Wish
+from pipeline.report.grid import Grid, GridRow, TableSection
+from pipeline.report.layouts.base import TableOptions
 from pipeline.report.layouts.sheet import Sheet, notes_of, sheet_of
-from pipeline.report.tables import Subject
+from pipeline.report.tables import MeasuredSubject
 
 FAMILY = "tproc-c"
 METRIC = "nopm"
 
 _UNSET = 1
-"""The warehouses of a workload that sets none."""
+"""The number of warehouses of a workload that sets none."""
 
 _RATIO_DECIMALS = 3
-"""As published."""
+"""The published decimals of ratios."""
 
 
-def nopm(subjects: Sequence[Subject], wish: Wish) -> list[Grid]:
+def nopm(subjects: Sequence[MeasuredSubject], wish: TableOptions) -> list[Grid]:
     """Return the new orders per minute, absolute and relative, of all workloads together."""
     metric = wish.metric or METRIC
     subjects = [subject for subject in subjects if subject.table(metric).groups]
@@ -34,14 +34,14 @@ def nopm(subjects: Sequence[Subject], wish: Wish) -> list[Grid]:
     return [_grid(each, title, notes, wish) for each in sheets]
 
 
-def _grid(sheet: Sheet, title: str, notes: tuple[str, ...], wish: Wish) -> Grid:
+def _grid(sheet: Sheet, title: str, notes: tuple[str, ...], wish: TableOptions) -> Grid:
     return Grid(
         title=title,
         metric=sheet.metric,
         base=sheet.base,
         columns=sheet.columns,
         sections=(
-            Section(
+            TableSection(
                 of=FAMILY,
                 heads=tuple(column.name for column in sheet.columns),
                 rows=tuple(
@@ -64,12 +64,12 @@ def _grid(sheet: Sheet, title: str, notes: tuple[str, ...], wish: Wish) -> Grid:
     )
 
 
-def _part(subject: Subject, step: str) -> str:
-    """Name a row: the scale of what was measured here; published steps are named so."""
+def _part(subject: MeasuredSubject, step: str) -> str:
+    """Return a row's name: the scale of a measured workload, or the published step name."""
     return _scale(subject) or step
 
 
-def _scale(subject: Subject) -> str:
+def _scale(subject: MeasuredSubject) -> str:
     workload = subject.workload
     if workload.family != FAMILY:
         return ""

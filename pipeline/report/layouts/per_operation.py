@@ -1,13 +1,13 @@
-"""The layout of what hardware did for an operation."""
+"""The layout of hardware activity per operation."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from pipeline.report.grid import Grid
-from pipeline.report.layouts.base import Wish
+from pipeline.report.layouts.base import TableOptions
 from pipeline.report.layouts.blocks import Block, Head, block_grid, explained_once, head
-from pipeline.report.tables import Subject
+from pipeline.report.tables import MeasuredSubject
 
 BLOCKS: tuple[Block, ...] = (
     (
@@ -20,8 +20,8 @@ BLOCKS: tuple[Block, ...] = (
 """The published tables of iostat and of vmstat, then CPU time per operation."""
 
 
-def per_operation(subjects: Sequence[Subject], wish: Wish) -> list[Grid]:
-    """Return the values of each subject, and where there are more revisions their ratios."""
+def per_operation(subjects: Sequence[MeasuredSubject], wish: TableOptions) -> list[Grid]:
+    """Return the values of each subject and, with several revisions, their ratios."""
     what = "iostat, vmstat normalized by operation rate"
     grids = []
     for subject in subjects:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pipeline.report.cells import ratio_cell, value_cell
-from pipeline.report.grid import Cell, Grid, GridRow, Section
-from pipeline.report.layouts.base import THROUGHPUT, Wish
+from pipeline.report.grid import Grid, GridRow, TableCell, TableSection
+from pipeline.report.layouts.base import THROUGHPUT, TableOptions
 from pipeline.report.relative import Table, compared
-from pipeline.report.tables import Subject
+from pipeline.report.tables import MeasuredSubject
 
 
-def relative(subjects: Sequence[Subject], wish: Wish) -> list[Grid]:
-    """Return a grid for each subject, relative to the base, which is no column of it.
+def relative(subjects: Sequence[MeasuredSubject], wish: TableOptions) -> list[Grid]:
+    """Return a grid for each subject, relative to the base, which has no column.
 
-    A line of one revision has nothing to compare with and stays absolute.
+    A line with one revision has nothing to compare with and stays absolute.
     """
     return [
         _grid(subject, relative_table(subject, table, wish.base), wish)
@@ -24,8 +24,8 @@ def relative(subjects: Sequence[Subject], wish: Wish) -> list[Grid]:
     ]
 
 
-def absolute(subjects: Sequence[Subject], wish: Wish) -> list[Grid]:
-    """Return a grid of the values themselves for each subject that has them."""
+def absolute(subjects: Sequence[MeasuredSubject], wish: TableOptions) -> list[Grid]:
+    """Return a grid of absolute values for each subject that has them."""
     return [
         _grid(subject, table, wish)
         for subject in subjects
@@ -34,8 +34,8 @@ def absolute(subjects: Sequence[Subject], wish: Wish) -> list[Grid]:
     ]
 
 
-def relative_table(subject: Subject, table: Table, base: str) -> Table:
-    """Return a table of a subject relative to a base: computed here, or as it was published."""
+def relative_table(subject: MeasuredSubject, table: Table, base: str) -> Table:
+    """Return a subject's table relative to a base: computed here, or as published."""
     if subject.base is None or base:
         return compared(table, base)
     if subject.base in table.columns:
@@ -43,19 +43,19 @@ def relative_table(subject: Subject, table: Table, base: str) -> Table:
     return table.model_copy(update={"base": subject.base})
 
 
-def _metrics(subject: Subject, wish: Wish) -> tuple[str, ...]:
-    """Return the metrics to show: the one asked for, or all that an imported line has."""
+def _metrics(subject: MeasuredSubject, wish: TableOptions) -> tuple[str, ...]:
+    """Return the metrics to show: the requested one, or all of an imported line."""
     return (wish.metric,) if wish.metric else subject.metrics or (THROUGHPUT,)
 
 
-def _grid(subject: Subject, table: Table, wish: Wish) -> Grid:
+def _grid(subject: MeasuredSubject, table: Table, wish: TableOptions) -> Grid:
     return Grid(
         title=table.title,
         metric=table.metric,
         base=table.base,
         columns=table.columns,
         sections=tuple(
-            Section(
+            TableSection(
                 of=group.name,
                 stub=group.name,
                 heads=tuple(column.name for column in table.columns),
@@ -76,15 +76,19 @@ def _grid(subject: Subject, table: Table, wish: Wish) -> Grid:
 
 
 def _cells(
-    subject: Subject, table: Table, step: str, values: Sequence[float | None], wish: Wish
-) -> tuple[Cell, ...]:
+    subject: MeasuredSubject,
+    table: Table,
+    step: str,
+    values: Sequence[float | None],
+    wish: TableOptions,
+) -> tuple[TableCell, ...]:
     cells = []
     for column, value in zip(table.columns, values, strict=True):
         if table.base is None:
             signs = subject.signs(step, column.label)
             cells.append(value_cell(value, wish.decimals, signs))
         else:
-            # A ratio to a base that is in doubt is so too.
+            # A ratio to a doubtful base is doubtful, too.
             signs = subject.signs(step, column.label, table.base.label)
             cells.append(ratio_cell(table.metric, value, wish.settings, wish.decimals, signs))
     return tuple(cells)

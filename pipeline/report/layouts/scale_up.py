@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from pipeline.report.cells import RATIO_DECIMALS, value_cell
-from pipeline.report.grid import Grid, GridRow, Section
-from pipeline.report.layouts.base import THROUGHPUT, Wish, ratio
-from pipeline.report.relative import Column
-from pipeline.report.tables import Subject
+from pipeline.report.grid import Grid, GridRow, TableSection
+from pipeline.report.layouts.base import THROUGHPUT, TableOptions
+from pipeline.report.relative import Column, ratio
+from pipeline.report.tables import MeasuredSubject
 
 
-def scale_up(subjects: Sequence[Subject], wish: Wish) -> list[Grid]:
-    """Return a grid for each workload that was measured with several numbers of clients.
+def scale_up(subjects: Sequence[MeasuredSubject], wish: TableOptions) -> list[Grid]:
+    """Return a grid for each workload measured with several numbers of clients.
 
-    It has a section for each revision; a row is a step, a column a number of clients X, a value
-    QPS(X) / QPS(fewest). 1 says that more clients get no more done; X / fewest is perfect.
+    The grid has a section per revision; a row is a step, a column is a number of clients X, and a
+    value is QPS(X) / QPS(fewest). A value of 1 means that more clients gain nothing; X / fewest is
+    perfect.
     """
-    by_name: dict[str, dict[int, Subject]] = {}
+    by_name: dict[str, dict[int, MeasuredSubject]] = {}
     for subject in subjects:
         by_name.setdefault(subject.name, {})[subject.workload.scale.clients] = subject
     return [
@@ -25,7 +26,7 @@ def scale_up(subjects: Sequence[Subject], wish: Wish) -> list[Grid]:
     ]
 
 
-def _grid(by_clients: Mapping[int, Subject], wish: Wish) -> Grid:
+def _grid(by_clients: Mapping[int, MeasuredSubject], wish: TableOptions) -> Grid:
     fewest, *_ = by_clients
     columns = dict.fromkeys(column for subject in by_clients.values() for column in subject.columns)
     metric = wish.metric or THROUGHPUT
@@ -43,7 +44,7 @@ def _grid(by_clients: Mapping[int, Subject], wish: Wish) -> Grid:
         base=None,
         columns=tuple(columns),
         sections=tuple(
-            Section(
+            TableSection(
                 of=column.name,
                 title=column.name,
                 stub="clients",
@@ -70,15 +71,15 @@ def _grid(by_clients: Mapping[int, Subject], wish: Wish) -> Grid:
 
 
 def _row(
-    by_clients: Mapping[int, Subject],
+    by_clients: Mapping[int, MeasuredSubject],
     column: Column,
     step: str,
     found: Mapping[int, float | None],
-    wish: Wish,
+    wish: TableOptions,
 ) -> GridRow:
     fewest = min(by_clients)
     base = found.get(fewest)
-    # A ratio to a figure that is in doubt is so too.
+    # A ratio to a doubtful figure is doubtful, too.
     doubted = by_clients[fewest].signs(step, column.label)
     decimals = RATIO_DECIMALS if wish.decimals is None else wish.decimals
     return GridRow(

@@ -1,4 +1,4 @@
-"""One metric of several workloads, by revision and by what is compared: steps, or scales."""
+"""One metric of several workloads: steps or scales, by revision and configuration."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pipeline.report.cells import published_cell, ratio_cell
-from pipeline.report.grid import Cell
-from pipeline.report.layouts.base import Wish, position_of, ratio
-from pipeline.report.relative import Column
-from pipeline.report.tables import Subject
+from pipeline.report.grid import TableCell
+from pipeline.report.layouts.base import TableOptions
+from pipeline.report.relative import Column, position_of, ratio
+from pipeline.report.tables import MeasuredSubject
 
 Place = tuple[str, str]
 """(part, column name)"""
@@ -19,7 +19,7 @@ Place = tuple[str, str]
 class Sheet:
     """Values of a metric by part (a step, or a scale) and by revision with its configuration.
 
-    ``base`` is what the values are relative to, None for absolute ones.
+    ``base`` is the column that values are relative to, None for absolute values.
     """
 
     metric: str
@@ -30,10 +30,10 @@ class Sheet:
     base: Column | None
 
     def relative(self, title: str, base: str) -> Sheet:
-        """Return every value over the base's of the same part.
+        """Return every value divided by the base's value of the same part.
 
-        ``base`` is a label or name, empty for the first revision. Values that are relative stay
-        so, unless a base is named. Raises UserError for an unknown one.
+        ``base`` is a label or name, empty for the first revision. Relative values are unchanged
+        unless a base is named. Raises UserError for an unknown base.
         """
         if self.base is not None and not base:
             return self
@@ -49,7 +49,7 @@ class Sheet:
         }
         return replace(self, values=ratios, signs=signs, base=chosen)
 
-    def cell(self, place: Place, wish: Wish, ratio_decimals: int) -> Cell:
+    def cell(self, place: Place, wish: TableOptions, ratio_decimals: int) -> TableCell:
         """Return the cell of a value: with its published decimals, or as a relative one."""
         value, signs = self.values.get(place), self.signs.get(place, "")
         if self.base is None:
@@ -59,9 +59,9 @@ class Sheet:
 
 
 def sheet_of(
-    subjects: Iterable[Subject], metric: str, part_of: Callable[[Subject, str], str]
+    subjects: Iterable[MeasuredSubject], metric: str, part_of: Callable[[MeasuredSubject, str], str]
 ) -> Sheet:
-    """Return the values of a metric. ``part_of`` names the part that a step of a subject is."""
+    """Return the values of a metric. ``part_of`` names the part of a subject's step."""
     parts: dict[str, None] = {}
     columns: dict[str, Column] = {}
     values: dict[Place, float] = {}
@@ -81,8 +81,10 @@ def sheet_of(
     return Sheet(metric, tuple(parts), tuple(columns.values()), values, signs, base)
 
 
-def notes_of(subjects: Sequence[Subject], part_of: Callable[[Subject], str]) -> tuple[str, ...]:
-    """Return the footnotes of all subjects, each said of what ``part_of`` calls its subject."""
+def notes_of(
+    subjects: Sequence[MeasuredSubject], part_of: Callable[[MeasuredSubject], str]
+) -> tuple[str, ...]:
+    """Return the footnotes of all subjects, each with the name that ``part_of`` returns."""
     return tuple(
         f"{note} ({part})" if (part := part_of(subject)) else note
         for subject in subjects

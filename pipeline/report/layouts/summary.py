@@ -1,4 +1,4 @@
-"""The layout of the statistics: how the relative values of a group are spread."""
+"""The layout of statistics: the spread of a group's relative values."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import statistics
 from collections.abc import Callable, Mapping, Sequence
 
 from pipeline.report.cells import ratio_cell, value_cell
-from pipeline.report.grid import SLA_SIGN, Cell, Grid, GridRow, Section
-from pipeline.report.layouts.base import THROUGHPUT, Wish
+from pipeline.report.grid import SLA_SIGN, Grid, GridRow, TableCell, TableSection
+from pipeline.report.layouts.base import THROUGHPUT, TableOptions
 from pipeline.report.layouts.relative import relative_table
 from pipeline.report.relative import Column, Table
-from pipeline.report.tables import Subject
+from pipeline.report.tables import MeasuredSubject
 
 _DECIMALS = 2
 
 
 def _deviation(values: Sequence[float]) -> float | None:
-    """Return the sample's standard deviation, as spreadsheets have it; one value has none."""
+    """Return the sample standard deviation, as in spreadsheets; None for a single value."""
     return statistics.stdev(values) if len(values) > 1 else None
 
 
@@ -30,10 +30,10 @@ STATISTICS: Mapping[str, Callable[[Sequence[float]], float | None]] = {
 """The published columns."""
 
 
-def summary(subjects: Sequence[Subject], wish: Wish) -> list[Grid]:
-    """Return a grid for each subject: a section for each revision, a row for each group.
+def summary(subjects: Sequence[MeasuredSubject], wish: TableOptions) -> list[Grid]:
+    """Return a grid for each subject: a section per revision, a row per group.
 
-    Of an imported line that holds the statistics they are taken as they are.
+    The statistics of an imported line are copied if it has them.
     """
     grids = []
     for subject in subjects:
@@ -50,13 +50,13 @@ def summary(subjects: Sequence[Subject], wish: Wish) -> list[Grid]:
     return grids
 
 
-def _rows(subject: Subject, table: Table, at: int, wish: Wish) -> list[GridRow]:
+def _rows(subject: MeasuredSubject, table: Table, at: int, wish: TableOptions) -> list[GridRow]:
     rows = []
     base = table.base.label if table.base else ""
     label = table.columns[at].label
     for group in table.groups:
         signs = {row.step: subject.signs(row.step, label, base) for row in group.rows}
-        # What failed its SLA is not averaged with what did not.
+        # Steps that failed their SLA are not averaged with the others.
         values = [
             value
             for row in group.rows
@@ -69,11 +69,11 @@ def _rows(subject: Subject, table: Table, at: int, wish: Wish) -> list[GridRow]:
 
 
 def _united(signs: Mapping[str, str]) -> str:
-    """Return the signs of a group: a figure in doubt puts its group in doubt."""
+    """Return the signs of a group: a doubtful figure makes its group doubtful."""
     return "".join(sorted(set("".join(signs.values()))))
 
 
-def _published(subject: Subject, wish: Wish) -> Grid:
+def _published(subject: MeasuredSubject, wish: TableOptions) -> Grid:
     tables = subject.tables(list(STATISTICS))
     sections = []
     for at, column in enumerate(subject.columns):
@@ -91,9 +91,9 @@ def _published(subject: Subject, wish: Wish) -> Grid:
 
 
 def _cells(
-    metric: str, found: Mapping[str, float | None], wish: Wish, signs: str = ""
-) -> tuple[Cell, ...]:
-    """Return the statistics; a deviation is no ratio, and has no colour."""
+    metric: str, found: Mapping[str, float | None], wish: TableOptions, signs: str = ""
+) -> tuple[TableCell, ...]:
+    """Return the statistics; a deviation is no ratio and has no colour."""
     decimals = _DECIMALS if wish.decimals is None else wish.decimals
     return tuple(
         value_cell(found.get(name), decimals)
@@ -103,17 +103,19 @@ def _cells(
     )
 
 
-def _section(column: Column, rows: Sequence[GridRow]) -> Section:
-    return Section(of=column.name, title=column.name, heads=tuple(STATISTICS), rows=tuple(rows))
+def _section(column: Column, rows: Sequence[GridRow]) -> TableSection:
+    return TableSection(
+        of=column.name, title=column.name, heads=tuple(STATISTICS), rows=tuple(rows)
+    )
 
 
 def _grid(
-    subject: Subject,
+    subject: MeasuredSubject,
     base: Column | None,
     columns: Sequence[Column],
-    sections: Sequence[Section],
+    sections: Sequence[TableSection],
     metric: str,
-    wish: Wish,
+    wish: TableOptions,
 ) -> Grid:
     return Grid(
         title=subject.title,

@@ -17,4 +17,4 @@ FORMATS: dict[str, Callable[[Grid], str]] = {
     "json": as_json,
     "html": as_html,
 }
-"""The written formats by name; text is for the terminal and has colours."""
+"""The file formats by name; text is for the terminal and has colours."""

@@ -6,31 +6,35 @@ import csv
 import io
 from functools import partial
 
-from pipeline.report.grid import SLA_SIGN, Cell, Grid
+from pipeline.report.grid import SLA_SIGN, Grid, TableCell
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""First characters that make a spreadsheet parse a cell as a formula."""
 
 
 def as_delimited(grid: Grid, delimiter: str) -> str:
-    """Return comment lines, then a row for each row of the grid; exact values.
+    """Return comment lines, then a line for each row of the grid, with exact values.
 
-    The first columns say of what a row is. Sections with other heads begin with a row of
-    heads of their own, after an empty line. A value that failed its SLA is nothing to compute
-    with: it is left empty, and the notes tell it. An absolute table of steps by revisions can be
-    imported again.
+    The first columns identify the row. A section with other heads begins, after an empty line, with
+    its own row of heads. A value that failed its SLA is left empty, because it must not enter
+    computations; the notes report it. An absolute table of steps by revisions can be imported
+    again.
     """
     out = io.StringIO()
     out.write(_comments(grid))
     writer = csv.writer(out, lineterminator="\n", delimiter=delimiter)
     above: tuple[str, ...] = ()
-    # Of a single section there may be nothing to say.
+    # A single section may have nothing to identify it.
     named = any(section.of for section in grid.sections)
     for section in grid.sections:
         if section.heads != above:
             out.write("\n" if above else "")
-            writer.writerow([grid.rows_are, *[grid.sections_are] * named, *section.heads])
+            heads = map(_text, section.heads)
+            writer.writerow([grid.rows_are, *[grid.sections_are] * named, *heads])
             above = section.heads
         for row in section.rows:
             values = (_exact(cell, grid.decimals) for cell in row.cells)
-            writer.writerow([row.name, *[section.of] * named, *values])
+            writer.writerow([_text(row.name), *[_text(section.of)] * named, *values])
     return out.getvalue()
 
 
@@ -53,7 +57,7 @@ def _comments(grid: Grid) -> str:
 
 
 def _targets(grid: Grid) -> list[tuple[str, str]]:
-    """Say of which DBMS the columns are, as the import of published tables reads it."""
+    """Return the DBMS of the columns, in the form that the import of published tables reads."""
     targets = {column.name: column.target for column in grid.columns if column.target}
     if len(set(targets.values())) > 1:
         pairs = "; ".join(f"{name}={target}" for name, target in targets.items())
@@ -61,7 +65,12 @@ def _targets(grid: Grid) -> list[tuple[str, str]]:
     return [("target", target) for target in set(targets.values())]
 
 
-def _exact(cell: Cell, decimals: int | None) -> str:
+def _text(name: str) -> str:
+    """Return a name that no spreadsheet parses as a formula, because names are untrusted."""
+    return f"'{name}" if name.startswith(_FORMULA) else name
+
+
+def _exact(cell: TableCell, decimals: int | None) -> str:
     if cell.value is None or SLA_SIGN in cell.signs:
         return ""
     return repr(cell.value) if decimals is None else cell.text

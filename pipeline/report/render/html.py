@@ -1,4 +1,4 @@
-"""A grid as a fragment of HTML, for a page that has its own styles."""
+"""A grid as an HTML fragment, for a page with its own styles."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from html import escape
 
 from pipeline.config import COLOURS
-from pipeline.report.grid import Cell, Grid, GridRow, Section
+from pipeline.report.grid import Grid, GridRow, TableCell, TableSection
 
 
 def as_html(grid: Grid) -> str:
     """Return the grid as a ``figure``: caption, legend, one table, footnotes.
 
-    All text is escaped, so templates may take the fragment as it is. Cells have the class
+    All text is escaped, so templates may include the fragment unchanged. Cells have the class
     ``worse`` or ``better``, and ``colour-`` with the name of their colour, which
-    :func:`colour_styles` gives its look.
+    :func:`colour_styles` defines.
     """
     base = f"<br>Relative to: {escape(grid.base.name)}" if grid.base is not None else ""
     parts = [
@@ -32,14 +32,14 @@ def as_html(grid: Grid) -> str:
 
 
 def colour_styles() -> str:
-    """Return the styles of the colours: paper of that colour under dark ink."""
+    """Return the styles of the colours: a coloured background under dark text."""
     return "".join(
         f".grid .colour-{name} {{ background: {look.paper}; color: #1b1f24; }}\n"
         for name, look in COLOURS.items()
     )
 
 
-def _section(grid: Grid, section: Section) -> str:
+def _section(grid: Grid, section: TableSection) -> str:
     names_first = grid.names == "first"
     parts = ["<tbody>"]
     if section.title:
@@ -48,7 +48,7 @@ def _section(grid: Grid, section: Section) -> str:
         parts.append(_line([f'<th class="title" scope="rowgroup" colspan="{width}">{title}</th>']))
     heads = [f'<th scope="col">{escape(head)}</th>' for head in grid.heads(section)]
     stub = f'<th class="name" scope="col">{escape(section.stub)}</th>'
-    # The corner of a table without a word for its rows is no head.
+    # The corner of a table whose rows have no heading is no head.
     corner = stub if section.stub else "<td></td>"
     parts.append(_line([corner, *heads] if names_first else [*heads, corner]))
     parts += [_row(row, names_first) for row in section.rows]
@@ -65,7 +65,7 @@ def _line(cells: Sequence[str]) -> str:
     return f"<tr>{''.join(cells)}</tr>"
 
 
-def _cell(cell: Cell) -> str:
+def _cell(cell: TableCell) -> str:
     colour = f"colour-{cell.colour}" if cell.colour else ""
     classes = " ".join(filter(None, (cell.tone, colour)))
     chosen = f' class="{classes}"' if classes else ""

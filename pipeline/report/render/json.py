@@ -9,10 +9,10 @@ from pipeline.report.grid import Grid, GridRow
 
 
 def as_json(grid: Grid) -> str:
-    """Return the grid as JSON, with exact values; those that are missing are null.
+    """Return the grid as JSON, with exact values; missing ones are null.
 
-    A section is a group of ``groups``, and a row names itself under what it is: ``step``,
-    ``group`` or ``dbms``. Signs of footnotes stand beside the values, in rows that have any.
+    A section is an element of ``groups``. A row's name is under its kind: ``step``, ``group`` or
+    ``dbms``. Rows with footnotes have their signs beside the values.
     """
     value = {
         "title": grid.title,

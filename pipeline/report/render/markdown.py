@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pipeline.markdown import cell as inside
-from pipeline.report.grid import Cell, Grid, Tone
+from pipeline.report.grid import Grid, TableCell, Tone
+from pipeline.text.markdown import cell as inside
 
 _MARKS: dict[Tone, str] = {"worse": "**", "better": "*", "": ""}
 
 
 def as_markdown(grid: Grid) -> str:
-    """Return the same as markdown; worse values are bold, better ones in italics."""
+    """Return the grid as markdown; worse values are bold, better ones in italics."""
     lines = [f"### {inside(grid.heading)}", ""]
     if grid.base is not None:
         lines += [f"Relative to: {inside(grid.base.name)}", ""]
@@ -35,7 +35,7 @@ def _line(grid: Grid, name: str, cells: Sequence[str]) -> str:
     return f"| {' | '.join(ordered)} |"
 
 
-def _cell(cell: Cell) -> str:
+def _cell(cell: TableCell) -> str:
     mark = _MARKS[cell.tone]
-    # A sign would be taken for the end of a mark.
+    # A sign would be parsed as the end of the emphasis.
     return f"{mark}{cell.text}{mark}" + "".join(f"\\{sign}" for sign in cell.signs)

@@ -1,24 +1,24 @@
-"""A grid as text, in the published look."""
+"""A grid as text in the published format."""
 
 from __future__ import annotations
 
 from rich.text import Text
 
 from pipeline.config import COLOURS
-from pipeline.report.grid import Grid, GridRow, Section
+from pipeline.report.grid import Grid, GridRow, TableSection
 
 _NARROWEST = 8
-"""Characters of a column, as published."""
+"""Minimum width of a column in characters, as published."""
 
 _GAP = 2
-"""Blanks, at least, between what is wider and the next column."""
+"""Minimum number of blanks between a wider column and the next."""
 
 
 def as_text(grid: Grid) -> Text:
     """Return the heading and the legend, then the sections, then the footnotes.
 
-    All columns of a section are equally wide, and those of sections with the same heads; a
-    terminal breaks what is wider than it.
+    All columns of a section have the same width, as have those of sections with the same heads; a
+    terminal wraps wider lines.
     """
     text = Text()
     text.append(f"{grid.heading}\n", style="bold")
@@ -66,5 +66,5 @@ def _width(grid: Grid, heads: tuple[str, ...]) -> int:
     return max([_NARROWEST, *(len(text) + _GAP for text in texts)])
 
 
-def _texts(section: Section) -> list[str]:
+def _texts(section: TableSection) -> list[str]:
     return [cell.text + cell.signs for row in section.rows for cell in row.cells]

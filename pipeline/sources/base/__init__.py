@@ -1,4 +1,4 @@
-"""What every source owes: the versions it has, and the bytes of one of them."""
+"""The interface of a source: the available versions, and the archive of a version."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from pipeline.model import Frozen
 
 
 class Fetched(Frozen):
-    """What a source gave: a file, or a folder of files, that is on this machine and was verified.
+    """A verified download of a source: a file, or a folder of files.
 
-    ``sha256`` identifies the content. ``scratch`` is true for a file that was made for the
-    asking and costs less to make again than to keep.
+    ``sha256`` identifies the content. ``scratch`` is true for a generated file that is cheaper to
+    generate again than to keep.
     """
 
     path: Path
@@ -22,16 +22,16 @@ class Fetched(Frozen):
 
 
 class Source(Protocol):
-    """A place that holds releases or commits of one target.
+    """A place that has releases or commits of one target.
 
-    Both methods raise :class:`pipeline.errors.UserError` when the place cannot be reached
-    or what it sent is damaged.
+    Both methods raise :class:`pipeline.text.errors.UserError` if the place is unreachable or its
+    answer is damaged.
     """
 
     name: str
 
     def versions(self) -> tuple[str, ...]:
-        """Return every version that can be had, in the source's own spelling."""
+        """Return every available version, in the source's own spelling."""
         ...
 
     def fetch(self, version: str, cache: Path) -> Fetched:

@@ -1,4 +1,4 @@
-"""Running git: nothing of somebody else's is run by it, and its errors are one line."""
+"""Run git without foreign hooks or settings, and report its errors in one line."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import os
 import subprocess
 from pathlib import Path
 
-from pipeline.errors import UserError
+from pipeline.text.errors import UserError
 
 PATIENCE = 3600.0
-"""Seconds after which a repository that still sends is given up."""
+"""Seconds after which a transfer is aborted."""
 
 _SETTINGS = (
-    # A folder of somebody else's is only read, and none of its hooks or settings are run.
+    # A foreign repository is only read; its hooks and settings do not run.
     "-c",
     "safe.directory=*",
     "-c",
@@ -23,9 +23,9 @@ _SETTINGS = (
 
 
 def run_git(folder: Path | None, *arguments: str, address: str = "") -> str:
-    """Run git, in a folder if there is one, and return what it printed.
+    """Run git, in a folder if one is given, and return its output.
 
-    Raises UserError, in one line, where it failed: ``address``, or the folder, cannot be read.
+    Raises UserError, in one line, if it fails: ``address``, or the folder, is unreadable.
     """
     place = ["-C", str(folder)] if folder else []
     try:
@@ -35,7 +35,7 @@ def run_git(folder: Path | None, *arguments: str, address: str = "") -> str:
             text=True,
             errors="replace",
             stdin=subprocess.DEVNULL,
-            # A question for a password would wait for ever.
+            # A password prompt would wait forever.
             env={**os.environ, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"},
             timeout=PATIENCE,
             check=False,
@@ -51,14 +51,14 @@ def run_git(folder: Path | None, *arguments: str, address: str = "") -> str:
         fatal = [line for line in lines if line.startswith(("fatal:", "error:"))]
         said = (fatal or lines or ["git failed"])[0].removeprefix("fatal: ")
         raise UserError(
-            f"{address or folder} cannot be read ({said}); see that the address is right and "
-            "can be reached, and run again"
+            f"{address or folder} cannot be read ({said}); check the address and the network, "
+            "and run again"
         )
     return answer.stdout
 
 
 def knows_commit(folder: Path, name: str) -> bool:
-    """Say whether the repository in a folder has a commit, branch or tag."""
+    """Return whether the repository in a folder has a commit, branch or tag."""
     asked = ("rev-parse", "--quiet", "--verify", "--end-of-options", f"{name}^{{commit}}")
     answer = subprocess.run(
         ["git", *_SETTINGS, "-C", str(folder), *asked], capture_output=True, check=False

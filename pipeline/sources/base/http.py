@@ -1,4 +1,4 @@
-"""A site that is asked over HTTP: politely, again while a failure may pass, and verified."""
+"""Download from a web site: with retries and backoff, and verified by checksum."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from typing import TypeVar
 
 import requests
 
-from pipeline.errors import UserError
-from pipeline.sources.base.kept import keep, locked, storage_error, verified
+from pipeline.sources.base.persistence import keep, kept
+from pipeline.text.errors import UserError
 
 ATTEMPTS = 3
-"""How often one request is made before the source counts as out of reach."""
+"""Attempts of a request before the source counts as unreachable."""
 BACKOFF = 1.0
 """Seconds before the second attempt; doubled before each further one."""
 TIMEOUT = (10.0, 60.0)
 """Seconds to connect, and between two pieces of an answer."""
 CHECKSUMS = ("sha256", "sha512", "sha1")
-"""Checksums that are published next to a file, the preferred one first: files of Maven Central
-from before 2020 have only the last."""
+"""Checksums that sites publish next to a file, the preferred one first. Files of Maven Central from
+before 2020 have only the last."""
 LISTS = ("sha256sums.txt", "SHA256SUMS")
-"""Files in the same folder that list the SHA-256 of all others, where a site keeps them so."""
+"""Files in the same folder with the SHA-256 of all others, which some sites publish instead."""
 LARGEST_LIST = 4 << 20
-"""Bytes of a list beyond which it is not one."""
+"""Bytes beyond which a file is no list of versions or checksums."""
 CHUNK = 1 << 16
 
 log = logging.getLogger(__name__)
@@ -41,17 +41,17 @@ _SERVER_ERROR = 500
 
 
 class MissingError(Exception):
-    """The site has no such file."""
+    """The site does not have the file."""
 
 
 class DamagedError(Exception):
-    """What was received is not what was sent; worth another attempt."""
+    """The received data is damaged; another attempt may succeed."""
 
 
 class Site:
-    """One site by its ``name``, as messages call it.
+    """A web site, with the ``name`` that messages use.
 
-    ``session`` is the connection and ``sleep`` the wait between attempts; tests bring their own.
+    ``session`` is the connection and ``sleep`` the wait between attempts; tests pass their own.
     """
 
     def __init__(
@@ -66,17 +66,12 @@ class Site:
         self._sleep = sleep
 
     def ask(self, address: str, what: str, read: Callable[[bytes], _T]) -> _T:
-        """Return what ``read`` makes of a small file. It may raise :class:`DamagedError`."""
+        """Download a small file and return the result of ``read``, which may raise DamagedError."""
         return self._attempts(lambda: read(self._small(address)), what)
 
     def download(self, address: str, path: Path) -> str:
-        """Return the SHA-256 of a file that is at ``path``, downloaded unless it still is."""
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with locked(path):
-                return verified(path) or self._download(address, path)
-        except OSError as error:
-            raise storage_error(error, path.parent, path.name) from error
+        """Download a file to ``path``, unless a verified one is there, and return its SHA-256."""
+        return kept(path, lambda: self._download(address, path))
 
     def _download(self, address: str, path: Path) -> str:
         part = path.with_name(f".{path.name}.part")
@@ -88,7 +83,7 @@ class Site:
         return sha256
 
     def _verified_part(self, address: str, part: Path) -> str:
-        """Download ``address`` into ``part`` and return its SHA-256, or raise."""
+        """Download ``address`` into ``part`` and return its SHA-256. Raises DamagedError."""
         kind, expected = self._checksum(address)
         published, ours = hashlib.new(kind), hashlib.sha256()
         with self._get(address) as answer, part.open("wb") as file:
@@ -99,11 +94,11 @@ class Site:
             file.flush()
             os.fsync(file.fileno())
         if published.hexdigest() != expected:
-            raise DamagedError(f"its {kind} is not the published one")
+            raise DamagedError(f"its {kind} differs from the published one")
         return ours.hexdigest()
 
     def _checksum(self, address: str) -> tuple[str, str]:
-        """Return the best published checksum of a file: its kind and hexadecimal digits."""
+        """Return the preferred published checksum of a file: its kind and hexadecimal digits."""
         for kind in CHECKSUMS:
             try:
                 text = self._small(f"{address}.{kind}").decode("ascii", "replace")
@@ -112,7 +107,7 @@ class Site:
             digits = (text.split() or [""])[0].lower()
             whole = len(digits) == 2 * hashlib.new(kind).digest_size
             if not (whole and _HEXADECIMAL.fullmatch(digits)):
-                raise DamagedError(f"its published {kind} is not one")
+                raise DamagedError(f"its published {kind} is malformed")
             return kind, digits
         folder, _, name = address.rpartition("/")
         for listed in LISTS:
@@ -124,7 +119,7 @@ class Site:
                 digits, _, of = line.partition(" ")
                 if of.strip().lstrip("*").removeprefix("./") == name:
                     return "sha256", digits.lower()
-        # A file without a checksum cannot be trusted, which is as good as none.
+        # A file without a checksum cannot be verified, so it counts as missing.
         raise MissingError
 
     def _small(self, address: str) -> bytes:
@@ -133,12 +128,12 @@ class Site:
             for chunk in answer.iter_content(CHUNK):
                 body += chunk
                 if len(body) > LARGEST_LIST:
-                    raise DamagedError("an answer is far too large")
+                    raise DamagedError("the answer is far too large")
             return body
 
     @contextmanager
     def _get(self, address: str) -> Iterator[requests.Response]:
-        # Not compressed: what is counted and hashed is then what was published.
+        # Not compressed, so that size and hash are those of the published file.
         headers = {"Accept-Encoding": "identity"}
         with self._session.get(address, stream=True, timeout=TIMEOUT, headers=headers) as answer:
             if answer.status_code == _GONE:
@@ -147,19 +142,19 @@ class Site:
             yield answer
 
     def _attempts(self, ask: Callable[[], _T], what: str) -> _T:
-        """Return what ``ask`` does, asked again politely while the failure may pass."""
+        """Return the result of ``ask``; retry with backoff after a temporary failure."""
         wait = BACKOFF
         for attempt in range(1, ATTEMPTS + 1):
             try:
                 return ask()
             except MissingError as error:
                 raise UserError(
-                    f"{self.name} has no {what}; nightshift discover --refresh lists what it has"
+                    f"{self.name} has no {what}; `nightshift discover --refresh` lists its versions"
                 ) from error
             except (requests.RequestException, DamagedError) as error:
                 if attempt == ATTEMPTS or not _may_pass(error):
                     raise UserError(self._complaint(error, what)) from error
-                log.info("%s; asking again in %.0f s", self._complaint(error, what), wait)
+                log.info("%s; retrying in %.0f s", self._complaint(error, what), wait)
                 self._sleep(wait)
                 wait *= 2
         raise AssertionError("the last attempt returns or raises")
@@ -182,11 +177,11 @@ def _may_pass(error: Exception) -> bool:
 
 
 def _reason(error: Exception) -> str:
-    """Say in two words why there was no connection; the library says it in two hundred."""
+    """Return a short reason for a failed connection, instead of the library's long one."""
     kinds = (
-        (requests.exceptions.ProxyError, "the proxy refused"),
+        (requests.exceptions.ProxyError, "the proxy refused the connection"),
         (requests.exceptions.SSLError, "no trusted TLS connection"),
         (requests.Timeout, "timed out"),
-        (requests.exceptions.ChunkedEncodingError, "the connection broke off"),
+        (requests.exceptions.ChunkedEncodingError, "the connection was closed"),
     )
     return next((text for kind, text in kinds if isinstance(error, kind)), "no connection")

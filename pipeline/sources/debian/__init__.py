@@ -1,4 +1,4 @@
-"""Debian as a source: the packages of its suites, and the source code that they are made of."""
+"""Debian as a source: binary packages of its suites, and their upstream source code."""
 
 from pipeline.sources.debian.packages import DebianPackages
 from pipeline.sources.debian.tarballs import DebianTarballs

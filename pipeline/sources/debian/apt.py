@@ -1,8 +1,8 @@
-"""The program apt, with a configuration of its own for one suite of an archive.
+"""Run apt with a separate configuration for one suite of an archive.
 
-Nothing of the machine's own package management is changed, and neither root nor an installed
-package is needed. The archive's address is that of the machine's own apt sources, and signatures
-are verified with the keys that the machine trusts for Debian.
+The machine's own package management stays unchanged; neither root nor installed packages are
+needed. The archive's address comes from the machine's apt sources. Signatures are verified with the
+keys that the machine trusts for Debian.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from pipeline.errors import UserError, first_line
 from pipeline.machine.account import contained
 from pipeline.model import digest
-from pipeline.sources.base.kept import full_error, locked
+from pipeline.sources.base.persistence import full_error, locked
+from pipeline.text.errors import UserError, first_line
 
 KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
-"""The keys of all suites, where the package debian-archive-keyring puts them."""
+"""The keys of all suites, where the package debian-archive-keyring installs them."""
 PATIENCE = 3600.0
-"""Seconds after which an archive that still sends is given up."""
+"""Seconds after which a transfer is aborted."""
 
 _SUITE_AT = re.compile(r"'(\S+)/dists/([^/']+)/InRelease' ")
 _ALIASES = ("stable", "oldstable", "testing", "unstable", "sid")
@@ -50,33 +50,33 @@ Dir::Cache "{folder}/cache";
 Dir::Cache::PkgCache "pkgcache.bin";
 Dir::Cache::SrcPkgCache "srcpkgcache.bin";
 """
-"""Read after the machine's own, of which it keeps what is said of proxies and certificates.
+"""Read after the machine's own configuration, which keeps its proxies and certificates.
 
-The hooks of that are for its own packages. A suite that becomes oldstable is still the same one.
-Nothing counts as installed, so that a package comes with all that it depends on.
+The machine's hooks are cleared: they are for its own packages. A suite that becomes oldstable is
+accepted. Nothing counts as installed, so that a download includes all dependencies.
 """
 
 _REASONS = (
-    (r"[Hh]ash [Ss]um mismatch|unexpected size|BADSIG|clearsigned", "what it sent is damaged"),
+    (r"[Hh]ash [Ss]um mismatch|unexpected size|BADSIG|clearsigned", "its answer is damaged"),
     (r"NO_PUBKEY|Missing key|isn't signed by|not signed", "{key}"),
-    (r"(does not have|no longer has) a Release file|404 +Not Found|stat \(2: ", "it is not there"),
+    (
+        r"(does not have|no longer has) a Release file|404 +Not Found|stat \(2: ",
+        "it does not exist",
+    ),
     (r"resolve|[Cc]onnect|[Tt]imed out|unreachable", "no connection"),
 )
-_NO_KEY = (
-    "the key that signs it is not on this machine: install or update the package "
-    "debian-archive-keyring"
-)
+_NO_KEY = "its signing key is missing: install or update the package debian-archive-keyring"
 
 
 class AptError(Exception):
-    """What apt was asked for failed; the text is the reason in a few words."""
+    """An apt command failed; the text is a short reason."""
 
 
 class Apt:
-    """One suite of the ``archive`` at an address, asked for ``deb`` or ``deb-src`` packages.
+    """One suite of the ``archive`` at an address, for ``deb`` or ``deb-src`` packages.
 
-    ``folder`` keeps its configuration and package lists, ``keyring`` holds the trusted keys;
-    where it is missing, those count that apt trusts by itself.
+    ``folder`` keeps its configuration and package lists. ``keyring`` has the trusted keys; if it is
+    missing, apt's default keys apply.
     """
 
     def __init__(
@@ -89,17 +89,17 @@ class Apt:
 
     @property
     def listed(self) -> bool:
-        """Whether its package lists are here."""
+        """Whether the package lists are downloaded."""
         return any((self._folder / "state/lists").glob("*_InRelease"))
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Keep every other process off, while it is asked several things that belong together."""
+        """Lock the suite for several commands that belong together."""
         self._folder.parent.mkdir(parents=True, exist_ok=True)
         with locked(self._folder):
             for name in ("state/lists/partial", "cache/archives/partial"):
                 (self._folder / name).mkdir(parents=True, exist_ok=True)
-            # apt does its downloads as a user of its own, which must get in.
+            # apt downloads as its own user, which must be able to enter.
             self._folder.chmod(0o755)
             (self._folder / "status").touch()
             (self._folder / "sources.list").write_text(self._line)
@@ -107,16 +107,16 @@ class Apt:
             yield
 
     def update(self) -> None:
-        """Bring the package lists up to date. Those there were stay if that fails."""
+        """Update the package lists; if that fails, the old ones stay."""
         self._run("apt-get", "update")
 
     def get(self, *arguments: str, folder: Path) -> None:
-        """Have apt-get download into ``folder``, which exists."""
+        """Download with apt-get into ``folder``, which exists."""
         archives = f"Dir::Cache::Archives={folder}"
         self._run("apt-get", "--yes", "-o", archives, "--download-only", *arguments, folder=folder)
 
     def ask(self, *arguments: str) -> str:
-        """Return what apt-cache says of the package lists."""
+        """Return the output of apt-cache."""
         return self._run("apt-cache", *arguments)
 
     def _run(self, program: str, *arguments: str, folder: Path = Path("/")) -> str:
@@ -126,7 +126,7 @@ class Apt:
 def archives() -> tuple[str, ...]:
     """Return the addresses of this machine's apt sources that may be archives of Debian.
 
-    Those that have the machine's own release are. Raises UserError when there is none.
+    These are the ones that have the machine's own release. Raises UserError if there is none.
     """
     names = (*_ALIASES, _codename())
     try:
@@ -135,7 +135,7 @@ def archives() -> tuple[str, ...]:
         raise UserError(f"the apt sources of this machine cannot be read: {error}") from error
     found = [address for address, suite in _SUITE_AT.findall(said) if suite in names]
     if not found:
-        raise UserError("the apt sources of this machine name no archive of Debian; add one")
+        raise UserError("the apt sources of this machine contain no Debian archive; add one")
     return tuple(dict.fromkeys(found))
 
 
@@ -147,12 +147,14 @@ def _codename() -> str:
 
 
 def run_apt(program: str, *arguments: str, folder: Path = Path("/")) -> str:
-    """Run a program of apt in ``folder`` and return what it says.
+    """Run a program of apt in ``folder`` and return its output.
 
-    Raises AptError where it fails, and UserError where it cannot be run or the disk is full.
+    Raises AptError if it fails, and UserError if it is not installed or the disk is full.
     """
     if shutil.which(program) is None:
-        raise UserError(f"{program} is not installed; Debian's packages need a system that has it")
+        raise UserError(
+            f"{program} is not installed; the source debian needs Debian or a derived system"
+        )
     try:
         answer = subprocess.run(
             contained([program, "-q", *arguments]),
@@ -166,7 +168,7 @@ def run_apt(program: str, *arguments: str, folder: Path = Path("/")) -> str:
             check=False,
         )
     except subprocess.TimeoutExpired as error:
-        raise AptError(f"it did not answer within {PATIENCE:.0f} s") from error
+        raise AptError(f"no answer within {PATIENCE:.0f} s") from error
     if answer.returncode == 0:
         return answer.stdout
     if "No space left" in answer.stderr or "enough free space" in answer.stderr:
@@ -175,7 +177,7 @@ def run_apt(program: str, *arguments: str, folder: Path = Path("/")) -> str:
 
 
 def _reason(said: str) -> str:
-    """Say in a few words why apt failed; it says so in many, with addresses."""
+    """Return a short reason for apt's failure, instead of its long output with addresses."""
     for pattern, words in _REASONS:
         if re.search(pattern, said):
             return words.format(key=_NO_KEY)

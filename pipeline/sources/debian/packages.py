@@ -1,4 +1,4 @@
-"""Debian's packages: programs that are built already, with all that they depend on."""
+"""Debian's binary packages with all their dependencies."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from pipeline.sources.debian.suites import Suites
 
 
 class DebianPackages(Suites):
-    """The versions of packages: a version is fetched as a folder of .deb files.
+    """The versions of packages: a version is downloaded as a folder of .deb files.
 
-    They are the package and all that it depends on, the C library included, as the suite has
-    them. The names in the coordinates may be patterns, as ``mysql-server-core-*``.
+    The folder has the package and all its dependencies, the C library included, from the same
+    suite. The names in the coordinates may be patterns, as ``mysql-server-core-*``.
     """
 
     kind = "deb"

@@ -1,9 +1,8 @@
-"""What both kinds of Debian's packages share: the suites, the versions, the cache."""
+"""The common part of both kinds of Debian packages: suites, versions, cache."""
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import logging
 import re
 import shutil
@@ -13,13 +12,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import ClassVar
 
-from pipeline.errors import UserError
+from pipeline.files.checksum import sha256
 from pipeline.sources.base import Fetched
-from pipeline.sources.base.kept import locked, storage_error
+from pipeline.sources.base.persistence import locked, storage_error
 from pipeline.sources.debian.apt import KEYRING, Apt, AptError, archives
+from pipeline.text.errors import UserError
 
 SUMS = "SHA256SUMS"
-"""The file that says what a fetched folder holds, as sha256sum writes it."""
+"""The list of a downloaded folder's files, in the format of sha256sum."""
 
 log = logging.getLogger(__name__)
 _VERSION = re.compile(r"[0-9][0-9A-Za-z.+:~-]*")
@@ -28,16 +28,16 @@ _VERSION = re.compile(r"[0-9][0-9A-Za-z.+:~-]*")
 class Suites(ABC):
     """The versions of some packages in some suites, spelled ``bookworm/7.8.3-2``.
 
-    ``coordinates`` are the names of packages, ``@``, and the names of suites, as
-    ``postgresql-15 postgresql-17@bookworm trixie``: each package of each suite that has it. Where
-    two packages of a suite have one version, it is that of the first. ``addresses`` are those of
-    the archives that may have the suites; by default those of this machine.
+    ``coordinates`` are the names of packages, ``@``, and the names of suites, as ``postgresql-15
+    postgresql-17@bookworm trixie``: each package of each suite that has it. If two packages of a
+    suite have the same version, the first one wins. ``addresses`` are those of the archives that
+    may have the suites; by default those of this machine.
     """
 
     name = "Debian"
     kind: ClassVar[str]
     wanted: ClassVar[re.Pattern[str]]
-    """The names of the files that a version consists of; apt leaves others beside them."""
+    """The names of the files that make up a version; apt leaves others beside them."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class Suites(ABC):
         addresses: Sequence[str] | None = None,
         keyring: Path = KEYRING,
     ) -> None:
-        """Keep package lists in ``cache``; ``keyring`` holds the keys that sign them."""
+        """Keep package lists in ``cache``; ``keyring`` has the keys that sign them."""
         names, _, suites = coordinates.partition("@")
         self._names, self._suites = names.split(), suites.split()
         self._cache, self._addresses, self._keyring = cache, addresses, keyring
@@ -62,13 +62,13 @@ class Suites(ABC):
 
     @abstractmethod
     def _fetched(self, locator: str, folder: Path, sums: Mapping[str, str]) -> Fetched:
-        """Return what is in a verified folder, of which ``sums`` are names and SHA-256."""
+        """Return the download in a verified folder; ``sums`` has the SHA-256 of each file."""
 
     def versions(self) -> tuple[str, ...]:
-        """Return every version of every suite that can be had, after asking each anew.
+        """Update the lists and return every version of every available suite.
 
-        A suite that is out of reach counts with the lists that were had of it before, or is left
-        out; both are told. Raises UserError where there is nothing left.
+        An unreachable suite is served from its older lists, or left out; both log a warning. Raises
+        UserError if no version is left.
         """
         found: list[str] = []
         complaints: list[str] = []
@@ -77,18 +77,20 @@ class Suites(ABC):
                 with self._suite(suite, refresh=True) as apt:
                     found += [f"{suite}/{version}" for version in self._offered(apt)]
             except AptError as error:
-                complaints.append(f"{suite} of {self.name} cannot be had ({error})")
-                log.warning("%s; going on without it", complaints[-1])
+                complaints.append(f"{suite} of {self.name} is unavailable ({error})")
+                log.warning("%s; continuing without it", complaints[-1])
         if not found:
             none = f"{self.name} has no {' '.join(self._names)} in {' '.join(self._suites)}"
             raise UserError(complaints[0] if complaints else none)
         return tuple(found)
 
     def fetch(self, version: str, cache: Path) -> Fetched:
-        """Return the files of ``version``, from ``cache`` if they are all there and unchanged."""
+        """Return the files of ``version``, from ``cache`` if all are there and unchanged."""
         suite, _, number = version.partition("/")
         if suite not in self._suites or not _VERSION.fullmatch(number):
-            raise UserError(f"{version!r} is not a version; discover lists those there are")
+            raise UserError(
+                f"{version!r} is not a version; `nightshift discover` lists the versions"
+            )
         stem = f"{self.kind}-{'-'.join(self._names)}-{suite}-{number}"
         folder = cache / re.sub(r"[^\w.+~-]", "_", stem)
         try:
@@ -101,25 +103,26 @@ class Suites(ABC):
         return self._fetched(version, folder, sums)
 
     def _had(self, suite: str, number: str, folder: Path) -> Mapping[str, str]:
-        """Download a version so that ``folder`` is complete or not there."""
+        """Download a version, so that ``folder`` is either complete or absent."""
         part = folder.with_name(f".{folder.name}.part")
         try:
             try:
                 self._download_into(part, suite, number, refresh=False)
             except AptError as error:
-                # An archive forgets what newer packages have taken the place of.
-                log.info("%s of %s: %s; asking for its lists anew", suite, self.name, error)
+                # An archive deletes packages that newer ones replace.
+                log.info(
+                    "%s of %s: %s; downloading its package lists again", suite, self.name, error
+                )
                 self._download_into(part, suite, number, refresh=True)
-            sums = {path.name: _sha256(path) for path in sorted(part.iterdir())}
-            lines = (f"{sha256}  {name}\n" for name, sha256 in sums.items())
+            sums = {path.name: sha256(path) for path in sorted(part.iterdir())}
+            lines = (f"{digest}  {name}\n" for name, digest in sums.items())
             (part / SUMS).write_text("".join(lines))
             shutil.rmtree(folder, ignore_errors=True)
             part.rename(folder)
         except AptError as error:
             raise UserError(
-                f"{' '.join(self._names)} {suite}/{number} cannot be had from {self.name} "
-                f"({error}); "
-                "nightshift discover --refresh lists what it has"
+                f"{' '.join(self._names)} {suite}/{number} cannot be downloaded from "
+                f"{self.name} ({error}); `nightshift discover --refresh` lists its versions"
             ) from error
         finally:
             shutil.rmtree(part, ignore_errors=True)
@@ -131,7 +134,7 @@ class Suites(ABC):
         with self._suite(suite, refresh=refresh) as apt:
             offered = self._offered(apt)
             if number not in offered:
-                raise AptError(f"{suite} has no such version now")
+                raise AptError(f"{suite} no longer has this version")
             self._download(apt, offered[number], number, part)
         for path in part.iterdir():
             if path.is_dir():
@@ -141,9 +144,9 @@ class Suites(ABC):
 
     @contextmanager
     def _suite(self, suite: str, *, refresh: bool) -> Iterator[Apt]:
-        """Give a suite, from the first archive that has it; ``refresh`` asks for lists anew.
+        """Yield a suite from the first archive that has it; ``refresh`` updates its lists.
 
-        Raises AptError where there are no lists of it and none can be had.
+        Raises AptError if it has no lists and the download fails.
         """
         complaint = ""
         for address in self._addresses or archives():
@@ -157,7 +160,7 @@ class Suites(ABC):
                     if not apt.listed:
                         continue
                     log.warning(
-                        "%s of %s cannot be asked (%s); going on with its older lists",
+                        "%s of %s cannot be queried (%s); continuing with its older package lists",
                         suite,
                         self.name,
                         error,
@@ -168,19 +171,14 @@ class Suites(ABC):
 
 
 def _verified(folder: Path) -> Mapping[str, str] | None:
-    """Return names and SHA-256 of a cached folder, or None where it is missing or has changed."""
+    """Return names and SHA-256 of a cached folder; None if it is missing or has changed."""
     if not folder.exists():
         return None
     with contextlib.suppress(OSError, ValueError):
         lines = (folder / SUMS).read_text("ascii").splitlines()
-        recorded = {name: sha256 for sha256, name in (line.split("  ") for line in lines)}
+        recorded = {name: digest for digest, name in (line.split("  ") for line in lines)}
         names = {path.name for path in folder.iterdir()} - {SUMS}
-        if recorded and recorded == {name: _sha256(folder / name) for name in names}:
+        if recorded and recorded == {name: sha256(folder / name) for name in names}:
             return recorded
     log.warning("%s is damaged; downloading it again", folder)
     return None
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

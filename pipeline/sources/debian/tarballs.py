@@ -14,9 +14,9 @@ _ORIGINAL = re.compile(r"\S+\.orig\.tar\.(?:gz|bz2|xz|zst|lzma)")
 
 
 class DebianTarballs(Suites):
-    """The versions of source packages: a version is fetched as the tar of its authors.
+    """The versions of source packages: a version is downloaded as its upstream tar.
 
-    What Debian adds to it is left out.
+    Debian's changes are left out.
     """
 
     kind = "deb-src"
@@ -27,7 +27,7 @@ class DebianTarballs(Suites):
         for name in self._names:
             for text in apt.ask("showsrc", "--only-source", name).split("\n\n"):
                 fields = dict(re.findall(r"^(Package|Version): (\S+)$", text, re.MULTILINE))
-                # What has no authors but Debian's has no such tar.
+                # A native Debian package has no upstream tar.
                 if fields.get("Package") == name and any(map(_ORIGINAL.fullmatch, text.split())):
                     offered.setdefault(fields["Version"], name)
         return offered

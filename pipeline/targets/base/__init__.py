@@ -1,4 +1,4 @@
-"""What every target owes: revisions, builds, configurations and a running server."""
+"""The interface of a target: revisions, builds, configurations and a running server."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from pipeline.model import (
     ServerConfig,
     Supply,
 )
-from pipeline.targets.base.archives import Member
+from pipeline.targets.base.archives import ArchiveMember
 
 
 class Placement(Frozen):
@@ -35,18 +35,18 @@ class Placement(Frozen):
 
 
 class ServerError(Exception):
-    """A server that no longer answers, or refuses what it is asked; the text is one line."""
+    """The server no longer answers, or refuses a request; the text is one line."""
 
 
 Ask = Callable[[], Mapping[str, float]]
-"""Asks once, and returns the present value of each field that is available."""
+"""A function that queries the server once and returns the available fields' present values."""
 
 
 class Activity(NamedTuple):
-    """What a DBMS tells of its work beside the statements: vacuum, purge, checkpoints, debt.
+    """The activity of a DBMS beside the statements: vacuum, purge, checkpoints, compaction debt.
 
-    The names of the ``fields`` begin with ``dbms.``. ``session`` is held while it is asked, once
-    a second through a step, from a thread of its own; asking may raise :class:`ServerError`.
+    The names of the ``fields`` begin with ``dbms.``. A separate thread holds the ``session``
+    throughout a step and queries it once a second. A query may raise :class:`ServerError`.
     """
 
     fields: tuple[SampledField, ...]
@@ -54,9 +54,9 @@ class Activity(NamedTuple):
 
 
 class Server(Protocol):
-    """A started server, ready for clients. What it is asked may raise :class:`ServerError`.
+    """A started server, ready for clients. Its methods may raise :class:`ServerError`.
 
-    ``activity`` is what it does beside the statements of its clients; None if it does not tell.
+    ``activity`` is None for a server that does not report any.
     """
 
     connection: Connection
@@ -72,7 +72,7 @@ class Server(Protocol):
         ...
 
     def maintain(self, tables: Sequence[str]) -> None:
-        """Do the postwrite maintenance: pay the debt that writes left."""
+        """Do the postwrite maintenance: work that writes deferred, such as vacuum."""
         ...
 
     def database_bytes(self) -> int:
@@ -80,20 +80,20 @@ class Server(Protocol):
         ...
 
     def stop(self) -> None:
-        """Stop the server and every process of it. Safe to call twice."""
+        """Stop the server and all its processes. Safe to call twice."""
         ...
 
 
 class StartError(ServerError):
-    """A server that ended by itself, or never answered, when it was started."""
+    """The server ended during its start, or never answered."""
 
 
 class Identity(Frozen):
-    """What an installed build says of itself.
+    """What identifies an installed build: its program, files and version.
 
-    ``program`` is the one that does the work, ``folders`` are those of the home whose files make
-    a build what it is, ``version`` is what the program calls itself, ``made`` when its source code
-    was made, of a program that says so.
+    ``program`` is the executable that does the work. ``folders`` are the folders of the home whose
+    files define the build. ``version`` is what the program prints as its version. ``made`` is the
+    time of the source code, if the program reports it.
     """
 
     program: Path
@@ -103,11 +103,11 @@ class Identity(Frozen):
 
 
 class Recipe(Frozen):
-    """The commands that make a build from source code, in order, and where they run.
+    """The commands that compile a build, in order, and the files to install.
 
-    Each command is run in ``folder`` of the source tree, without a shell; ``environment`` is
-    added to what all builds see. ``copies`` are then copied into the home: a file or folder of
-    the tree, and its name there.
+    Each command runs in ``folder`` of the source tree, without a shell. ``environment`` is added to
+    the environment of all builds. ``copies`` are then copied into the home: pairs of a file or
+    folder of the tree and its path there.
     """
 
     commands: tuple[tuple[str, ...], ...]
@@ -117,9 +117,9 @@ class Recipe(Frozen):
 
 
 class Compilation(Frozen):
-    """What a recipe is asked for: the unpacked ``tree``, the ``home`` to install into.
+    """The input of a recipe: the unpacked ``tree``, the ``home`` to install into.
 
-    ``compiler`` is the command of the compiler, a compiler cache before it if there is one;
+    ``compiler`` is the command of the compiler, with a compiler cache in front if there is one.
     ``flags`` are those of the options, link-time optimisation included.
     """
 
@@ -136,39 +136,39 @@ class Compilation(Frozen):
 class Target(Protocol):
     """One DBMS under test.
 
-    Methods raise :class:`pipeline.errors.UserError` for what a user can mend.
+    Methods raise :class:`pipeline.text.errors.UserError` for an error that a user can fix.
     """
 
     name: str
 
     @property
     def supplies(self) -> tuple[Supply, ...]:
-        """Where its revisions can be had; the first is what a line takes that does not choose."""
+        """The supplies of its revisions; the first is the default of a line."""
         ...
 
     @property
     def tools(self) -> tuple[tuple[str, str], ...]:
-        """What compiling it needs besides compiler and make, each with what it is for."""
+        """The tools that compiling it needs besides compiler and make, each with its purpose."""
         ...
 
     def revisions(self, supply: Supply, versions: Sequence[str]) -> tuple[Revision, ...]:
-        """Turn a source's versions into releases, ordered, one for each release."""
+        """Convert the version names of a source into releases, in order, one for each release."""
         ...
 
-    def members(self, supply: Supply, archive: Path) -> Generator[Member]:
-        """Give the program files of a prebuilt release, as their names are in its home."""
+    def members(self, supply: Supply, archive: Path) -> Generator[ArchiveMember]:
+        """Yield the program files of a prebuilt release, under their paths in the home."""
         ...
 
     def recipe(self, work: Compilation) -> Recipe:
-        """Say how a revision is built from source code.
+        """Return the recipe that builds a revision from source code.
 
-        Raises UserError for a target that never is, and
-        :class:`pipeline.targets.base.compile.CompileError` for a tree that cannot be.
+        Raises UserError for a target that cannot be built from source code, and
+        :class:`pipeline.targets.base.compile.CompileError` for a tree that cannot be built.
         """
         ...
 
     def identify(self, home: Path) -> Identity:
-        """Look at an installed build. Raises UserError for what is no build of this DBMS."""
+        """Identify an installed build. Raises UserError if it is no build of this DBMS."""
         ...
 
     def config(self, family: str, revision: Revision, machine: Machine) -> ServerConfig:
@@ -176,15 +176,15 @@ class Target(Protocol):
         ...
 
     def with_setting(self, config: ServerConfig, name: str, value: str) -> ServerConfig:
-        """Return a configuration in which a setting has a value, both as a server reports them.
+        """Return a configuration with a changed setting; name and value as servers report them.
 
-        Raises :class:`pipeline.targets.base.configurations.NotASettingError` for what no
-        configuration can set. That a server takes the value is seen when it is started.
+        Raises :class:`pipeline.targets.base.configurations.NotASettingError` for a variable that no
+        configuration can set. Only the start of a server shows whether it accepts the value.
         """
         ...
 
     def template(self, build: Build, folder: Path, account: Account) -> None:
-        """Make the empty database that every repetition of a build starts from."""
+        """Create the empty database that every repetition of a build starts from."""
         ...
 
     def start(

@@ -1,7 +1,6 @@
-"""From a downloaded archive to a home of program files, whatever the archive's format.
+"""Unpack downloaded archives of any format into homes of program files.
 
-A target says only how the members of its archive are read; what may be written, and where,
-is decided here once.
+A target only reads the members of its archive. This module decides what may be written, and where.
 """
 
 from __future__ import annotations
@@ -25,16 +24,16 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import IO, NamedTuple
 
-from pipeline.errors import UserError, first_line
+from pipeline.text.errors import UserError, first_line
 
 CHUNK = 1 << 16
-"""Bytes that are read at once."""
+"""Bytes to read at once."""
 LARGEST_INSTALL = 2 << 30
-"""Bytes that a release unpacks to at most; the largest known has 370 million."""
+"""The most bytes that a release may unpack to; the largest known has 370 million."""
 
 
-class Kind(Enum):
-    """What a member of an archive is."""
+class MemberKind(Enum):
+    """The kind of a member of an archive."""
 
     FOLDER = auto()
     FILE = auto()
@@ -42,17 +41,17 @@ class Kind(Enum):
     OTHER = auto()
 
 
-class Member(NamedTuple):
+class ArchiveMember(NamedTuple):
     """One member of an archive.
 
-    ``name`` is its path in the home, ``link`` where a link leads, ``program`` whether a file
-    is to be run, ``size`` its bytes. ``content`` opens a file, while it is the present one.
-    ``modified`` is the time that a file is given (seconds since the epoch): make knows by it
-    what was made from what, and we when a release was made. None where nobody says.
+    ``name`` is its path in the home, ``link`` the destination of a link, ``program`` whether a file
+    is executable, ``size`` its bytes. ``content`` opens a file while it is the current member.
+    ``modified`` is the file's time (s since 1970), or None if the archive has none. make compares
+    these times to decide what to rebuild, and nightshift derives the time of a release from them.
     """
 
     name: str
-    kind: Kind
+    kind: MemberKind
     size: int = 0
     program: bool = False
     link: str = ""
@@ -61,18 +60,18 @@ class Member(NamedTuple):
 
 
 class Refused(Exception):
-    """The archive holds what no release holds."""
+    """The archive has a member that no release contains."""
 
 
 @contextmanager
 def unpacked(
-    archive: Path, home: Path, members: Callable[[Path], Generator[Member]]
+    archive: Path, home: Path, members: Callable[[Path], Generator[ArchiveMember]]
 ) -> Iterator[Path]:
-    """Unpack the archive, of which ``members`` gives the members, and give the folder to look at.
+    """Unpack the members of an archive and yield the folder, for the caller to inspect.
 
-    Left without an error it becomes ``home``, which does not exist yet; so a home is complete
-    and was looked at, or is not there. Everyone may read it and run its programs: the account
-    of the servers is not ours.
+    If the block ends without an error the folder becomes ``home``, which must not exist. A home is
+    therefore complete and inspected, or absent. Everyone may read it and run its programs, because
+    servers run as another account.
     """
     home.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{home.name}.", dir=home.parent) as beside:
@@ -93,22 +92,22 @@ def unpacked(
         except OSError as error:
             raise UserError(
                 f"cannot unpack {archive.name} in {home.parent} ({error.strerror or error}); "
-                "make room there, or set paths.cache in nightshift.toml to another folder"
+                "free some space there, or set paths.cache in nightshift.toml to another folder"
             ) from error
         yield folder
         folder.rename(home)
 
 
-def tar_members(tar: tarfile.TarFile) -> Generator[Member]:
-    """Give the members of a tar that is read as a stream, under their own names.
+def tar_members(tar: tarfile.TarFile) -> Generator[ArchiveMember]:
+    """Yield the members of a tar that is read as a stream, under their own names.
 
-    A hard link, which says where it leads from the tar's root, becomes a symbolic one.
+    The target of a hard link is relative to the tar's root; the link becomes a symbolic one.
     """
     for member in tar:
         link = member.linkname
         if member.islnk():
             link = posixpath.relpath(link, posixpath.dirname(member.name) or ".")
-        yield Member(
+        yield ArchiveMember(
             name=member.name,
             kind=_tar_kind(member),
             size=member.size,
@@ -120,15 +119,15 @@ def tar_members(tar: tarfile.TarFile) -> Generator[Member]:
 
 
 def zip_time(info: zipfile.ZipInfo) -> float:
-    """Return the time of a zip's member. It has no zone and is taken for UTC."""
+    """Return the time of a zip's member. It has no time zone and counts as UTC."""
     return datetime(*info.date_time, tzinfo=UTC).timestamp()
 
 
-def deb_members(folder: Path, keep: Sequence[str]) -> Generator[Member]:
-    """Give the members of all Debian packages in ``folder`` that lie below a folder of ``keep``.
+def deb_members(folder: Path, keep: Sequence[str]) -> Generator[ArchiveMember]:
+    """Yield the members of all Debian packages in ``folder`` that lie below a folder of ``keep``.
 
-    The folders bin, sbin, lib and lib64 are those in usr, as on every Debian of today. A link
-    leads to where it would lead if the home were the root of a system.
+    The folders bin, sbin, lib and lib64 become those in usr, as on every current Debian. A link
+    keeps its destination, taken with the home as the root of the system.
     """
     for deb in sorted(folder.glob("*.deb")):
         with subprocess.Popen(
@@ -140,31 +139,31 @@ def deb_members(folder: Path, keep: Sequence[str]) -> Generator[Member]:
                 for member in tar_members(tar):
                     name = _in_usr(member.name)
                     if any(PurePosixPath(name).is_relative_to(each) for each in keep):
-                        yield member._replace(name=name, link=_leads(member, name))
+                        yield member._replace(name=name, link=_link_destination(member, name))
             process.communicate()
         if process.returncode:
-            raise Refused(f"{deb.name} is no whole package")
+            raise Refused(f"{deb.name} is not a complete package")
 
 
-def _leads(member: Member, name: str) -> str:
-    """Return where a link of a package leads, as seen from its ``name`` in the home."""
-    if member.kind is not Kind.LINK:
+def _link_destination(member: ArchiveMember, name: str) -> str:
+    """Return the destination of a package's link, relative to its ``name`` in the home."""
+    if member.kind is not MemberKind.LINK:
         return ""
     to = _in_usr(posixpath.dirname(member.name), member.link)
     return posixpath.relpath(to or ".", posixpath.dirname(name))
 
 
 def _in_usr(*parts: str) -> str:
-    """Return the path in the home of what a package has at a path."""
+    """Return the path in the home of a path in a package."""
     path = posixpath.normpath(posixpath.join("/", *parts)).lstrip("/")
     top = path.partition("/")[0]
     return f"usr/{path}" if top in ("bin", "sbin", "lib", "lib64") else path
 
 
-def source_members(archive: Path) -> Generator[Member]:
-    """Give the members of a tar of source code, without the one folder that they all are in.
+def source_members(archive: Path) -> Generator[ArchiveMember]:
+    """Yield the members of a tar of source code, without their common top folder.
 
-    What make compares the times of is given the times of the archive.
+    Files keep the times of the archive, because make compares them.
     """
     top = _only_folder(archive)
     with tarfile.open(archive, mode="r|*") as tar:
@@ -178,7 +177,7 @@ def source_members(archive: Path) -> Generator[Member]:
 
 
 def _only_folder(archive: Path) -> str:
-    """Return the name of the folder that all members are in; empty if there is none."""
+    """Return the name of the common top folder of all members; empty if there is none."""
     with tarfile.open(archive, mode="r|*") as tar:
         tops = {PurePosixPath(member.name).parts[0] for member in tar if member.name != "."}
     with tarfile.open(archive, mode="r|*") as tar:
@@ -187,32 +186,32 @@ def _only_folder(archive: Path) -> str:
     return tops.pop() if alone else ""
 
 
-def _tar_kind(member: tarfile.TarInfo) -> Kind:
+def _tar_kind(member: tarfile.TarInfo) -> MemberKind:
     if member.isdir():
-        return Kind.FOLDER
+        return MemberKind.FOLDER
     if member.issym() or member.islnk():
-        return Kind.LINK
-    return Kind.FILE if member.isreg() else Kind.OTHER
+        return MemberKind.LINK
+    return MemberKind.FILE if member.isreg() else MemberKind.OTHER
 
 
-def _write(members: Iterable[Member], root: Path) -> None:
-    """Write the members under ``root``: files, folders and links among them, nothing else.
+def _write(members: Iterable[ArchiveMember], root: Path) -> None:
+    """Write the members under ``root``: only files, folders, and links that stay inside.
 
-    The tarfile of Python before 3.11.4 has no safe filter, so this is one. Links are made
-    last, so that nothing is written through one, and must lead to a file inside.
+    The tarfile of Python before 3.11.4 has no safe filter. Links are created last, so that nothing
+    is written through one, and must lead to a file inside.
     """
     links: list[tuple[Path, str]] = []
     size = 0
     for member in members:
         path = root / _inside(member.name)
-        if member.kind is Kind.FOLDER:
+        if member.kind is MemberKind.FOLDER:
             path.mkdir(parents=True, exist_ok=True)
-        elif member.kind is Kind.LINK:
+        elif member.kind is MemberKind.LINK:
             links.append((path, member.link))
-        elif member.kind is Kind.FILE:
+        elif member.kind is MemberKind.FILE:
             size += member.size
             if size > LARGEST_INSTALL:
-                raise Refused("it unpacks to far more than a release")
+                raise Refused("it unpacks to far more data than a release has")
             path.parent.mkdir(parents=True, exist_ok=True)
             content = member.content()
             if content is None:
@@ -230,7 +229,7 @@ def _write(members: Iterable[Member], root: Path) -> None:
     inside = root.resolve()
     for path, to in links:
         if not path.resolve().is_relative_to(inside):
-            raise Refused(f"its link {path.name} leads outside, to {to}")
+            raise Refused(f"its link {path.name} points outside of the archive, to {to}")
     for folder, _, _ in os.walk(root):
         Path(folder).chmod(0o755)
 
@@ -238,5 +237,5 @@ def _write(members: Iterable[Member], root: Path) -> None:
 def _inside(name: str) -> PurePosixPath:
     path = PurePosixPath(name)
     if path.is_absolute() or ".." in path.parts:
-        raise Refused(f"its member {name} leads outside")
+        raise Refused(f"its member {name} lies outside of the archive")
     return path

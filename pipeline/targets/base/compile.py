@@ -1,4 +1,4 @@
-"""Source code becomes program files: the commands of a recipe, watched and recorded."""
+"""Compile source code: run and log the commands of a recipe."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import IO
 
-from pipeline.errors import UserError
 from pipeline.machine.account import Account
 from pipeline.model import BuildOptions
 from pipeline.targets.base import Compilation, Recipe
+from pipeline.text.errors import UserError
 
 EPOCH = "1000000000"
-"""The time that programs are told they were made at (s since 1970), for equal binaries."""
+"""The build time that programs see (s since 1970), so that equal code gives equal binaries."""
 
 FULL = "No space left on device"
-"""What the kernel says of a full disk, passed on by every program."""
+"""The kernel's message for a full disk, which every program forwards."""
 
 LEAST_ROOM = 64 << 20
-"""Bytes that are free when a command fails, below which that says nothing of the revision."""
+"""Free bytes below which the failure of a command is blamed on the disk, not on the revision."""
 
 _ERROR = re.compile(
-    # What cmake looks for and does not find is no error: it says so behind dashes.
+    # cmake prefixes failed probes with dashes; they are no errors.
     r"^(?!-- ).*(?:\b(?:fatal )?error\b[: ]|undefined reference|: No such file|not found)",
     re.I,
 )
@@ -34,11 +34,11 @@ _COMPANIONS = {"gcc": "g++", "clang": "clang++"}
 
 
 class CompileError(Exception):
-    """A revision that does not build; the text is one line, the rest is in the log."""
+    """A revision does not build; the text is one line, the log has the rest."""
 
 
 def compiler_of(options: BuildOptions) -> tuple[str, str]:
-    """Return the commands of the C and the C++ compiler. Raises UserError for a missing one."""
+    """Return the commands of the C and C++ compiler. Raises UserError if one is missing."""
     program = Path(options.compiler)
     # gcc-12 goes with g++-12.
     stem = re.match(r"gcc|clang", program.name)
@@ -60,9 +60,9 @@ def flags_of(options: BuildOptions) -> str:
 
 
 def archivers(options: BuildOptions) -> Mapping[str, str]:
-    """Return the programs that make archives, by the names of make; empty for the usual ones.
+    """Return the archive programs, by their make variables; empty for the default ones.
 
-    Archives of what is optimised when it is linked need an index that the usual ones cannot make.
+    Archives for link-time optimisation need an index that the default programs cannot write.
     """
     if not options.lto:
         return {}
@@ -71,7 +71,7 @@ def archivers(options: BuildOptions) -> Mapping[str, str]:
 
 
 def toolchain(options: BuildOptions) -> str:
-    """Return what the compiler calls itself: another compiler makes another build."""
+    """Return the versions of compiler and linker: another compiler makes another build."""
     answers = []
     for program in (*compiler_of(options), "ld"):
         shown = subprocess.run(
@@ -82,7 +82,7 @@ def toolchain(options: BuildOptions) -> str:
 
 
 def environment_of(work: Compilation, cache: Path | None) -> Mapping[str, str]:
-    """Return all that the commands of a build see of the environment.
+    """Return the whole environment of a build's commands.
 
     ``cache`` is the folder of ccache; None for none.
     """
@@ -104,7 +104,7 @@ def environment_of(work: Compilation, cache: Path | None) -> Mapping[str, str]:
             "CCACHE_DIR": str(cache),
             "CCACHE_BASEDIR": str(work.tree),
             "CCACHE_NOHASHDIR": "1",
-            # The compiler is known by its content: an upgrade must not find old objects.
+            # Identify the compiler by its content: after an upgrade, old objects must not match.
             "CCACHE_COMPILERCHECK": "content",
             "CCACHE_SLOPPINESS": "time_macros",
         }
@@ -114,7 +114,7 @@ def environment_of(work: Compilation, cache: Path | None) -> Mapping[str, str]:
 def run_recipe(
     work: Compilation, recipe: Recipe, account: Account, cache: Path | None, log: IO[bytes]
 ) -> None:
-    """Run the commands, then put the recipe's copies into the home.
+    """Run the commands, then copy the recipe's files into the home.
 
     Raises CompileError for a revision that does not build, and UserError for a full disk.
     """
@@ -125,7 +125,7 @@ def run_recipe(
         try:
             code = _run(command, work.tree / recipe.folder, environment, account, log)
         except FileNotFoundError as error:
-            raise CompileError(f"{command[0]} is not there") from error
+            raise CompileError(f"{command[0]} does not exist") from error
         if code:
             raise _failure(command, code, Path(log.name))
     for name, to in recipe.copies:
@@ -151,14 +151,14 @@ def _run(
         try:
             return process.wait()
         except BaseException:
-            # make leaves its compilers behind; they are of its group.
+            # make leaves its compilers behind; they are in its process group.
             os.killpg(process.pid, signal.SIGKILL)
             raise
 
 
 def _copy(path: Path, to: Path) -> None:
     if not path.exists():
-        raise CompileError(f"the build left no {path.name}")
+        raise CompileError(f"the build produced no {path.name}")
     to.parent.mkdir(parents=True, exist_ok=True)
     if path.is_dir():
         shutil.copytree(path, to, symlinks=True)
@@ -167,32 +167,32 @@ def _copy(path: Path, to: Path) -> None:
 
 
 def _failure(command: Iterable[str], code: int, log: Path) -> Exception:
-    """Return the one line for a command that failed, from the end of the log."""
+    """Return the error for a failed command, from the end of the log."""
     with log.open("rb") as file:
         file.seek(max(log.stat().st_size - (1 << 18), 0))
         text = file.read().decode(errors="replace")
     said = text[text.rfind("\n$ ") + 1 :].splitlines()[1:]
-    # Where not even the log could be written, nothing says so.
+    # With a full disk even the log's last lines may be missing.
     if FULL in text or shutil.disk_usage(log.parent).free < LEAST_ROOM:
         return UserError(no_room(log.parent))
     how = f"exit code {code}" if code >= 0 else f"ended by {signal.Signals(-code).name}"
     at = next((at for at, line in enumerate(said) if _ERROR.search(line)), len(said) - 1)
     reason = said[at].strip() if said else how
-    if reason.endswith(":"):  # cmake says where, and below it what.
+    if reason.endswith(":"):  # cmake prints the place first and the reason below it.
         reason = " ".join([reason, *(line.strip() for line in said[at + 1 :] if line.strip())][:2])
     return CompileError(f"{next(iter(command))}: {reason}")
 
 
 def no_room(folder: Path) -> str:
-    """Return the line for a disk that is too full to build on."""
+    """Return the message for a disk that is too full to build on."""
     return (
-        f"no space left for building in {folder}; free some, or set paths.cache in nightshift.toml "
-        "to a folder with room"
+        f"no space left for a build in {folder}; free some space, or set paths.cache in "
+        "nightshift.toml to a folder with more space"
     )
 
 
 def linked_libraries(program: Path) -> tuple[str, ...]:
-    """Return the libraries of the machine that a program is linked with, by name, sorted."""
+    """Return the names of the machine's libraries that a program is linked with, sorted."""
     shown = subprocess.run(
         ["ldd", str(program)], capture_output=True, text=True, check=False, errors="replace"
     )

@@ -1,55 +1,52 @@
 """The configurations of a target: files in configs/<family>/<since><suffix>, scaled.
 
-A family keeps one intent over all majors, with what each major calls it. A file is for the major
-that it is named for and those after it, up to the next file.
+A family keeps one intent over all majors, in the option names of each major. A file applies to the
+major in its name and to later ones, up to the next file.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 from importlib.resources.abc import Traversable
 
-from pipeline.errors import UserError
 from pipeline.machine.fingerprint import scale_name
 from pipeline.model import Machine, Revision, ServerConfig
+from pipeline.text.errors import UserError
 
 
 @dataclass(frozen=True)
 class ConfigFiles:
-    """The configuration files of one target, in ``root``.
+    """The configuration files of one target, in the folder ``configs`` of its package.
 
-    Their text has names in braces for what depends on the machine.
+    Their text has placeholders in braces for the values that ``scale`` returns, which depend on the
+    machine or the release.
     """
 
     target: str
-    root: Traversable
     suffix: str
+    scale: Callable[[Machine, Revision], Mapping[str, int | str]]
+
+    @property
+    def root(self) -> Traversable:
+        """The folder of all families."""
+        return _root(self.target)
 
     def families(self) -> Mapping[str, tuple[str, ...]]:
         """Return the majors that each family has a file for, ascending."""
-        return {
-            family.name: tuple(
-                sorted(
-                    (file.name.removesuffix(self.suffix) for file in family.iterdir()),
-                    key=_numbers,
-                )
-            )
-            for family in sorted(self.root.iterdir(), key=lambda entry: entry.name)
-            if family.is_dir()
-        }
+        return _families(self.target, self.suffix)
 
-    def config(
-        self, family: str, revision: Revision, machine: Machine, scale: Mapping[str, int | str]
-    ) -> ServerConfig:
-        """Return a family's configuration for a revision, with the values of ``scale``."""
+    def config(self, family: str, revision: Revision, machine: Machine) -> ServerConfig:
+        """Return a family's configuration for a revision, scaled to the machine."""
         known = self.families()
         if family not in known:
             raise UserError(
-                f"{self.target} has no config {family!r}; there is {', '.join(known)}: change "
-                "the workload's config, or its lines"
+                f"{self.target} has no config {family!r}; choose one of {', '.join(known)} in "
+                "the workload's config, or change the workload's lines"
             )
-        # Of a commit the major may not be known; it is the newest code there is.
+        # A commit may have no major; it counts as the newest code.
         fitting = [
             since
             for since in known[family]
@@ -57,15 +54,44 @@ class ConfigFiles:
         ]
         if not fitting:
             raise UserError(
-                f"config {family} has no file for {self.target} {revision.major}; it begins with "
-                f"{known[family][0]}"
+                f"config {family} has no file for {self.target} {revision.major}; its first "
+                f"supported version is {known[family][0]}"
             )
-        file = self.root / family / f"{fitting[-1]}{self.suffix}"
-        return ServerConfig(
-            family=family,
-            name=f"{family}_{scale_name(machine.cores, machine.memory_bytes)}",
-            text=file.read_text(encoding="utf-8").format_map(scale),
+        template = _template(self.target, f"{family}/{fitting[-1]}{self.suffix}")
+        return _server_config(
+            family,
+            f"{family}_{scale_name(machine.cores, machine.memory_bytes)}",
+            template.format_map(self.scale(machine, revision)),
         )
+
+
+# A line of thousands of commits asks for the same files, and gets the same configuration.
+
+
+@cache
+def _root(target: str) -> Traversable:
+    return files("pipeline.targets") / target / "configs"
+
+
+@cache
+def _families(target: str, suffix: str) -> Mapping[str, tuple[str, ...]]:
+    return {
+        family.name: tuple(
+            sorted((file.name.removesuffix(suffix) for file in family.iterdir()), key=_numbers)
+        )
+        for family in sorted(_root(target).iterdir(), key=lambda entry: entry.name)
+        if family.is_dir()
+    }
+
+
+@cache
+def _template(target: str, path: str) -> str:
+    return (_root(target) / path).read_text(encoding="utf-8")
+
+
+@cache
+def _server_config(family: str, name: str, text: str) -> ServerConfig:
+    return ServerConfig(family=family, name=name, text=text)
 
 
 def _numbers(major: str) -> tuple[int, ...]:
@@ -73,21 +99,21 @@ def _numbers(major: str) -> tuple[int, ...]:
 
 
 class NotASettingError(ValueError):
-    """A variable that no configuration can set, or a value that it cannot be given."""
+    """No configuration can set this variable, or set it to this value."""
 
 
 def with_line(config: ServerConfig, line: str) -> ServerConfig:
-    """Return a configuration with a line more at its end, where the last word counts."""
+    """Append a line to a configuration; the last occurrence of an option wins."""
     return config.model_copy(update={"text": f"{config.text.rstrip()}\n{line}\n"})
 
 
 def with_option(config: ServerConfig, name: str, value: str) -> ServerConfig:
-    """Return a my.cnf with the value that a server reported of a global variable.
+    """Return a my.cnf with a global variable set to a value as a server reports it.
 
     Raises NotASettingError for a value of more than one line.
     """
     if "\n" in value:
         raise NotASettingError(f"the value of {name} has more than one line")
-    # Backslashes are escapes in an option file; quotes keep a # from beginning a comment.
+    # Backslashes are escapes in an option file. Quotes keep a # from starting a comment.
     escaped = value.replace("\\", "\\\\").replace('"', '\\"')
     return with_line(config, f'{name} = "{escaped}"' if value else f"{name} =")

@@ -1,4 +1,4 @@
-"""A started server whose tables are InnoDB's: how it is started, asked, maintained, stopped."""
+"""A server with InnoDB tables: start it, query it, maintain it, stop it."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from pymysql.cursors import Cursor
 from pipeline.machine.ports import LOOPBACK
 from pipeline.model import Build, Connection, ServerConfig
 from pipeline.targets.base import Activity, Ask, Placement, ServerError, innodb_activity
-from pipeline.targets.base.mysql_log import complaint
+from pipeline.targets.base.mysql_log import first_error
 from pipeline.targets.base.mysql_protocol import SOCKET, asking, make_database, quoted
 from pipeline.targets.base.processes import await_ready, prepare, start_process, stop_tree
 from pipeline.targets.base.templates import DATABASE, USER
 
 DEBT_POLL = 0.05
-"""Seconds between two looks at the debt that maintenance waits for."""
+"""Seconds between two queries of the debt that maintenance waits for."""
 DEBT_PATIENCE = 5.0
-"""Seconds without any progress after which maintenance goes on with what debt is left."""
+"""Seconds without progress after which maintenance stops waiting for the rest of a debt."""
 
 
 class Debt(NamedTuple):
-    """What writes leave to be done: how much of it there is, and what makes it be done now.
+    """Work that writes leave behind: the query for its amount, and the settings that hasten it.
 
-    How much is the last column of the one row that ``owed`` asks for.
+    The amount is the last column of the only row of ``owed``.
     """
 
     name: str
@@ -41,22 +41,22 @@ DEBTS = (
     Debt(
         "row versions to purge",
         "SELECT count FROM information_schema.innodb_metrics WHERE name = 'trx_rseg_history_len'",
-        # They are let go of after every batch, not after every 128. Since MySQL 5.7 and
+        # Truncate the history after every batch, not after every 128. Available since MySQL 5.7 and
         # MariaDB 10.2.
         {"innodb_purge_rseg_truncate_frequency": "1"},
     ),
     Debt(
         "dirty pages",
         "SHOW GLOBAL STATUS LIKE 'Innodb_buffer_pool_pages_dirty'",
-        # The low-water mark first: it may not be above the other.
+        # The low-water mark first: it may not exceed the other.
         {"innodb_max_dirty_pages_pct_lwm": "0", "innodb_max_dirty_pages_pct": "0"},
     ),
 )
-"""The debts of InnoDB, in the order of their payment: purge dirties pages."""
+"""The debts of InnoDB in the order of their payment: purge dirties pages."""
 
 
 class InnoDBServer:
-    """One running server. Made by :func:`start`."""
+    """A running server, returned by :func:`start`."""
 
     def __init__(
         self, process: subprocess.Popen[bytes], connection: Connection, folder: Path
@@ -69,7 +69,7 @@ class InnoDBServer:
         self._folder = folder
 
     def settings(self) -> Mapping[str, str]:
-        """Return all global variables; those that begin with ``version`` tell the compiler."""
+        """Return all global variables; those that begin with ``version`` include the compiler."""
         with asking(self.connection) as session:
             session.execute("SHOW GLOBAL VARIABLES")
             return {str(name): str(value) for name, value in sorted(session.fetchall())}
@@ -77,7 +77,7 @@ class InnoDBServer:
     def maintain(self, tables: Sequence[str]) -> None:
         """Analyse every table, let InnoDB purge old row versions, then write all dirty pages.
 
-        How much debt each began and ended with is kept in maintenance.log.
+        maintenance.log has the amount of each debt before and after.
         """
         with (
             asking(self.connection) as session,
@@ -93,14 +93,14 @@ class InnoDBServer:
                 print(f"{debt.name}: {before} before, {left} after {seconds:.1f} s", file=log)
 
     def database_bytes(self) -> int:
-        """Return the size of the workload's database: of the files of its tables."""
+        """Return the total size of the files in the workload's database."""
         return sum(path.stat().st_size for path in (self._folder / "data" / DATABASE).iterdir())
 
     def stop(self) -> None:
-        """Stop the server at once. Safe to call twice.
+        """Kill the server. Safe to call twice.
 
-        The database is not used again, and a server that is asked to go would write it first.
-        It is one process and leaves nothing outside of its folder.
+        The database is not used again, and an orderly shutdown would write it first. The server is
+        one process and leaves nothing outside of its folder.
         """
         stop_tree(self._process, signal.SIGKILL)
 
@@ -119,17 +119,17 @@ def start(
     template: Path,
     placement: Placement,
 ) -> InnoDBServer:
-    """Start the server called ``name`` on a copy of ``template`` and wait until it answers.
+    """Start the server ``name`` on a copy of ``template`` and wait until it answers.
 
-    ``command`` gives its command for a data directory and a configuration file. Data, socket
-    and log go to the placement's folder.
+    ``command`` returns the server's command for a data directory and a configuration file. Data,
+    socket and log go to the placement's folder.
     """
     folder = placement.folder
     path = folder / SOCKET
-    data = prepare(build, template, path, placement)
+    data = prepare(build, template, placement, path)
     file = folder / "my.cnf"
     file.write_text(config.text, encoding="utf-8")
-    file.chmod(0o644)  # The server's account must read it, whatever our umask is.
+    file.chmod(0o644)  # The server's account must read the file, whatever our umask is.
     connection = Connection(
         driver="mysql",
         socket_dir=str(folder),
@@ -139,7 +139,7 @@ def start(
     )
     arguments = [
         *command(data, file),
-        # What is given here belongs to the run and not to the configuration.
+        # These options belong to the run, not to the configuration.
         f"--socket={path}",
         f"--bind-address={LOOPBACK}",
         f"--port={placement.port}",
@@ -151,12 +151,12 @@ def start(
     def answers() -> bool:
         return path.exists() and make_database(connection)
 
-    await_ready(process, name, placement, answers, complaint)
+    await_ready(process, name, placement, answers, first_error)
     return InnoDBServer(process, connection, folder)
 
 
 def _analyze(session: Cursor, table: str) -> None:
-    """Count the table's keys anew. A failure comes as a row of the result."""
+    """Collect the statistics of a table. A failure arrives as a row of the result."""
     session.execute(f"ANALYZE TABLE {quoted(table)}")
     for _, _, kind, said in session.fetchall():
         if str(kind).lower() == "error":
@@ -167,12 +167,12 @@ def _owed(session: Cursor, debt: Debt) -> int:
     session.execute(debt.owed)
     row = session.fetchone()
     if row is None:
-        raise ServerError(f"the server does not tell the number of {debt.name}")
+        raise ServerError(f"the server does not report the number of {debt.name}")
     return int(row[-1])
 
 
 def _await_payment(session: Cursor, debt: Debt) -> int:
-    """Wait until a debt is paid, or no more of it is. Return what is left."""
+    """Wait until a debt is paid or no longer shrinks; return the rest."""
     least = _owed(session, debt)
     progress = time.monotonic()
     while least and time.monotonic() - progress < DEBT_PATIENCE:
@@ -185,7 +185,7 @@ def _await_payment(session: Cursor, debt: Debt) -> int:
 
 @contextmanager
 def _set_globals(session: Cursor, values: Mapping[str, str]) -> Iterator[None]:
-    """Set those global variables that the release has, for a while."""
+    """Set the global variables that the release has, and restore them afterwards."""
     before: dict[str, str] = {}
     for name, value in values.items():
         session.execute("SHOW GLOBAL VARIABLES LIKE %s", (name,))

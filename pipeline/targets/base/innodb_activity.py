@@ -1,7 +1,7 @@
-"""What InnoDB tells of its purge, its pages and its log, in two queries.
+"""InnoDB's activity (purge, pages, log) in two queries.
 
-Only what every release keeps anyway is asked for: counters of ``innodb_monitor_enable`` would
-have to be switched on, and ``SHOW ENGINE INNODB STATUS`` stops the engine to print it.
+The queries read only what every release counts anyway. Counters of ``innodb_monitor_enable`` would
+have to be switched on, and ``SHOW ENGINE INNODB STATUS`` stops the engine while it prints.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pipeline.model import FieldKind, SampledField
 _COUNTER, _GAUGE = FieldKind.COUNTER, FieldKind.GAUGE
 
 _HISTORY = SampledField("dbms.history_length", _GAUGE, "count")
-"""Row versions that purge has yet to remove: transactions in the history list."""
+"""Transactions in the history list, whose row versions purge has yet to remove."""
 
 _HISTORY_QUERY = (
     "SELECT count FROM information_schema.innodb_metrics WHERE name = 'trx_rseg_history_len'"
@@ -28,7 +28,8 @@ _STATUS = {
     "Innodb_buffer_pool_wait_free": SampledField("dbms.buffer_pool_waits", _COUNTER, "count"),
     "Innodb_os_log_written": SampledField("dbms.log_bytes", _COUNTER, "bytes"),
     "Innodb_row_lock_waits": SampledField("dbms.row_lock_waits", _COUNTER, "count"),
-    # MariaDB 10.1 and since 10.5 tells the age, MySQL since 8.0.30 what it is the difference of.
+    # MariaDB 10.1 and 10.5 on report the age; MySQL since 8.0.30 reports the two values that it is
+    # the difference of.
     "Innodb_checkpoint_age": SampledField("dbms.checkpoint_age", _GAUGE, "bytes"),
 }
 _AGE = _STATUS["Innodb_checkpoint_age"].name
@@ -38,7 +39,7 @@ _WANTED = ", ".join(f"'{name}'" for name in (*_STATUS, _NOW, _CHECKPOINT))
 _STATUS_QUERY = f"SHOW GLOBAL STATUS WHERE Variable_name IN ({_WANTED})"
 
 FIELDS = (_HISTORY, *_STATUS.values())
-"""What a server may tell; a release leaves out what it does not keep."""
+"""The fields that a server may report; a release omits those that it does not count."""
 
 
 def ask(session: Cursor) -> Mapping[str, float]:

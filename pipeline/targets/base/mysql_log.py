@@ -1,4 +1,4 @@
-"""What servers of MySQL's family say when they give up."""
+"""The reason of a failed start, from the log of a MySQL or MariaDB server."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import re
 _ERROR = re.compile(r"\[ERROR\] (?:\[MY-\d+\] )?(?:\[\w+\] )?|ERROR: ")
 
 
-def complaint(text: str) -> str:
-    """Return the line that tells why a server gave up.
+def first_error(text: str) -> str:
+    """Return the line of a log that says why a server gave up.
 
-    It is the first error: those after it, up to ``Aborting``, follow from it.
+    It is the first error: those after it, up to ``Aborting``, are its consequences.
     """
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     for line in lines:

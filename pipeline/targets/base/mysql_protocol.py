@@ -1,7 +1,7 @@
-"""Sessions with a server that speaks MySQL's protocol, by its Unix socket.
+"""Sessions with a MySQL or MariaDB server over its Unix socket.
 
-It is imported by those who start such a server and by nobody else, so that a missing driver is
-a trouble of theirs alone.
+Only modules that start such a server import this one, so that a missing driver affects no other
+target.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from pipeline.model import Connection
 from pipeline.targets.base import ServerError, StartError
 
 SOCKET = "socket"
-"""The name of the socket in the server's folder; the workloads know it too."""
+"""The name of the socket in the server's folder; the workloads use it too."""
 CONNECT_TIMEOUT = 10.0
-"""Seconds to wait for a server that does not take connections."""
+"""Seconds to wait for a server that does not accept connections."""
 
 
 def connect(connection: Connection) -> pymysql.Connection[Cursor]:
-    """Return a session that commits every statement. Raises pymysql.MySQLError."""
+    """Open a session that commits every statement. Raises pymysql.MySQLError."""
     session = pymysql.connect(
         user=connection.user,
         database=connection.database,
@@ -31,23 +31,23 @@ def connect(connection: Connection) -> pymysql.Connection[Cursor]:
         autocommit=True,
         defer_connect=True,
     )
-    # The driver would leave a socket open that nobody listens on; it is given one that works.
+    # The driver leaks its socket if nobody listens; pass it one that is connected.
     wire = socket.socket(socket.AF_UNIX)
     wire.settimeout(CONNECT_TIMEOUT)
     try:
         wire.connect(f"{connection.socket_dir}/{SOCKET}")
     except OSError as error:
         wire.close()
-        raise pymysql.err.OperationalError(f"nobody answers on its socket ({error})") from error
+        raise pymysql.err.OperationalError(f"no server answers on its socket ({error})") from error
     session.connect(wire)
     return session
 
 
 def make_database(connection: Connection) -> bool:
-    """Make the connection's database, and say whether the server lets a client in to do so.
+    """Create the connection's database; return False while the server accepts no clients.
 
-    A server listens a moment before it does. The database is made by a started server, so that
-    its character set is what the configuration says. Raises StartError if it cannot be made.
+    A server listens a moment before it accepts clients. The started server creates the database, so
+    that the configuration decides its character set. Raises StartError if that fails.
     """
     try:
         session = connect(connection.model_copy(update={"database": ""}))
@@ -57,13 +57,13 @@ def make_database(connection: Connection) -> bool:
         with session, session.cursor() as cursor:
             cursor.execute(f"CREATE DATABASE IF NOT EXISTS {quoted(connection.database)}")
     except pymysql.MySQLError as error:
-        raise StartError(f"its database cannot be made ({_sentence(error)})") from error
+        raise StartError(f"its database cannot be created ({_sentence(error)})") from error
     return True
 
 
 @contextmanager
 def asking(connection: Connection) -> Iterator[Cursor]:
-    """Give a session to ask statements in. What the server refuses is a ServerError."""
+    """Yield a cursor to execute statements with. Raises ServerError for an error of the server."""
     try:
         with connect(connection) as session, session.cursor() as cursor:
             yield cursor
@@ -72,10 +72,10 @@ def asking(connection: Connection) -> Iterator[Cursor]:
 
 
 def quoted(name: str) -> str:
-    """Return the name of a table or column as it stands in a statement."""
+    """Quote the name of a table or column for a statement."""
     return "`" + name.replace("`", "``") + "`"
 
 
 def _sentence(error: pymysql.MySQLError) -> str:
-    """Return what the server said, without its number."""
+    """Return the server's message without its error number."""
     return str(error.args[-1]).strip().splitlines()[0] if error.args else type(error).__name__

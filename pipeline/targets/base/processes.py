@@ -1,4 +1,4 @@
-"""A server's processes: started in private, waited for, and ended with all of their children."""
+"""A server's processes: start them, wait for the first answer, stop them with all children."""
 
 from __future__ import annotations
 
@@ -11,36 +11,37 @@ from pathlib import Path
 
 import psutil
 
-from pipeline.errors import UserError
 from pipeline.machine.ports import check_port, port_error
 from pipeline.model import Build
 from pipeline.targets.base import Placement, StartError
 from pipeline.targets.base.programs import ENVIRONMENT
 from pipeline.targets.base.templates import copy_template
+from pipeline.text.errors import UserError
 
 LOG = "server.log"
-"""The file in a server's folder that takes all it says."""
+"""The log file in a server's folder: its standard output and error."""
 SOCKET_PATH_LIMIT = 107
-"""Bytes that the path of a Unix socket may have on Linux."""
+"""The most bytes that the path of a Unix socket may have on Linux."""
 READY_POLL = 0.01
-"""Seconds between two looks whether the server answers."""
+"""Seconds between two checks whether the server answers."""
 READY_DEADLINE = 180.0
-"""Seconds after which a server that does not answer is given up."""
+"""Seconds after which a start without an answer fails."""
 STOP_DEADLINE = 10.0
-"""Seconds that a server has to go by itself."""
+"""Seconds that a server has for an orderly shutdown."""
 KILL_DEADLINE = 10.0
-"""Seconds to wait until the kernel has cleared away what was killed."""
+"""Seconds to wait until killed processes have gone."""
 
 
-def prepare(build: Build, template: Path, socket: Path, placement: Placement) -> Path:
-    """Make the placement ready for a server and return the copy of ``template`` in it.
+def prepare(build: Build, template: Path, placement: Placement, socket: Path | None = None) -> Path:
+    """Prepare the placement for a server and return the copy of ``template`` in it.
 
-    Raises UserError for a port in use, a folder out of reach, or a ``socket`` of too long a
-    name.
+    Raises UserError for a folder that the account cannot reach and, for a server with a ``socket``,
+    for a port in use and for a socket whose path is too long.
     """
     folder = placement.folder
-    check_socket_path(socket)
-    check_port(placement.port)
+    if socket is not None:
+        check_socket_path(socket)
+        check_port(placement.port)
     placement.account.check_reach(build.home)
     placement.account.own(folder)
     placement.account.check_reach(folder.parent)
@@ -50,7 +51,7 @@ def prepare(build: Build, template: Path, socket: Path, placement: Placement) ->
 
 
 def check_socket_path(socket: Path) -> None:
-    """Refuse a folder in which the server could not make its socket."""
+    """Refuse a folder whose path is too long for a Unix socket."""
     excess = len(bytes(socket)) - SOCKET_PATH_LIMIT
     if excess > 0:
         raise UserError(
@@ -62,10 +63,10 @@ def check_socket_path(socket: Path) -> None:
 def start_process(
     command: Sequence[str], placement: Placement, environment: Mapping[str, str] = ENVIRONMENT
 ) -> subprocess.Popen[bytes]:
-    """Start a server that says all in :data:`LOG` of the placement's folder.
+    """Start a server that logs to :data:`LOG` in the placement's folder.
 
-    Call it from a thread that outlives the server: the kernel ends the server with that
-    thread, so that a killed night leaves none behind.
+    Call it from a thread that outlives the server: the kernel kills the server when that thread
+    ends, so that a killed night leaves no server behind.
     """
     with (placement.folder / LOG).open("wb") as output:
         return subprocess.Popen(
@@ -75,7 +76,7 @@ def start_process(
             stderr=subprocess.STDOUT,
             cwd=placement.folder,
             env=dict(environment),
-            # Its own session: ctrl-C on the terminal is ours to act on.
+            # A session of its own: nightshift alone handles ctrl-C on the terminal.
             start_new_session=True,
         )
 
@@ -87,9 +88,9 @@ def await_ready(
     answers: Callable[[], bool],
     complaint: Callable[[str], str],
 ) -> None:
-    """Wait until the server called ``name`` ``answers``, or stop it and raise StartError.
+    """Wait until the server ``name`` ``answers``; otherwise stop it and raise StartError.
 
-    ``complaint`` finds in its log the reason why it ended.
+    ``complaint`` extracts the reason from the text of the log.
     """
     log = placement.folder / LOG
     deadline = time.monotonic() + READY_DEADLINE
@@ -106,18 +107,20 @@ def await_ready(
 
 
 def start_error(text: str, port: int, name: str, complaint: Callable[[str], str]) -> Exception:
-    """Return the one line for a server that ended while it started, from its log.
+    """Return the error for a server that ended during its start, from its log.
 
-    It is a UserError where the machine is the reason and a StartError otherwise.
+    It is a UserError if the machine is the cause, and a StartError otherwise.
     """
     if "Address already in use" in text:
         return port_error(port, OSError(0, "Address already in use"))
-    why = complaint(text) or "it said nothing"
+    why = complaint(text) or "no output"
+    if "Permission denied" in why:
+        return UserError(f"{name} lacks a permission on this machine ({why}); grant it")
     return StartError(f"{name} did not start ({why})")
 
 
 def stop_tree(process: subprocess.Popen[bytes], politely: signal.Signals = signal.SIGQUIT) -> None:
-    """End a server and every process below it, politely for a while and then not."""
+    """Stop a server and all processes below it: send a signal, wait, then kill."""
     tree: list[psutil.Process] = []
     with contextlib.suppress(psutil.NoSuchProcess):
         tree = psutil.Process(process.pid).children(recursive=True)

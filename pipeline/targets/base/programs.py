@@ -1,4 +1,4 @@
-"""Program files: which they are, what they call themselves, and why one does not run."""
+"""Program files: their hash, their version, and why a program does not run."""
 
 from __future__ import annotations
 
@@ -8,18 +8,19 @@ import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from pipeline.errors import UserError, first_line
+from pipeline.files.checksum import sha256
 from pipeline.machine.account import Account
 from pipeline.targets.base import StartError
+from pipeline.text.errors import UserError, first_line
 
 ENVIRONMENT: Mapping[str, str] = {"PATH": "/usr/bin:/bin", "LC_ALL": "C", "TZ": "UTC"}
-"""All that a server's programs see of the environment: nothing that differs by user."""
+"""The whole environment of a server's programs: nothing that differs between users."""
 
 
 def program_hash(home: Path, folders: Sequence[str]) -> str:
     """Return the SHA-256 over paths and contents of the program files, in path order.
 
-    ``folders`` are those whose files make a build what it is.
+    ``folders`` are the folders whose files define the build.
     """
     total = hashlib.sha256()
     for folder in folders:
@@ -27,8 +28,7 @@ def program_hash(home: Path, folders: Sequence[str]) -> str:
             if path.is_symlink():
                 content = f"-> {path.readlink()}"
             elif path.is_file():
-                with path.open("rb") as file:
-                    content = hashlib.file_digest(file, "sha256").hexdigest()
+                content = sha256(path)
             else:
                 continue
             total.update(f"{path.relative_to(home).as_posix()}\0{content}\n".encode())
@@ -41,10 +41,10 @@ def reported_version(
     environment: Mapping[str, str] | None = None,
     command: Sequence[str] = (),
 ) -> str:
-    """Return what a program calls itself, as ``postgres (PostgreSQL) 17.11``, without its path.
+    """Return a program's version, as ``postgres (PostgreSQL) 17.11``, without a path.
 
-    It sees our own environment unless another is given. ``command`` is what runs it, if it is not
-    run as it is. Raises UserError when it does not run.
+    The program has our environment unless another is given. ``command`` is the command that runs
+    it, if not the program alone. Raises UserError if it does not run.
     """
     account.check_reach(program.parent)
     answer = subprocess.run(
@@ -57,7 +57,7 @@ def reported_version(
     )
     if answer.returncode:
         raise UserError(why_not(program, answer.returncode, answer.stderr))
-    # Some give their whole path, which is not yet the one that they will have.
+    # Some print their full path, which is not yet the final one.
     return re.sub(r"^\S*/", "", answer.stdout.strip())
 
 
@@ -71,11 +71,11 @@ def run_program(
     environment: Mapping[str, str] = ENVIRONMENT,
     program: Path | None = None,
 ) -> str:
-    """Run a program of a build to its end in ``folder``, and return what it printed.
+    """Run a program of a build to its end in ``folder`` and return its output.
 
-    It is the first word of the command unless ``program`` says which. ``complaint`` finds in
-    what it said the reason why it failed. Raises UserError for a full disk, and StartError for
-    a program that fails or does not run.
+    ``program`` names it in errors, if it is not the first word of the command. ``complaint``
+    extracts the reason of a failure from standard error. Raises UserError for a full disk, and
+    StartError for a program that fails or does not run.
     """
     answer = subprocess.run(
         account.command(*command),
@@ -87,14 +87,14 @@ def run_program(
         env=dict(environment),
         check=False,
     )
-    # A server that reads statements reports one that failed and may still end with 0.
+    # A server that reads statements reports a failed one and may still exit with 0.
     if answer.returncode == 0 and "ERROR: " not in answer.stderr:
         return answer.stdout
     program = program or Path(command[0])
     if "No space left on device" in answer.stderr:
         raise UserError(
-            f"no space left in {folder} for a database; free some, or set paths.cache in "
-            "nightshift.toml to a folder with room"
+            f"no space left in {folder} for a database; free some space, or set paths.cache in "
+            "nightshift.toml to a folder with more space"
         )
     if "loading shared libraries" in answer.stderr or "' not found (required" in answer.stderr:
         raise StartError(why_not(program, answer.returncode, answer.stderr))
@@ -103,16 +103,16 @@ def run_program(
 
 
 def why_not(program: Path, code: int, complaint: str) -> str:
-    """Return one line for a program that did not start, from what the loader said."""
+    """Return a one-line message for a program that did not start, from the loader's output."""
     if found := re.search(r"loading shared libraries: (\S+?):", complaint):
         return (
-            f"{program.name} needs the library {found.group(1)}, which this machine lacks; install "
-            "the package that holds it and run again"
+            f"{program.name} needs the library {found.group(1)}, which is not installed; "
+            "install its package and run again"
         )
     if found := re.search(r"version `(\S+?)' not found", complaint):
         return (
-            f"{program.name} needs {found.group(1)}, newer than this machine's; leave that release "
-            "out or use a newer system"
+            f"{program.name} needs {found.group(1)}, which is newer than this system's; leave "
+            "this release out, or use a newer system"
         )
     reason = first_line(Exception(complaint)) if complaint.strip() else f"exit code {code}"
-    return f"{program.name} does not run here ({reason}); leave that release out"
+    return f"{program.name} does not run on this machine ({reason}); leave this release out"

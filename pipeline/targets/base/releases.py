@@ -1,4 +1,4 @@
-"""Versions as sources spell them, turned into releases."""
+"""Releases of a target, from the version names of its sources."""
 
 from __future__ import annotations
 
@@ -9,26 +9,30 @@ from typing import NamedTuple
 from pipeline.model import Revision
 
 MAJOR = 2
-"""Numbers of a release that name its series, as 10.11 of 10.11.5."""
+"""The count of numbers that name a release series: 10.11 of 10.11.5."""
 
 
-class Found(NamedTuple):
-    """The numbers of a release, and what the source calls it."""
+class NumberedRelease(NamedTuple):
+    """The numbers of a release, and the source's name for it."""
 
     numbers: tuple[int, ...]
     locator: str
 
 
-def spelt(pattern: re.Pattern[str], versions: Iterable[str]) -> list[Found]:
-    """Return the versions of the form of ``pattern``, whose first three groups are the numbers."""
+def matching_versions(pattern: re.Pattern[str], versions: Iterable[str]) -> list[NumberedRelease]:
+    """Return the versions that match ``pattern``; its first three groups are the numbers."""
     matches = ((pattern.fullmatch(version), version) for version in versions)
     return [
-        Found(tuple(map(int, match.groups()[:3])), version) for match, version in matches if match
+        NumberedRelease(tuple(map(int, match.groups()[:3])), version)
+        for match, version in matches
+        if match
     ]
 
 
-def releases(target: str, found: Iterable[Found], major: int = MAJOR) -> tuple[Revision, ...]:
-    """Return one revision for each release, oldest first; of several the last one counts.
+def releases(
+    target: str, found: Iterable[NumberedRelease], major: int = MAJOR
+) -> tuple[Revision, ...]:
+    """Return one revision for each release, oldest first; the last entry of a release wins.
 
     ``major`` is how many of the numbers name the series.
     """

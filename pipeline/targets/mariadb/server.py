@@ -1,4 +1,4 @@
-"""How a MariaDB server is started; what it does then is InnoDB's."""
+"""Start a MariaDB server; everything else is common to servers with InnoDB."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from pipeline.targets.mariadb.datadir import server_command
 from pipeline.targets.mariadb.install import environment
 
 NO_TLS = "--loose-skip-ssl"
-"""From 11.4 on a server makes a key of 4096 bits and its certificate whenever it starts: seconds
-of computing (8 of the 9 s of a start, on two cores), for clients over the socket alone."""
+"""From 11.4 on a server generates a 4096-bit key and its certificate at every start. That takes 8
+of the 9 s of a start on two cores, and clients only use the socket."""
 
 
 def start(

@@ -6,45 +6,45 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from pipeline.errors import UserError
 from pipeline.machine.account import Account
 from pipeline.model import Build
-from pipeline.targets.base.mysql_log import complaint
+from pipeline.targets.base.mysql_log import first_error
 from pipeline.targets.base.programs import run_program
 from pipeline.targets.base.templates import USER
 from pipeline.targets.mysql import install
+from pipeline.text.errors import UserError
 
 INITIALIZES_SINCE = (5, 7)
-"""The first major whose server makes its own system tables."""
+"""The first major whose server creates its own system tables."""
 
-# Once they are made the files are copied: how safely they were written is no matter.
+# The finished files are copied, so the durability of these writes does not matter.
 _HASTY = ("--innodb-flush-log-at-trx-commit=0", "--innodb-doublewrite=0")
 
 _VERSION = re.compile(r"\bVer (\d+)\.(\d+)\.")
 
 
 def fill(build: Build, account: Account, folder: Path) -> None:
-    """Make ``folder`` a data directory.
+    """Initialise ``folder`` as a data directory.
 
-    There is one user that can log in. It has no password and comes by the socket, which lies
-    in a folder that nobody else may enter.
+    Only one user can log in. It has no password and connects over the socket, which lies in a
+    folder that nobody else may enter.
     """
     if _numbers(build) >= INITIALIZES_SINCE:
         script = folder.with_name("init.sql")
         script.write_text("\n".join([*_users(), "DROP USER root@localhost;", ""]))
-        script.chmod(0o644)  # The server's account must read it, whatever our umask is.
+        script.chmod(0o644)  # The server's account must read the file, whatever our umask is.
         _run(build, account, folder, ["--initialize-insecure", f"--init-file={script}"])
         return
     account.own(folder)
-    # What the script mysql_install_db does, but for the users that it adds: some without
-    # password, open to loopback.
+    # The statements of the script mysql_install_db, without the users that it adds: some have no
+    # password and loopback access.
     statements = ["CREATE DATABASE mysql;", "USE mysql;", _system_tables(build.home)]
     statements += ["FLUSH PRIVILEGES;", *_users(), ""]
     _run(build, account, folder, ["--bootstrap"], "\n".join(statements))
 
 
 def server_command(build: Build, data: Path, config: Path | None = None) -> list[str]:
-    """Return the command of the server; no configuration of the machine has part in it."""
+    """Return the command of the server; it reads no configuration of the machine."""
     share = install.shared(build.home)
     return [
         *install.command(build.home),
@@ -53,9 +53,9 @@ def server_command(build: Build, data: Path, config: Path | None = None) -> list
         f"--datadir={data}",
         f"--lc-messages-dir={share}",
         f"--character-sets-dir={share}/charsets",
-        # Files are read and written for clients nowhere else; packagers set a folder of theirs.
+        # The only folder where clients may read and write files; packagers set one of their own.
         f"--secure-file-priv={data.parent}",
-        # It would listen on another port, for every address.
+        # It would listen on a second port, on every address.
         "--loose-mysqlx=OFF",
     ]
 
@@ -67,7 +67,7 @@ def _run(
         account,
         [*server_command(build, folder), *how, *_HASTY],
         folder.parent,
-        complaint,
+        first_error,
         stdin=statements,
         environment=install.environment(build.home),
         program=install.server_program(build.home),
@@ -75,10 +75,10 @@ def _run(
 
 
 def _users() -> list[str]:
-    """Return the statements, each in a line, that make the user.
+    """Return the statements that create the user, one in a line.
 
-    It logs in by whatever the release has for that. With an empty password even
-    caching_sha2_password asks for no encryption, and every client library knows it.
+    The user authenticates with the release's default plugin. With an empty password even
+    caching_sha2_password needs no encryption, and every client library supports it.
     """
     return [
         f"CREATE USER {USER}@localhost;",
@@ -97,8 +97,10 @@ def _system_tables(home: Path) -> str:
 
 
 def _numbers(build: Build) -> tuple[int, ...]:
-    """Return the first two numbers of what the server calls itself; a commit has no other."""
+    """Return the first two numbers of the server's reported version; a commit has no others."""
     found = _VERSION.search(build.provenance.reported_version)
     if found is None:
-        raise UserError(f"{build.home} does not tell its version; delete it and run again")
+        raise UserError(
+            f"the version of the build in {build.home} is unknown; delete the folder and run again"
+        )
     return tuple(map(int, found.groups()))

@@ -1,7 +1,7 @@
-"""The archives of releases, and the program files in a home, wherever it came from.
+"""The archives of releases, and the program files in a home.
 
-A home has its programs as MySQL's own archives do, in ``bin``, ``lib`` and ``share``, or as Debian
-does, in ``usr``.
+A home has its programs in ``bin``, ``lib`` and ``share``, as MySQL's own archives, or in ``usr``,
+as Debian's packages.
 """
 
 from __future__ import annotations
@@ -11,25 +11,25 @@ import tarfile
 from collections.abc import Generator, Mapping
 from pathlib import Path, PurePosixPath
 
-from pipeline.errors import UserError
-from pipeline.targets.base.archives import CHUNK, Member, deb_members, tar_members
+from pipeline.targets.base.archives import CHUNK, ArchiveMember, deb_members, tar_members
 from pipeline.targets.base.loader import loaded
 from pipeline.targets.base.programs import ENVIRONMENT
+from pipeline.text.errors import UserError
 
 PROGRAM_FOLDERS = ("bin", "lib", "usr/sbin", "usr/lib")
-"""The folders whose files make a build what it is."""
+"""The folders whose files define a build."""
 
 _SERVERS = ("bin/mysqld", "usr/sbin/mysqld")
 _PACKED = {
     "package/server/mysqld": "bin/mysqld",
     "package/server/libaio.so.1": "lib/libaio.so.1",
 }
-"""Where the npm package has what is in the home of a release."""
+"""Where the npm package has the files of a release."""
 _PACKED_SHARE = "package/server/share/"
 
 
-def packed_members(archive: Path) -> Generator[Member]:
-    """Give the release in an npm package; the rest of it is a database and JavaScript."""
+def packed_members(archive: Path) -> Generator[ArchiveMember]:
+    """Yield the release in an npm package; the rest is a database and JavaScript."""
     with gzip.open(archive) as plain, tarfile.open(fileobj=plain, mode="r|") as tar:
         for member in tar_members(tar):
             name = _PACKED.get(member.name)
@@ -37,15 +37,15 @@ def packed_members(archive: Path) -> Generator[Member]:
                 name = f"share/{member.name.removeprefix(_PACKED_SHARE)}"
             if name:
                 yield member._replace(name=name)
-        # The checksum is looked at where the file ends, not where its last member does.
+        # The checksum is verified at the end of the file, which is after its last member.
         while plain.read(CHUNK):
             pass
 
 
-def debian_members(folder: Path) -> Generator[Member]:
-    """Give the server of Debian's packages, its messages, and the libraries of all packages.
+def debian_members(folder: Path) -> Generator[ArchiveMember]:
+    """Yield the server of Debian's packages, its messages, and the libraries of all packages.
 
-    Libraries lie in the one folder of the machine's kind; those below it are others' plugins.
+    Libraries lie in one folder, named after the architecture; the folders below it have plugins.
     """
     for member in deb_members(folder, ("usr/sbin/mysqld", "usr/share/mysql", "usr/lib")):
         path = PurePosixPath(member.name)
@@ -58,24 +58,24 @@ def server_program(home: Path) -> Path:
     for name in _SERVERS:
         if (program := home / name).is_file():
             return program
-    raise UserError("the archive holds no mysqld, so it is no release of MySQL")
+    raise UserError("the archive holds no mysqld, so it is not a release of MySQL")
 
 
 def command(home: Path) -> tuple[str, ...]:
-    """Return the command that runs the server, with the libraries that it was published with."""
+    """Return the command that runs the server, with the libraries of its packages."""
     program = server_program(home)
     return loaded(home, program) if _is_debian(home) else (str(program),)
 
 
 def environment(home: Path) -> Mapping[str, str]:
-    """Return what the server sees: libraries that lie beside it go first."""
+    """Return the environment of the server: the release's own libraries come first."""
     if _is_debian(home):
         return ENVIRONMENT
     return {**ENVIRONMENT, "LD_LIBRARY_PATH": f"{home}/lib"}
 
 
 def prefix(home: Path) -> Path:
-    """Return the folder that the server takes for the one it was installed in."""
+    """Return the folder that the server gets as its base directory."""
     return home / "usr" if _is_debian(home) else home
 
 

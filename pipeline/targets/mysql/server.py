@@ -1,4 +1,4 @@
-"""How a MySQL server is started; what it does then is InnoDB's."""
+"""Start a MySQL server; everything else is common to servers with InnoDB."""
 
 from __future__ import annotations
 

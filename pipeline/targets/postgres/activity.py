@@ -1,8 +1,8 @@
-"""What a Postgres server tells of its vacuums, checkpoints and writes, in one query.
+"""The activity of a Postgres server (vacuums, checkpoints, writes) in one query.
 
-The views moved from release to release: 10 renamed xlog to wal, 17 split pg_stat_bgwriter into
-pg_stat_checkpointer and pg_stat_io, and 18 counts the latter in bytes. The statistics of tables
-are those of the workload's; the functions behind the views are asked, which join nothing.
+The views changed between releases: 10 renamed xlog to wal, 17 split pg_stat_bgwriter into
+pg_stat_checkpointer and pg_stat_io, and 18 counts the latter in bytes. Table statistics cover the
+workload's tables only. They come from the functions behind the views, which need no joins.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pipeline.model import FieldKind, SampledField
 
 
 class _Figure(NamedTuple):
-    """One figure, and how the releases from ``since`` until ``until`` are asked for it."""
+    """One figure, and the query for it in the releases from ``since`` to ``until``."""
 
     name: str
     kind: FieldKind
@@ -46,14 +46,14 @@ _PAGES = "coalesce(sum(writes + extends), 0)"
 _BYTES = "round(coalesce(sum(write_bytes + extend_bytes), 0) / current_setting('block_size')::int)"
 
 _FIGURES = (
-    # A type of backend is told since 10, and before as well by what the workers call themselves.
+    # Backends have a type since 10; the query text of the workers also identifies them before.
     _Figure("autovacuum_workers", _GAUGE, "count", "count(*)", f"{_OTHERS} AND {_AUTOVACUUM}"),
     _Figure("vacuums", _GAUGE, "count", "count(*)", _VACUUMS),
     _Figure("vacuum_scanned", _GAUGE, "%", _PERCENT, _VACUUMS),
     _Figure("autovacuums", _COUNTER, "count", "sum(pg_stat_get_autovacuum_count(oid))", _TABLES),
     _Figure("autoanalyzes", _COUNTER, "count", "sum(pg_stat_get_autoanalyze_count(oid))", _TABLES),
     _Figure("dead_tuples", _GAUGE, "count", "sum(pg_stat_get_dead_tuples(oid))", _TABLES),
-    # Transactions back to the oldest snapshot: what is younger cannot be vacuumed.
+    # Age of the oldest snapshot in transactions: vacuum cannot remove what is younger.
     _Figure("xmin_age", _GAUGE, "count", "coalesce(max(age(backend_xmin)), 0)", _OTHERS),
     _Figure(
         "checkpoints", _COUNTER, "count", "checkpoints_timed + checkpoints_req", _WRITER, until=16
@@ -76,7 +76,7 @@ def _figures(major: int) -> tuple[_Figure, ...]:
 
 
 def fields(major: int) -> tuple[SampledField, ...]:
-    """Return what a server of this major version can tell."""
+    """Return the fields that a server of this major version can report."""
     return tuple(figure.field for figure in _figures(major))
 
 

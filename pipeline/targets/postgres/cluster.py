@@ -14,11 +14,11 @@ _NO_CHECKSUMS_FROM = 18
 
 
 def fill(build: Build, account: Account, folder: Path) -> None:
-    """Make ``folder`` an initialised cluster with the empty database."""
+    """Initialise ``folder`` as a cluster with the empty database."""
     run = partial(run_program, account, folder=folder.parent, complaint=last_complaint)
     run(initdb_command(build, folder))
-    # A server of one process that reads its commands from standard input: no port, no
-    # socket, and it ends with a checkpoint, so that a copy starts without recovery.
+    # A server of one process that reads its commands from standard input. It has no port and no
+    # socket. It ends with a checkpoint, so that a copy starts without recovery.
     single = [f"{build.home}/bin/postgres", "--single", "-D", str(folder)]
     single += ["-c", "fsync=off", "postgres"]
     run(single, stdin=f"CREATE DATABASE {DATABASE}\n")
@@ -27,9 +27,9 @@ def fill(build: Build, account: Account, folder: Path) -> None:
 def initdb_command(build: Build, folder: Path) -> list[str]:
     """Return the initdb command of a build.
 
-    Only its socket is trusted, which lies in a folder that nobody else may enter; loopback is
-    open to every user of the machine, and is refused. Data checksums stay off, the default
-    before 18, so that all majors do the same work.
+    Only connections over the socket are trusted; the socket lies in a folder that nobody else may
+    enter. Loopback is open to every user of the machine and is rejected. Data checksums stay off,
+    the default before 18, so that all majors do the same work.
     """
     # -N is --no-sync, which had another name before 10.
     command = [f"{build.home}/bin/initdb", "-D", str(folder), "-U", USER, "-N"]
@@ -40,10 +40,10 @@ def initdb_command(build: Build, folder: Path) -> list[str]:
 
 
 def last_complaint(text: str) -> str:
-    """Return the last line that tells why a program of Postgres gave up, with its hint.
+    """Return the last error line of a Postgres program's output, with its hint.
 
-    A server says FATAL or PANIC, and may say what to do in a HINT that follows. About its
-    configuration file FATAL only says that it is wrong, and a LOG line before says where.
+    A server prints FATAL or PANIC, sometimes followed by a HINT. For a wrong configuration file
+    FATAL has no details; a LOG line before it has the place.
     """
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     marks = ["PANIC: ", "FATAL: ", "ERROR: ", "error: "]

@@ -1,7 +1,7 @@
-"""How Postgres is built from source code.
+"""Build Postgres from source code: the server and initdb.
 
-The server and initdb, without what a benchmark does not use: no documentation, no languages, no
-contributed modules. Flags and compiler come by the environment, where configure looks for them.
+What a benchmark does not use is left out: documentation, languages, contributed modules. The
+environment has flags and compiler, where configure reads them.
 """
 
 from __future__ import annotations
@@ -9,17 +9,17 @@ from __future__ import annotations
 from pipeline.targets.base import Compilation, Recipe
 
 CONFIGURE = ("--without-readline", "--without-icu", "--without-zlib")
-"""What of the machine's libraries is left out, so that a build is the same on every machine. An
-option that a release does not know is warned of and ignored."""
+"""Optional libraries are left out, so that a build is the same on every machine. A release warns
+about unknown options and ignores them."""
 
 
 def recipe(work: Compilation) -> Recipe:
-    """Return the commands: configure, compile, install server and client programs."""
+    """Return the recipe: configure, compile, install server and client programs."""
     make = ("make", f"--jobs={work.jobs}", "--no-print-directory")
     return Recipe(
         commands=(
             ("./configure", f"--prefix={work.home}", *CONFIGURE, *work.options.configure),
-            # Headers are generated once, by one process, before many include them.
+            # One process generates the headers, before parallel ones include them.
             (*make, "-C", "src/backend", "generated-headers"),
             (*make, "-C", "src"),
             (*make, "-C", "src", "install"),

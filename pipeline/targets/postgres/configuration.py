@@ -1,32 +1,31 @@
 """The configurations of Postgres: files in configs/<family>/<major>.conf, scaled.
 
-A family keeps one intent over all majors, with what each major calls it; x10a is the one to
-compare majors by. The files say why of every setting.
+A family keeps one intent over all majors, in the option names of each major; x10a is the family to
+compare majors with. Each file gives the reason of its settings.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from importlib.resources import files
 
 from pipeline.machine.fingerprint import memory_gb
 from pipeline.model import Machine, ServerConfig
 from pipeline.targets.base.configurations import ConfigFiles, NotASettingError, with_line
 
-FILES = ConfigFiles("postgres", files("pipeline.targets.postgres") / "configs", ".conf")
+FILES = ConfigFiles("postgres", ".conf", lambda machine, _: scale(machine))
 """The files of all families."""
 
 
 def scale(machine: Machine) -> Mapping[str, int]:
-    """Return the values that depend on the machine, by the names the files use.
+    """Return the values that depend on the machine, by their placeholders in the files.
 
-    - ``shared_buffers_mb``: 70 % of memory, so that what the page cache would hold is held
-      by Postgres (the published files: 23 GB of 32);
+    - ``shared_buffers_mb``: 70 % of memory, so that Postgres caches what the page cache
+      would (the published files: 23 GB of 32);
     - ``max_wal_size_mb``: 125 % of memory, at least 4 GB and at most 64 GB (40 GB for 32), so
-      that no checkpoint starts because of it;
+      that it triggers no checkpoint;
     - ``min_wal_size_mb``: half of that, kept for reuse;
-    - ``autovacuum_work_mem_mb``: 256 MB, less where memory is less than 32 GB.
+    - ``autovacuum_work_mem_mb``: 256 MB, less if memory is less than 32 GB.
     """
     gb = memory_gb(machine.memory_bytes)
     max_wal = min(max(gb * 1280, 4096), 65536)
@@ -39,14 +38,14 @@ def scale(machine: Machine) -> Mapping[str, int]:
 
 
 _NUMBER = re.compile(r"(-?[0-9.]+) (?:\d*[kMGT]?B|us|ms|s|min|h|d)")
-"""A value of pg_settings with its unit, as ``16384 8kB``: in a file, a number without a unit is
-in the same."""
+"""A value of pg_settings with its unit, as ``16384 8kB``. A number without a unit in a
+configuration file has the same unit."""
 
 
 def with_setting(config: ServerConfig, name: str, value: str) -> ServerConfig:
-    """Return a configuration with a value as :meth:`PostgresServer.settings` tells it.
+    """Return a configuration with a value as :meth:`PostgresServer.settings` reports it.
 
-    Raises NotASettingError for how the server was compiled, and for a value of several lines.
+    Raises NotASettingError for a compile-time property, and for a value of several lines.
     """
     if not re.fullmatch(r"\w+", name):
         raise NotASettingError(f"{name} is not a setting of a configuration file")

@@ -1,4 +1,4 @@
-"""The archive of a release: a jar around one .txz."""
+"""The archive of a release: a jar with one .txz."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import zipfile
 from collections.abc import Generator
 from pathlib import Path
 
-from pipeline.targets.base.archives import CHUNK, Member, Refused, tar_members
+from pipeline.targets.base.archives import CHUNK, ArchiveMember, Refused, tar_members
 
 PROGRAM_FOLDERS = ("bin", "lib")
-"""The folders whose files make a build what it is."""
+"""The folders whose files define a build."""
 
 
-def members(archive: Path) -> Generator[Member]:
-    """Give the members of the .txz in the jar."""
+def members(archive: Path) -> Generator[ArchiveMember]:
+    """Yield the members of the .txz in the jar."""
     with (
         zipfile.ZipFile(archive) as jar,
         jar.open(_inner(jar)) as inner,
@@ -23,7 +23,7 @@ def members(archive: Path) -> Generator[Member]:
         tarfile.open(fileobj=plain, mode="r|") as tar,
     ):
         yield from tar_members(tar)
-        # Both checksums are looked at where a file ends, not where its last member does.
+        # Both checksums are verified at the end of a file, which is after its last member.
         for stream in (plain, inner):
             while stream.read(CHUNK):
                 pass

@@ -1,4 +1,4 @@
-"""What sources call the versions of Postgres, turned into releases."""
+"""Releases of Postgres, from the version names of its sources."""
 
 from __future__ import annotations
 
@@ -14,18 +14,17 @@ _DEBIAN = re.compile(r"[^/]+/(\d+(?:\.\d+)+)[-+~].*")
 _FIRST_TWO_PART_MAJOR = 10
 
 _Found = tuple[tuple[int, ...], tuple[int, int]]
-"""The numbers of a release, and those of its packaging."""
+"""The numbers of a release, and the numbers of its packaging."""
 
 
 def revisions(supply: Supply, versions: Iterable[str]) -> tuple[Revision, ...]:
     """Return one revision for each release, oldest first.
 
-    Of several packagings of a release the last one counts. Versions of another form (a beta)
-    are left out.
+    Of several packagings of a release the last one wins. Versions of another form (a beta) are left
+    out.
     """
-    read = {"maven": _packed, "tarball": _plain, "tags": _tag, "debian-source": _debian}[
-        supply.kind
-    ]
+    readers = {"maven": _packed, "tarball": _plain, "tags": _tag, "debian-source": _debian}
+    read = readers[supply.kind]
     best: dict[tuple[int, ...], tuple[tuple[int, int], str]] = {}
     for spelling in versions:
         if (found := read(spelling)) is not None:
@@ -35,11 +34,11 @@ def revisions(supply: Supply, versions: Iterable[str]) -> tuple[Revision, ...]:
 
 
 def _packed(spelling: str) -> _Found | None:
-    """Read a version of the packed binaries.
+    """Parse a version of the packed binaries.
 
-    From 10 on Postgres has two numbers and the third is the packaging's: 14.10.1 packs 14.10
-    anew, as does 10.5.0-1 for 10.5. Before, all three numbers are the release's and the first
-    two are its major.
+    From 10 on Postgres has two numbers, and the third is the packaging's: 14.10.1 is another
+    packaging of 14.10, and 10.5.0-1 of 10.5. Before 10 all three numbers are the release's, and the
+    first two are its major.
     """
     if not (found := _PACKED.fullmatch(spelling)):
         return None
@@ -50,18 +49,18 @@ def _packed(spelling: str) -> _Found | None:
 
 
 def _plain(spelling: str) -> _Found | None:
-    """Read a version as it is written: 17.2, 9.6.24. Of 17 alone nothing is released."""
+    """Parse a plain version: 17.2, 9.6.24. No release has one number alone, such as 17."""
     return (tuple(map(int, spelling.split("."))), (0, 0)) if _NUMBERS.fullmatch(spelling) else None
 
 
 def _tag(spelling: str) -> _Found | None:
-    """Read a tag of the repository: REL_17_2, REL9_6_24; betas have letters."""
+    """Parse a tag of the repository: REL_17_2, REL9_6_24; betas have letters and do not match."""
     found = _TAG.fullmatch(spelling)
     return (tuple(map(int, found[1].split("_"))), (0, 0)) if found else None
 
 
 def _debian(spelling: str) -> _Found | None:
-    """Read a version of a source package in a suite: bookworm/15.14-0+deb12u1."""
+    """Parse a version of a source package in a suite: bookworm/15.14-0+deb12u1."""
     found = _DEBIAN.fullmatch(spelling)
     return (tuple(map(int, found[1].split("."))), (0, 0)) if found else None
 
@@ -74,7 +73,3 @@ def _revision(order: tuple[int, ...], locator: str) -> Revision:
         major=".".join(map(str, order[:-1])),
         locator=locator,
     )
-
-
-_READERS = {"maven": _packed, "tarball": _plain, "tags": _tag, "debian-source": _debian}
-"""How each kind of source spells a version."""

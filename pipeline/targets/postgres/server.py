@@ -1,4 +1,4 @@
-"""A started Postgres server: how it is started, asked, maintained and stopped."""
+"""A Postgres server: start it, query it, maintain it, stop it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from typing import Any
 import psycopg
 from psycopg import sql
 
-from pipeline.errors import UserError, first_line
 from pipeline.machine.ports import LOOPBACK
 from pipeline.model import Build, Connection, ServerConfig
 from pipeline.targets.base import Activity, Ask, Placement, ServerError
@@ -20,6 +19,7 @@ from pipeline.targets.base.processes import await_ready, prepare, start_process,
 from pipeline.targets.base.templates import DATABASE, USER
 from pipeline.targets.postgres import activity
 from pipeline.targets.postgres.cluster import last_complaint
+from pipeline.text.errors import UserError, first_line
 
 INDEX_CLEANUP_FROM = 12
 
@@ -27,7 +27,7 @@ _Row = tuple[Any, ...]
 
 
 class PostgresServer:
-    """One running server. Made by :func:`start`."""
+    """A running server, returned by :func:`start`."""
 
     def __init__(
         self, process: subprocess.Popen[bytes], connection: Connection, folder: Path, major: int
@@ -41,10 +41,10 @@ class PostgresServer:
         self._major = major
 
     def settings(self) -> Mapping[str, str]:
-        """Return pg_settings, with units, as ``16384 8kB``, and how the server was compiled.
+        """Return pg_settings, with units (``16384 8kB``), and how the server was compiled.
 
-        The names of the latter begin with ``pg_config.``: a build of other flags is another
-        server, and a change of packaging must not pass for one of the code.
+        The names of the latter begin with ``pg_config.``. Other compiler flags make another server,
+        and a change of packaging must not look like a change of the code.
         """
         with self._session() as session:
             rows = session.execute(
@@ -57,11 +57,11 @@ class PostgresServer:
     def maintain(self, tables: Sequence[str]) -> None:
         """Vacuum and analyse every table, indexes included, then make a checkpoint.
 
-        Without INDEX_CLEANUP, Postgres 14 and later skip indexes with few dead rows, and
-        later reads pay for them. Nor does VACUUM mark a page as visible to all before the
-        commits in it are on storage, which with synchronous_commit = off takes up to 0.6 s, and
-        later index-only scans pay for that; so the log is flushed first, by a commit that
-        waits. What VACUUM says is kept in vacuum.log.
+        Without INDEX_CLEANUP, Postgres 14 and later skip indexes with few dead rows, and later
+        reads pay for them. VACUUM does not mark a page as all-visible before the commits in it are
+        on storage, which with synchronous_commit = off takes up to 0.6 s; later index-only scans
+        would pay for that. So a commit that waits flushes the log first. vacuum.log has the output
+        of VACUUM.
         """
         options = "VERBOSE, ANALYZE"
         if self._major >= INDEX_CLEANUP_FROM:
@@ -85,7 +85,7 @@ class PostgresServer:
         return int(row[0])
 
     def stop(self) -> None:
-        """Stop the server at once, as an immediate shutdown, and all of its processes.
+        """Stop the server at once (immediate shutdown), with all of its processes.
 
         The database is not used again, so nothing is written for it. Safe to call twice.
         """
@@ -106,7 +106,7 @@ class PostgresServer:
 
 
 def connect(connection: Connection) -> psycopg.Connection[_Row]:
-    """Return a session that commits every statement."""
+    """Open a session that commits every statement."""
     return psycopg.connect(
         host=connection.socket_dir,
         port=connection.port,
@@ -127,7 +127,7 @@ def start(
     folder = placement.folder
     check_folder(folder)
     socket = folder / f".s.PGSQL.{placement.port}"
-    data = prepare(build, template, socket, placement)
+    data = prepare(build, template, placement, socket)
     (data / "postgresql.conf").write_text(config.text, encoding="utf-8")
     connection = Connection(
         driver="pgsql",
@@ -139,7 +139,7 @@ def start(
 
     def answers() -> bool:
         if socket.exists():
-            # Until recovery and start are over it accepts and refuses at once.
+            # Until recovery and start are complete it accepts connections and refuses them at once.
             with contextlib.suppress(psycopg.OperationalError):
                 connect(connection).close()
                 return True
@@ -151,7 +151,7 @@ def start(
 
 
 def server_command(build: Build, data: Path, connection: Connection) -> list[str]:
-    """Return the command that runs the server; what is given here belongs to the run."""
+    """Return the command that runs the server; its options belong to the run."""
     options = {
         "listen_addresses": LOOPBACK,
         "port": str(connection.port),
@@ -164,9 +164,9 @@ def server_command(build: Build, data: Path, connection: Connection) -> list[str
 
 
 def check_folder(folder: Path) -> None:
-    """Refuse a folder that Postgres could not use for its socket."""
+    """Refuse a folder that Postgres cannot use for its socket."""
     if "," in str(folder):
         raise UserError(
-            f"{folder} has a comma in its name, which Postgres takes for a list of folders; set "
-            "paths.cache in nightshift.toml to another"
+            f"{folder} has a comma in its name, which Postgres reads as a list of folders; set "
+            "paths.cache in nightshift.toml to a folder without a comma"
         )

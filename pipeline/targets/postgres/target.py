@@ -1,18 +1,17 @@
-"""Postgres as a target: where its parts come together."""
+"""The target Postgres."""
 
 from __future__ import annotations
 
 import platform
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pipeline.errors import UserError
 from pipeline.machine.account import Account, find_account
-from pipeline.model import Build, Machine, Revision, ServerConfig, Supply
-from pipeline.targets.base import Compilation, Identity, Placement, Recipe
-from pipeline.targets.base.archives import Member
+from pipeline.model import Build, ServerConfig, Supply
+from pipeline.targets.base import Identity, Placement
+from pipeline.targets.base.archives import ArchiveMember
 from pipeline.targets.base.programs import reported_version
 from pipeline.targets.base.templates import make_template
 from pipeline.targets.postgres import (
@@ -22,6 +21,7 @@ from pipeline.targets.postgres import (
     install,
     releases,
 )
+from pipeline.text.errors import UserError
 
 if TYPE_CHECKING:
     from pipeline.targets.postgres.server import PostgresServer
@@ -39,13 +39,17 @@ class Postgres:
 
     name = "postgres"
     tools = (
-        ("bison", "makes the parser, which a repository does not hold"),
-        ("flex", "makes the scanner, which a repository does not hold"),
-        ("perl", "makes the catalogs"),
+        ("bison", "generates the parser, which the repository does not contain"),
+        ("flex", "generates the scanner, which the repository does not contain"),
+        ("perl", "generates the catalogs"),
     )
+    revisions = staticmethod(releases.revisions)
+    recipe = staticmethod(compilation.recipe)
+    config = configuration.FILES.config
+    with_setting = staticmethod(configuration.with_setting)
 
     def __init__(self, machine: str | None = None) -> None:
-        """Use the binaries for a kind of ``machine``, by default this one's."""
+        """Use the binaries for an architecture ``machine``, by default this machine's."""
         kind = _ARCHITECTURES.get(machine or platform.machine(), machine or platform.machine())
         self.supplies = (
             Supply(
@@ -71,47 +75,30 @@ class Postgres:
             ),
         )
 
-    def revisions(self, supply: Supply, versions: Sequence[str]) -> tuple[Revision, ...]:
-        """Return one revision for each release, oldest first."""
-        return releases.revisions(supply, versions)
-
-    def members(self, supply: Supply, archive: Path) -> Generator[Member]:
-        """Give the program files of a prebuilt release."""
+    def members(self, supply: Supply, archive: Path) -> Generator[ArchiveMember]:
+        """Yield the program files of a prebuilt release."""
         return install.members(archive)
 
-    def recipe(self, work: Compilation) -> Recipe:
-        """Say how a revision is built from source code."""
-        return compilation.recipe(work)
-
     def identify(self, home: Path) -> Identity:
-        """Look at an installed build. Raises UserError for what is no Postgres."""
+        """Identify an installed build. Raises UserError if it is not Postgres."""
         program = home / "bin/postgres"
         if not program.exists():
-            raise UserError("the archive holds no bin/postgres, so it is no release of Postgres")
+            raise UserError("the archive holds no bin/postgres, so it is not a release of Postgres")
         return Identity(
             program=program,
             folders=install.PROGRAM_FOLDERS,
             version=reported_version(program, find_account()),
         )
 
-    def config(self, family: str, revision: Revision, machine: Machine) -> ServerConfig:
-        """Return a family's configuration for a revision, scaled to the machine."""
-        scale = configuration.scale(machine)
-        return configuration.FILES.config(family, revision, machine, scale)
-
-    def with_setting(self, config: ServerConfig, name: str, value: str) -> ServerConfig:
-        """Return a configuration in which a setting has a value, as a server reports both."""
-        return configuration.with_setting(config, name, value)
-
     def template(self, build: Build, folder: Path, account: Account) -> None:
-        """Make the empty database that every repetition of a build starts from."""
+        """Create the empty database that every repetition of a build starts from."""
         make_template(build, folder, account, partial(cluster.fill, build, account))
 
     def start(
         self, build: Build, config: ServerConfig, template: Path, placement: Placement
     ) -> PostgresServer:
         """Start a server on a copy of the template and wait until it answers."""
-        # Loads the driver, which planning does without.
+        # Imports the driver, which planning does not need.
         from pipeline.targets.postgres import server  # noqa: PLC0415
 
         return server.start(build, config, template, placement)

@@ -1,42 +1,42 @@
-"""How RocksDB's benchmark is built from source code, as for the published reports."""
+"""Build RocksDB's db_bench from source code, as for the published reports."""
 
 from __future__ import annotations
 
 import subprocess
 
-from pipeline.errors import UserError
 from pipeline.targets.base import Compilation, Recipe
+from pipeline.text.errors import UserError
 
 PROGRAM = "bin/db_bench"
-"""Where the benchmark is in the home of a build that was compiled here."""
+"""The path of db_bench in the home of a compiled build."""
 
 
 _NEVER = "2001-09-09 01:46:40"
-"""The time of every build, for equal binaries: what SOURCE_DATE_EPOCH says too."""
+"""The build time of every build, equal to SOURCE_DATE_EPOCH, for equal binaries."""
 
 _VERSION = ("FORCE_GIT_SHA=unknown", f"build_date={_NEVER}", f"date={_NEVER.split(maxsplit=1)[0]}")
-"""What the Makefile writes into the program would be the time, and the commit of whatever
-repository is around the source tree. The names are those of new and of old releases."""
+"""Overrides of the Makefile, which would write the time and the commit of any repository around the
+source tree into the program. The names cover new and old releases."""
 
 
 def recipe(work: Compilation) -> Recipe:
-    """Return the commands: compile and link, then drop what only a debugger wants.
+    """Return the recipe: compile and link, then strip debug symbols.
 
-    The library is linked in, for the processor of this machine and with the compression libraries
-    that it has, which is what RocksDB's Makefile does by itself. Raises UserError where gflags
-    is missing: without it the Makefile builds a benchmark that only says so.
+    The library is linked in, for the processor of this machine and with its compression libraries,
+    as RocksDB's Makefile does by default. Raises UserError if gflags is missing: without it the
+    Makefile builds a db_bench that only prints so.
     """
     _check_gflags(work)
-    # A crate has the source tree in a folder.
+    # A crate has the source tree in a subfolder.
     folder = "rocksdb" if (work.tree / "rocksdb/Makefile").is_file() else "."
     make = ("make", f"--jobs={work.jobs}", "DEBUG_LEVEL=0", "LIB_MODE=static")
     return Recipe(
         commands=(
             (
                 *make,
-                # Newer compilers warn of more than old code was written for.
+                # Newer compilers warn about old code, which the Makefile makes an error.
                 "DISABLE_WARNING_AS_ERROR=1",
-                # In the place of the Makefile's own level of optimisation, which came last.
+                # Replaces the Makefile's own optimisation level, which would come last.
                 f"OPT=-DNDEBUG {work.flags}",
                 *_VERSION,
                 *work.options.configure,

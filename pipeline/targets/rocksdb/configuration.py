@@ -1,47 +1,43 @@
 """The configurations of RocksDB: options of db_bench, in configs/<family>/<since>.flags, scaled.
 
-They are the published ones: those of the scripts that the reports are made with, benchmark.sh and
-benchmark_compare.sh of RocksDB's own tools/, with the values of x.sh and x3.sh of the repository
-mdcallag/mytools (bench/rx2). byrx is for a database that the block cache holds, iobuf and iodir for
-one that is larger than memory. The files say why of every option.
+They are those of the published reports: from the scripts benchmark.sh and benchmark_compare.sh in
+RocksDB's tools/, with the values of x.sh and x3.sh of the repository mdcallag/mytools (bench/rx2).
+byrx is for a database that fits the block cache, iobuf and iodir for one larger than memory. Each
+file gives the reason of its options.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from importlib.resources import files
 
 from pipeline.machine.fingerprint import memory_gb
 from pipeline.model import Machine, Revision, ServerConfig
 from pipeline.targets.base.configurations import ConfigFiles, NotASettingError, with_line
 
-FILES = ConfigFiles("rocksdb", files("pipeline.targets.rocksdb") / "configs", ".flags")
-"""The files of all families."""
-
 LARGE_CORES = 24
-"""Cores from which on a machine is large. Threads of the published runs wait for each other in the
-LRU cache on the 48 cores that have 36 of them; on 8 cores, with one thread, nobody waits."""
+"""The number of cores from which a machine counts as large. The published runs with 36 threads on
+48 cores contend for the LRU cache; those with one thread on 8 cores do not."""
 
 _CACHES = ((8, 6), "auto_hyper_clock_cache"), ((7, 7), "hyper_clock_cache")
-"""The caches without locks by the release series that they are good from, as published."""
+"""The lock-free caches, each with the release series from which it is good, as published."""
 
 
 def cache_bytes(machine: Machine) -> int:
     """Return the size of the block cache: 5/8 of memory up to 32 GB, 7/10 of more.
 
-    Published are 10 of 16 GB, 20 of 32 and 90 of 128.
+    The published sizes are 10 of 16 GB, 20 of 32 and 90 of 128.
     """
     gb = memory_gb(machine.memory_bytes)
     return (gb << 30) * 5 // 8 if gb <= 32 else (gb << 30) * 7 // 10
 
 
 def scale(machine: Machine, revision: Revision) -> Mapping[str, int | str]:
-    """Return the values that depend on machine and release, by the names the files use.
+    """Return the values that depend on machine and release, by their placeholders in the files.
 
     - ``cache_bytes``: see :func:`cache_bytes`;
-    - ``background_jobs``: as many flushes and compactions at once as half of the cores, from 3
-      up to 12 (published: 3 on 4 cores, 4 on 8, 8 on 16, 12 on 24 and 48);
+    - ``background_jobs``: concurrent flushes and compactions: half of the cores, at least 3
+      and at most 12 (published: 3 on 4 cores, 4 on 8, 8 on 16, 12 on 24 and 48);
     - ``cache_type``: see :func:`cache_type`.
     """
     return {
@@ -51,21 +47,26 @@ def scale(machine: Machine, revision: Revision) -> Mapping[str, int | str]:
     }
 
 
+FILES = ConfigFiles("rocksdb", ".flags", scale)
+"""The files of all families."""
+
+
 def cache_type(machine: Machine, revision: Revision) -> str:
-    """Return the block cache: on a large machine the best that a release has, else LRU."""
+    """Return the type of the block cache: the release's best on a large machine, else LRU."""
     if machine.cores >= LARGE_CORES:
         series = tuple(int(number) for number in revision.major.split(".") if number)
         for since, cache in _CACHES:
-            # A commit of which the series is not known is the newest code there is.
+            # A commit without a series counts as the newest code.
             if not series or series >= since:
                 return cache
     return "lru_cache"
 
 
 def least_database(family: str, machine: Machine) -> int:
-    """Return the bytes that a database must exceed for a family to measure what it is for.
+    """Return the bytes that a database must exceed for a family to measure its subject.
 
-    Through the kernel's page cache that is memory, past it the block cache; 0 for byrx.
+    iobuf uses the kernel's page cache and must exceed memory. iodir bypasses it and must exceed the
+    block cache. The answer is 0 for byrx.
     """
     return {"iobuf": machine.memory_bytes, "iodir": cache_bytes(machine)}.get(family, 0)
 
@@ -108,16 +109,16 @@ _ENUMERATIONS: Mapping[str, tuple[str, Mapping[str, str]]] = {
         },
     ),
 }
-"""Options that OPTIONS files and db_bench spell differently: the name that db_bench gives them,
-and their values. From include/rocksdb/options.h, compression_type.h and advanced_options.h."""
+"""Options that OPTIONS files and db_bench spell differently: the name and the values in db_bench.
+From include/rocksdb/options.h, compression_type.h and advanced_options.h."""
 
 
 def with_setting(config: ServerConfig, name: str, value: str) -> ServerConfig:
-    """Return a configuration with an option as an OPTIONS file of RocksDB tells it.
+    """Return a configuration with an option as an OPTIONS file of RocksDB reports it.
 
-    db_bench has most by the same name, without the section (``DBOptions.max_background_jobs``);
-    with one that it does not have it does not start. Raises NotASettingError for a value that is
-    itself a group of options.
+    db_bench knows most by the same name without the section (``DBOptions.max_background_jobs``),
+    and does not start with an unknown one. Raises NotASettingError for a value that is itself a
+    group of options.
     """
     option = name.rpartition(".")[2]
     spelt, values = _ENUMERATIONS.get(option, (option, {}))

@@ -1,4 +1,4 @@
-"""RocksDB made ready: a library has no server, its benchmark is given a folder and options."""
+"""RocksDB without a server: db_bench runs with a folder and options."""
 
 from __future__ import annotations
 
@@ -7,34 +7,35 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from pipeline.errors import UserError
 from pipeline.model import Build, Connection, ServerConfig
 from pipeline.targets.base import Activity, Placement, ServerError, StartError
+from pipeline.targets.base.processes import prepare
 from pipeline.targets.base.programs import ENVIRONMENT, run_program
-from pipeline.targets.base.templates import USER, copy_template
+from pipeline.targets.base.templates import USER
 from pipeline.targets.rocksdb import configuration, log
+from pipeline.text.errors import UserError
 
 DEBTS = ("flush", "waitforcompaction", "compact0", "waitforcompaction")
-"""The maintenance, as benchmarks of db_bench: write what is in memory, let compaction end, and
-merge what is left in level 0, which every read has to look at. Published as flush_mt_l0."""
+"""The maintenance, as benchmarks of db_bench: flush the memtables, let compaction end, and merge
+the rest of level 0, which every read would search. Published as flush_mt_l0."""
 
 _PUBLISHED_IDLE = 300.0 / (40_000_000 * 420)
-"""Seconds for each byte of a database in which the published runs give compaction a chance to end
-by itself: 300 for 40 million rows, with reads of a hundred keys meanwhile."""
+"""Seconds for each byte of a database in which the published runs let compaction end by itself: 300
+for 40 million rows, with reads of a hundred keys meanwhile."""
 _LONGEST_IDLE = 300
-"""Seconds, as published."""
+"""The most of these seconds, as published."""
 
 _REFUSED = "Direct I/O is not supported"
-"""What every release says of a file system without O_DIRECT."""
+"""The error message of every release for a file system without O_DIRECT."""
 
 _CLEAN = ("env", "--ignore-environment", *(f"{key}={ENVIRONMENT[key]}" for key in ENVIRONMENT))
 
 
 class RocksDBEngine:
-    """RocksDB in a folder of its own. Made by :func:`start`.
+    """RocksDB in its own folder, returned by :func:`start`.
 
-    The load generator is the DBMS: it opens the database in every step, and nothing of it runs
-    between two.
+    The load generator is the DBMS. It opens the database in every step, and no process runs between
+    steps.
     """
 
     pid = None
@@ -50,9 +51,9 @@ class RocksDBEngine:
         self.activity: Activity | None = log.activity(self._data)
 
     def settings(self) -> Mapping[str, str]:
-        """Return every option of the database as it is open now, by section and name."""
+        """Return every option of the database's newest OPTIONS file, by section and name."""
         newest = max(self._data.glob("OPTIONS-*"), key=lambda path: path.name)
-        # The folder is another one in each run and is no setting.
+        # The folder differs in each run and is no setting.
         text = newest.read_text(encoding="utf-8").replace(str(self._data), "")
         settings: dict[str, str] = {}
         section = ""
@@ -67,24 +68,24 @@ class RocksDBEngine:
     def maintain(self, tables: Sequence[str]) -> None:
         """Flush, let compaction end, and compact level 0.
 
-        A release before 6.20 cannot be asked to: it is left open for a while, in which compaction
-        can end. What was done, and the levels and debt that were left, are kept in maintenance.log.
+        Releases before 6.20 lack these benchmarks. Their database stays open for a while, so that
+        compaction can end. maintenance.log has the actions, and the levels and debt that remain.
         """
         del tables
         if self._can_pay():
             done, shown = ", ".join(DEBTS), self._pay(*DEBTS)
         else:
             seconds = math.ceil(min(self.database_bytes() * _PUBLISHED_IDLE, _LONGEST_IDLE))
-            done = f"open for {seconds} s: this release cannot be asked to pay what it owes"
+            done = f"waited {seconds} s: this release has no command to wait for pending compaction"
             shown = self._pay("seekrandom", arguments=(f"--duration={seconds}", "--num=100"))
         kept = self._placement.folder / "maintenance.log"
         kept.write_text(f"{done}\n\n{left(shown)}\n")
 
     def _can_pay(self) -> bool:
-        """Say whether the release has the benchmarks of maintenance.
+        """Return whether the release has the benchmarks of maintenance.
 
-        It is asked on a database of its own: an old release that complains while flushes,
-        compaction or statistics are at work crashes.
+        Runs on a separate database: an old release that reports an error during flushes, compaction
+        or statistics crashes.
         """
         beside = self._placement.folder / "asked"
         quiet = (f"--db={beside}", "--use_existing_db=0", "--stats_dump_period_sec=0")
@@ -101,10 +102,10 @@ class RocksDBEngine:
         return self.bench(f"--benchmarks={benchmarks}", "--use_existing_db=1", *arguments)
 
     def bench(self, *arguments: str) -> str:
-        """Run db_bench to its end on the database. Raises ServerError when it fails."""
+        """Run db_bench to its end on the database. Raises ServerError if it fails."""
         return run_program(
             self._placement.account,
-            # Of an option that is given twice the last one holds.
+            # The last occurrence of an option wins.
             [*self._command, f"--db={self._data}", *arguments],
             self._placement.folder,
             complaint,
@@ -126,17 +127,13 @@ def start(
     template: Path,
     placement: Placement,
 ) -> RocksDBEngine:
-    """Make an empty database with the options of ``config``.
+    """Create an empty database with the options of ``config``.
 
-    ``command`` is what runs the build's db_bench. Raises StartError for a release that does not
-    open a database with them.
+    ``command`` runs the build's db_bench. Raises StartError for a release that does not open a
+    database with these options.
     """
     folder = placement.folder
-    placement.account.check_reach(build.home)
-    placement.account.own(folder)
-    placement.account.check_reach(folder.parent)
-    data = folder / "data"
-    copy_template(template, data, placement.account)
+    data = prepare(build, template, placement)
     with_options = (*command, *configuration.arguments(config.text))
     connection = Connection(
         driver="rocksdb",
@@ -144,8 +141,8 @@ def start(
         port=placement.port,
         user=USER,
         database="",
-        # A load generator is run by whoever we are, and sees our environment. As the DBMS it runs
-        # as the account, and sees nothing that differs by user.
+        # Load generators run as our account, in our environment. This one is the DBMS: it runs as
+        # the account of servers, in an environment that is equal for all users.
         command=tuple(placement.account.command(*_CLEAN, *with_options)),
     )
     engine = RocksDBEngine(with_options, connection, placement)
@@ -163,14 +160,14 @@ def start(
 
 
 def left(shown: str) -> str:
-    """Return what maintenance found and left: the levels before and after it, and the debt."""
+    """Return the levels before and after maintenance, and the remaining debt."""
     lines = [line.rstrip() for line in shown.splitlines()]
     kept = re.compile(r"Level Files|-+$| +\d+ +\d+ +\d+$|Estimated pending compaction bytes: ")
     return "\n".join(line for line in lines if kept.match(line))
 
 
 def complaint(text: str) -> str:
-    """Return the line that tells why db_bench gave up: the last but for its greeting."""
+    """Return the last error line of db_bench, without its greeting."""
     greeting = re.compile(r"(RocksDB|Date|CPU|CPUCache|Keys|Set seed)\b.*")
     lines = [line.strip() for line in text.splitlines()]
     said = [line for line in lines if line and not greeting.match(line)]

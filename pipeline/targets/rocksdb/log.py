@@ -1,8 +1,8 @@
-"""What RocksDB tells of its work in its LOG, read as it grows.
+"""RocksDB's activity, from its LOG as it grows.
 
-Flushes and compactions begin and end in a line of JSON each (EVENT_LOG_v1). That writes are slowed
-or stopped, how many bytes compaction owes and how long writes were stalled are in prose, of which
-the few words that are read here are the same in all releases since 6.0.
+Flushes and compactions begin and end with a line of JSON each (EVENT_LOG_v1). Slowed or stopped
+writes, the pending bytes of compaction and the stalled time are prose. The few words that this
+module reads are the same in all releases since 6.0.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ FIELDS: Final = (
     SampledField("dbms.stalls", _COUNTER, "count"),
     SampledField("dbms.stalled", _GAUGE, "%"),
 )
-"""Flushes and compactions that run, and the bytes that they have written; files in level 0; bytes
-that compaction owes; how often RocksDB decided to slow or stop writes, and how much of the time
-before its last look at the statistics it did."""
+"""Running flushes and compactions, and the bytes that they have written; files in level 0; pending
+bytes of compaction; how often RocksDB decided to slow or stop writes, and the share of time that it
+did so in the last interval of its statistics."""
 
 _HEAD: Final = 64
-"""Bytes of a LOG that tell it from others: time, thread and release."""
+"""Bytes at the beginning of a LOG that distinguish it from others: time, thread and release."""
 _EVENT: Final = "EVENT_LOG_v1 "
 _OPENED: Final = " DB pointer "
 _CLOSED: Final = "Shutdown complete"
@@ -44,9 +44,9 @@ _STALLED: Final = re.compile(r"^Interval stall: .* ([\d.]+) percent$")
 
 
 class LogReader:
-    """Adds up what a LOG says, in pieces of any length.
+    """Accumulates the events of a LOG, fed in pieces of any length.
 
-    A database that was closed tells nothing any more.
+    A closed database has no readings.
     """
 
     def __init__(self) -> None:
@@ -58,13 +58,13 @@ class LogReader:
         self._values = dict.fromkeys(counters, 0.0)
 
     def feed(self, text: str) -> None:
-        """Read on. A line that is not whole yet waits for its end."""
+        """Read a further piece. An incomplete line waits for its end."""
         *lines, self._rest = (self._rest + text).split("\n")
         for line in lines:
             self._line(line)
 
     def readings(self) -> dict[str, float]:
-        """Return the present values by field; what was never told is missing."""
+        """Return the present values by field; fields that were never logged are missing."""
         if not self._open:
             return {}
         running = {
@@ -76,7 +76,7 @@ class LogReader:
     def _line(self, line: str) -> None:
         before, is_event, event = line.partition(_EVENT)
         if is_event:
-            # A line that a full disk has cut short is none.
+            # Skip a line that a full disk has cut short.
             with suppress(ValueError):
                 self._event(json.loads(event))
         elif found := _PENDING.search(line):
@@ -112,8 +112,8 @@ class LogReader:
 class Follower:
     """Reads a LOG as it grows. Every process that opens the database begins a new one.
 
-    A new one is told by how it begins, which has the microsecond: a file system may give it the
-    number of the one that was deleted.
+    A new LOG is recognised by its beginning, which has the time in microseconds. The inode number
+    is not enough: a file system may reuse that of the deleted one.
     """
 
     def __init__(self, path: Path) -> None:
@@ -122,7 +122,7 @@ class Follower:
         self._reader = LogReader()
 
     def __call__(self) -> Mapping[str, float]:
-        """Return what is known by now; nothing while no database is open."""
+        """Return the present values; none while no database is open."""
         try:
             with self._path.open("rb") as log:
                 begins = log.read(_HEAD)

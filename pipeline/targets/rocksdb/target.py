@@ -1,30 +1,30 @@
-"""RocksDB as a target: where its parts come together."""
+"""The target RocksDB."""
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from pathlib import Path
 
-from pipeline.errors import UserError
 from pipeline.machine.account import Account, find_account
 from pipeline.model import Build, Machine, Revision, ServerConfig, Supply
-from pipeline.targets.base import Compilation, Identity, Placement, Recipe
-from pipeline.targets.base.archives import Member, deb_members
+from pipeline.targets.base import Identity, Placement
+from pipeline.targets.base.archives import ArchiveMember, deb_members
 from pipeline.targets.base.loader import loaded
 from pipeline.targets.base.programs import reported_version
 from pipeline.targets.base.templates import make_template
 from pipeline.targets.rocksdb import compilation, configuration, engine, releases
+from pipeline.text.errors import UserError
 
 _REPOSITORY = "https://github.com/facebook/rocksdb.git"
 _PACKAGED = "usr/bin/db_bench"
-"""Where the benchmark is in a home of Debian packages."""
+"""The path of db_bench in a home of Debian packages."""
 
 
 class RocksDB:
-    """RocksDB by its own benchmark, db_bench, which is load generator and DBMS in one."""
+    """RocksDB with its own benchmark, db_bench, which is load generator and DBMS in one."""
 
     name = "rocksdb"
-    tools = (("bash", "runs what RocksDB's Makefile asks of it"),)
+    tools = (("bash", "runs scripts of RocksDB's Makefile"),)
     supplies = (
         Supply(
             name="debian",
@@ -41,57 +41,47 @@ class RocksDB:
             commits=True,
         ),
     )
+    revisions = staticmethod(releases.revisions)
+    recipe = staticmethod(compilation.recipe)
+    with_setting = staticmethod(configuration.with_setting)
 
-    def revisions(self, supply: Supply, versions: Sequence[str]) -> tuple[Revision, ...]:
-        """Return one revision for each release, oldest first."""
-        return releases.revisions(supply, versions)
-
-    def members(self, supply: Supply, archive: Path) -> Generator[Member]:
-        """Give db_bench and all libraries of a folder of packages."""
+    def members(self, supply: Supply, archive: Path) -> Generator[ArchiveMember]:
+        """Yield db_bench and all libraries of a folder of packages."""
         return deb_members(archive, (_PACKAGED, "usr/lib", "usr/lib64"))
 
-    def recipe(self, work: Compilation) -> Recipe:
-        """Say how a revision is built from source code."""
-        return compilation.recipe(work)
-
     def identify(self, home: Path) -> Identity:
-        """Look at an installed build. Raises UserError for what is no RocksDB."""
+        """Identify an installed build. Raises UserError if it is not RocksDB."""
         program = _program(home)
         if not program.exists():
-            raise UserError("the archive holds no db_bench, so it is no release of RocksDB")
+            raise UserError("the archive holds no db_bench, so it is not a release of RocksDB")
         version = reported_version(program, find_account(), command=_command(home))
         folder = program.relative_to(home).parts[0]
         return Identity(program=program, folders=(folder,), version=version)
 
     def config(self, family: str, revision: Revision, machine: Machine) -> ServerConfig:
         """Return a family's configuration for a revision, scaled to the machine."""
-        scale = configuration.scale(machine, revision)
-        made = configuration.FILES.config(family, revision, machine, scale)
+        made = configuration.FILES.config(family, revision, machine)
         exceeds = configuration.least_database(family, machine)
         return made.model_copy(update={"exceeds": exceeds})
 
-    def with_setting(self, config: ServerConfig, name: str, value: str) -> ServerConfig:
-        """Return a configuration in which a setting has a value, as a server reports both."""
-        return configuration.with_setting(config, name, value)
-
     def template(self, build: Build, folder: Path, account: Account) -> None:
-        """Make the empty folder that every repetition of a build starts from."""
+        """Create the empty folder that every repetition of a build starts from."""
         make_template(build, folder, account, account.own)
 
     def start(
         self, build: Build, config: ServerConfig, template: Path, placement: Placement
     ) -> engine.RocksDBEngine:
-        """Make an empty database with the options of the configuration."""
+        """Create an empty database with the options of the configuration."""
         return engine.start(build, _command(build.home), config, template, placement)
 
 
 def _program(home: Path) -> Path:
-    """Return the benchmark in a home: of Debian's packages, or of a build made here."""
+    """Return the path of db_bench in a home of Debian packages or of a compiled build."""
     packaged = home / _PACKAGED
     return packaged if packaged.exists() else home / compilation.PROGRAM
 
 
 def _command(home: Path) -> tuple[str, ...]:
-    """Return what runs the benchmark: that of a package needs the libraries it came with."""
+    """Return the command of db_bench; a packaged one needs the libraries of its packages."""
     program = _program(home)
     return loaded(home, program) if program == home / _PACKAGED else (str(program),)

@@ -1,6 +1,6 @@
-"""How SQLite is built from source code: its one large file becomes a shared library.
+"""Build SQLite from source code: compile its amalgamation into a shared library.
 
-A source tree holds that file, the amalgamation, or what it is made of.
+A source tree has the amalgamation, or the files that it is generated from.
 """
 
 from __future__ import annotations
@@ -11,19 +11,18 @@ from pipeline.targets.base import Compilation, Recipe
 from pipeline.targets.base.compile import CompileError
 
 OPTIONS = (
-    # Every client is a thread with a connection of its own: none needs a lock around it.
+    # Every client is a thread with its own connection, so none needs a lock.
     "-DSQLITE_THREADSAFE=2",
-    # Counting what is allocated takes one lock for all clients, and would be most of what many
-    # of them measure.
+    # Counting allocations takes one lock for all clients, which would dominate many measurements.
     "-DSQLITE_DEFAULT_MEMSTATUS=0",
-    # Default since 3.32. Before it was 999, and a step has a list of 1000 numbers.
+    # Default since 3.32; 999 before, and a step has a list of 1000 numbers.
     "-DSQLITE_MAX_VARIABLE_NUMBER=32766",
-    # 1 TB instead of 2 GB: a database of any size is mapped.
+    # 1 TB instead of 2 GB: maps a database of any size.
     "-DSQLITE_MAX_MMAP_SIZE=1099511627776",
-    # No code of others.
+    # No foreign code.
     "-DSQLITE_OMIT_LOAD_EXTENSION",
-    # What configure finds on every Linux. Without these a client that waits for another sleeps
-    # whole seconds, every page takes two system calls, and memory is asked for with a header.
+    # What configure finds on every Linux. Without these a waiting client sleeps whole seconds,
+    # every page takes two system calls, and every allocation has a header.
     "-DHAVE_USLEEP=1",
     "-DHAVE_PREAD=1",
     "-DHAVE_PWRITE=1",
@@ -33,18 +32,17 @@ OPTIONS = (
     "-DHAVE_GMTIME_R=1",
     "-DHAVE_LOCALTIME_R=1",
 )
-"""What is chosen when SQLite is compiled; the build options' own choices come after these."""
+"""The compile-time options of SQLite; the build options' own follow them."""
 
 SAME_CODE = ("-P", "-w", "-D__LINE__=0")
-"""What makes equal code equal for compiler and ccache: no comments, no empty lines and no numbers
-of lines. Some errors tell the line that found them, by which a comment would make another binary.
-"""
+"""Make equal code equal for compiler and ccache: no comments, no empty lines and no line numbers.
+Some errors include their source line, so that a comment would make another binary."""
 
 LIBRARY = "libsqlite3.so"
 
 
 def recipe(work: Compilation) -> Recipe:
-    """Return the commands. Raises CompileError for a tree that is none of SQLite's."""
+    """Return the recipe. Raises CompileError for a tree that is not SQLite's."""
     commands: list[tuple[str, ...]] = []
     if (work.tree / "sqlite3.c").exists():
         folder = "."
@@ -54,7 +52,9 @@ def recipe(work: Compilation) -> Recipe:
         folder = "."
         commands = [("./configure",), ("make", f"--jobs={work.jobs}", "sqlite3.c")]
     else:
-        raise CompileError("it holds neither sqlite3.c nor src/sqlite.h.in: it is not SQLite")
+        raise CompileError(
+            "it holds neither sqlite3.c nor src/sqlite.h.in: it is not source code of SQLite"
+        )
     compiler = shlex.split(work.compiler)
     flags = (*shlex.split(work.flags), "-fPIC")
     chosen = (*OPTIONS, *work.options.configure)

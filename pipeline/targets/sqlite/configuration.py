@@ -1,28 +1,28 @@
 """The configurations of SQLite: files in configs/<family>/<since>.sql, scaled.
 
-They are statements that every connection executes when it is opened; the files say why of each.
+Every connection executes their statements when it opens. Each file gives the reason of its
+settings.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from importlib.resources import files
 
 from pipeline.machine.fingerprint import memory_gb
 from pipeline.model import Machine, ServerConfig
 from pipeline.targets.base.configurations import ConfigFiles, NotASettingError
 
-FILES = ConfigFiles("sqlite", files("pipeline.targets.sqlite") / "configs", ".sql")
+FILES = ConfigFiles("sqlite", ".sql", lambda machine, _: scale(machine))
 """The files of all families."""
 
 
 def scale(machine: Machine) -> Mapping[str, int]:
-    """Return the values that depend on the machine, by the names the files use.
+    """Return the values that depend on the machine, by their placeholders in the files.
 
-    - ``mmap_bytes``: 70 % of memory, the share that Postgres is given in x10a;
-    - ``cache_kb``: 1/128 of memory for each connection, at least 16 MB, so that those of the 40
-      clients of the largest published workloads take what mapping leaves.
+    - ``mmap_bytes``: 70 % of memory, the share of Postgres in x10a;
+    - ``cache_kb``: 1/128 of memory for each connection, at least 16 MB. The 40 clients of the
+      largest published workloads then use what mapping leaves.
     """
     gb = memory_gb(machine.memory_bytes)
     return {
@@ -32,14 +32,14 @@ def scale(machine: Machine) -> Mapping[str, int]:
 
 
 def with_setting(config: ServerConfig, name: str, value: str) -> ServerConfig:
-    """Return a configuration in which a PRAGMA has a value as SQLite reports it.
+    """Return a configuration with a PRAGMA set to a value as SQLite reports it.
 
-    The statement takes the place of the one that is there, or the first: some, as page_size, do
-    nothing once the database has a table or a log. Raises NotASettingError for how the library
-    was compiled, and its release.
+    The statement replaces an existing one for the PRAGMA or becomes the first: some PRAGMAs, such
+    as page_size, have no effect once the database has a table or a log. Raises NotASettingError for
+    compile-time options and the release.
     """
     if name == "version" or not re.fullmatch(r"\w+", name) or not re.fullmatch(r"[\w.+-]+", value):
-        raise NotASettingError(f"{name} is no PRAGMA that {value!r} could be given to")
+        raise NotASettingError(f"{name} is not a PRAGMA that accepts the value {value!r}")
     statement = f"PRAGMA {name} = {_quoted(value)};"
     present = re.compile(rf"^PRAGMA {name} = .*;$", re.MULTILINE)
     text, count = present.subn(statement, config.text)

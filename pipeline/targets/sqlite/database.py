@@ -1,6 +1,6 @@
-"""A database of SQLite that is ready for clients: a folder, without any process.
+"""A SQLite database that is ready for clients: a folder, without any process.
 
-The load generator is the DBMS. What is asked here is done with the same library.
+The load generator is the DBMS. The methods here use the same library.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pipeline.targets.base.templates import DATABASE, USER, copy_template
 from pipeline.targets.sqlite.library import Rows, execute, library
 
 CONFIGURATION = "connection.sql"
-"""The file beside the database that every connection executes; the workloads know it too."""
+"""The file beside the database that every connection executes; the workloads use it too."""
 
 SETTINGS = (
     "analysis_limit",
@@ -54,30 +54,29 @@ SETTINGS = (
     "wal_autocheckpoint",
     "writable_schema",
 )
-"""Every PRAGMA that is a setting; others do something. A release returns nothing for one that it
-does not know."""
+"""Every PRAGMA that is a setting, not an action. A release returns nothing for an unknown one."""
 
 ACTIVITY = (
     SampledField("dbms.database_bytes", FieldKind.GAUGE, "bytes"),
     SampledField("dbms.wal_bytes", FieldKind.GAUGE, "bytes"),
 )
-"""What can be seen from outside: checkpoints move what is in the log into the database."""
+"""What is visible from outside: checkpoints move the content of the log into the database."""
 
 
 class SQLiteDatabase:
-    """One database. Made by :func:`start`."""
+    """A database, returned by :func:`start`."""
 
     pid = None
 
     def __init__(self, connection: Connection, configuration: str, folder: Path) -> None:
-        """Take over the database in ``folder``, which ``connection`` leads to."""
+        """Take over the database in ``folder``; ``connection`` is its address."""
         self.connection = connection
         self.activity: Activity | None = Activity(ACTIVITY, lambda: nullcontext(self._sizes))
         self._configuration = configuration
         self._folder = folder
 
     def settings(self) -> Mapping[str, str]:
-        """Return the settings of a connection, the release, and how it was compiled.
+        """Return the settings of a connection, the release, and the compile-time options.
 
         The names of the latter begin with ``compiled.``.
         """
@@ -92,9 +91,9 @@ class SQLiteDatabase:
         return {**found, "version": str(release[0])}
 
     def maintain(self, tables: Sequence[str]) -> None:
-        """Analyse every table, then bring all that the log holds into the database.
+        """Analyse every table, then move the content of the log into the database.
 
-        How much that was is kept in maintenance.log.
+        maintenance.log has the number of pages.
         """
         analyse = [f"ANALYZE {table}" for table in tables]
         *_, ((_, held, moved),) = self._execute(*analyse, "PRAGMA wal_checkpoint(FULL)")
@@ -102,11 +101,11 @@ class SQLiteDatabase:
             print(f"checkpoint: {moved} of the {held} pages in the log", file=log)
 
     def database_bytes(self) -> int:
-        """Return the size of the database and of its log."""
+        """Return the size of the database with its log."""
         return sum(path.stat().st_size for path in self._folder.iterdir())
 
     def _sizes(self) -> Mapping[str, float]:
-        """Return the sizes of the database and its log, of those that are there now."""
+        """Return the sizes of the database and its log; a missing file has none."""
         path = self._folder / self.connection.database
         found = {}
         for field, file in zip(ACTIVITY, (path, path.with_name(f"{path.name}-wal")), strict=True):
@@ -115,7 +114,7 @@ class SQLiteDatabase:
         return found
 
     def stop(self) -> None:
-        """Do nothing: no process is left when the load generator has ended."""
+        """Do nothing: no process remains when the load generator has ended."""
 
     def _execute(self, *texts: str) -> list[Rows]:
         path = Path(self.connection.socket_dir) / self.connection.database
@@ -124,7 +123,7 @@ class SQLiteDatabase:
 
 
 def fill(account: Account, folder: Path) -> None:
-    """Make ``folder`` one with an empty database: an empty file is one."""
+    """Create ``folder`` with an empty file, which SQLite accepts as an empty database."""
     account.own(folder)
     (folder / DATABASE).touch()
     account.give(folder)
@@ -133,9 +132,9 @@ def fill(account: Account, folder: Path) -> None:
 def start(
     build: Build, config: ServerConfig, template: Path, placement: Placement
 ) -> SQLiteDatabase:
-    """Make a copy of ``template`` a database with this configuration.
+    """Copy ``template`` and write the configuration beside it.
 
-    Raises StartError for a library that does not work, or does not take the configuration.
+    Raises StartError for a library that does not work, or does not accept the configuration.
     """
     placement.account.own(placement.folder)
     folder = placement.folder / "data"

@@ -1,4 +1,4 @@
-"""The library of a build: what it calls itself, and statements executed with it."""
+"""The library of a build: its version, and statements executed with it."""
 
 from __future__ import annotations
 
@@ -11,55 +11,55 @@ from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
-from pipeline.errors import UserError
 from pipeline.machine.account import contained
 from pipeline.targets.base import ServerError
 from pipeline.targets.sqlite.compilation import LIBRARY
+from pipeline.text.errors import UserError
 
 FOLDERS = ("lib",)
-"""The folders whose files make a build what it is."""
+"""The folders whose files define a build."""
 
 _CHECKED_IN = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d")
 """The date in a source id: https://www.sqlite.org/c3ref/c_source_id.html"""
-_SPEAK = Path(__file__).with_name("speak.py")
+_CLIENT = Path(__file__).with_name("client.py")
 
 Rows = list[list[str | None]]
 
 
 def library(home: Path) -> Path:
-    """Return the library of an installed build. Raises UserError where there is none."""
+    """Return the library of an installed build. Raises UserError if there is none."""
     path = home / "lib" / LIBRARY
     if not path.is_file():
-        raise UserError(f"the build holds no lib/{LIBRARY}, so it is none of SQLite")
+        raise UserError(f"the build holds no lib/{LIBRARY}, so it is not a build of SQLite")
     return path
 
 
 def reported_version(path: Path) -> str:
-    """Return what a library calls itself: its release, and the date and hash of its source code.
+    """Return a library's version: its release, and the date and hash of its source code.
 
-    Raises UserError for one that does not load here.
+    Raises UserError if the library does not load here.
     """
     try:
         ((row,),) = execute(path, Path(":memory:"), ["SELECT sqlite_version(), sqlite_source_id()"])
     except ServerError as error:
-        raise UserError(f"{path.name} does not work here ({error})") from error
+        raise UserError(f"{path.name} cannot be loaded on this machine ({error})") from error
     return " ".join(str(value) for value in row)
 
 
 def checked_in(version: str) -> datetime | None:
-    """Return when the source code of a library was checked in (UTC), from what it calls itself."""
+    """Return the check-in time (UTC) of a library's source code, from its version."""
     found = _CHECKED_IN.search(version)
     return datetime.fromisoformat(f"{found[0]}+00:00") if found else None
 
 
 def execute(path: Path, database: Path, texts: Sequence[str]) -> list[Rows]:
-    """Execute SQL texts with a library on one connection and return the rows of each.
+    """Execute SQL texts on one connection of a library and return the rows of each.
 
-    It is done by a process of its own: several libraries would disturb each other in ours, and one
-    that crashes would end it. Raises ServerError with SQLite's own words.
+    A separate process does it: several libraries in ours would interfere, and a crash would end it.
+    Raises ServerError with SQLite's message.
     """
     answer = subprocess.run(
-        contained([sys.executable, "-I", "-S", str(_SPEAK), str(path), str(database)]),
+        contained([sys.executable, "-I", "-S", str(_CLIENT), str(path), str(database)]),
         input=json.dumps(list(texts)),
         capture_output=True,
         text=True,
@@ -67,7 +67,7 @@ def execute(path: Path, database: Path, texts: Sequence[str]) -> list[Rows]:
         check=False,
     )
     if answer.returncode < 0:
-        raise ServerError(f"it was ended by {signal.Signals(-answer.returncode).name}")
+        raise ServerError(f"it was killed by {signal.Signals(-answer.returncode).name}")
     if answer.returncode:
         raise ServerError(answer.stderr.strip().splitlines()[-1])
     rows: list[Rows] = json.loads(answer.stdout)

@@ -1,4 +1,4 @@
-"""What sources call the versions of SQLite, turned into releases."""
+"""Releases of SQLite, from the version names of its sources."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ CRATES: tuple[tuple[Numbers, Numbers], ...] = (
     ((0, 39, 0), (3, 54, 0)),
     ((0, 39, 1), (3, 54, 1)),
 )
-"""The first crate with each release of SQLite; those up to the next one carry the same.
+"""The first crate with each release of SQLite; later ones carry the same, up to the next entry.
 
-The number of a crate does not tell what it carries, and looking would mean to download all of
-them. It does not change once published, so that it is written down here.
+A crate's version does not include the release, and finding out would mean to download every crate.
+A published crate does not change, so this table holds the result.
 """
 
 _TAG = re.compile(r"version-(\d+(?:\.\d+)+)")
@@ -56,10 +56,10 @@ _CRATE = re.compile(r"(\d+)\.(\d+)\.(\d+)")
 
 
 def revisions(supply: Supply, versions: Iterable[str]) -> tuple[Revision, ...]:
-    """Return one revision for each release, oldest first; the newest crate of each counts.
+    """Return one revision for each release, oldest first; the newest crate of a release wins.
 
     Crates newer than :data:`CRATES` may carry any release. They come last, each under its own
-    number, and the build tells what it is.
+    version, and the build reports the release.
     """
     found = _crates(versions) if supply.kind == "crate" else _named(versions)
     by_order = {revision.order: revision for revision in found}
@@ -67,14 +67,14 @@ def revisions(supply: Supply, versions: Iterable[str]) -> tuple[Revision, ...]:
 
 
 def _named(versions: Iterable[str]) -> Iterator[Revision]:
-    """Read tags, as version-3.46.0, and source packages, as bookworm/3.40.1-2; no others."""
+    """Yield the releases of tags (version-3.46.0) and of source packages (bookworm/3.40.1-2)."""
     for spelling in versions:
         if found := _TAG.fullmatch(spelling) or _PACKAGE.fullmatch(spelling):
             yield _release(_numbers(found[1]), spelling)
 
 
 def _crates(versions: Iterable[str]) -> Iterator[Revision]:
-    """Read the versions of the crate, the oldest first. What is before the first is left out."""
+    """Yield the releases of crate versions, oldest first; skip those before the first entry."""
     numbered = sorted((_numbers(each), each) for each in versions if _CRATE.fullmatch(each))
     first_crates = [crate for crate, _ in CRATES]
     newest, release = CRATES[-1]

@@ -1,27 +1,29 @@
-"""SQLite as a target: where its parts come together."""
+"""The target SQLite."""
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from functools import partial
 from pathlib import Path
 
-from pipeline.errors import UserError
 from pipeline.machine.account import Account
-from pipeline.model import Build, Machine, Revision, ServerConfig, Supply
-from pipeline.targets.base import Compilation, Identity, Placement, Recipe
-from pipeline.targets.base.archives import Member
+from pipeline.model import Build, Supply
+from pipeline.targets.base import Identity
+from pipeline.targets.base.archives import ArchiveMember
 from pipeline.targets.base.templates import make_template
 from pipeline.targets.sqlite import compilation, configuration, database, library, releases
+from pipeline.text.errors import UserError
 
 _REPOSITORY = "https://github.com/sqlite/sqlite.git"
 
 
 class SQLite:
-    """SQLite, from source code: what a crate carries, a source package or a repository."""
+    """SQLite, from source code: a crate, a source package or a repository."""
 
     name = "sqlite"
-    tools = (("tclsh", "makes sqlite3.c, which source packages and the repository do not hold"),)
+    tools = (
+        ("tclsh", "generates sqlite3.c, which source packages and the repository do not contain"),
+    )
     supplies = (
         Supply(name="crate", kind="crate", coordinates="libsqlite3-sys", prebuilt=False),
         Supply(
@@ -39,21 +41,21 @@ class SQLite:
             commits=True,
         ),
     )
+    revisions = staticmethod(releases.revisions)
+    recipe = staticmethod(compilation.recipe)
+    config = configuration.FILES.config
+    with_setting = staticmethod(configuration.with_setting)
+    start = staticmethod(database.start)
 
-    def revisions(self, supply: Supply, versions: Sequence[str]) -> tuple[Revision, ...]:
-        """Return one revision for each release, oldest first."""
-        return releases.revisions(supply, versions)
-
-    def members(self, supply: Supply, archive: Path) -> Generator[Member]:
-        """Refuse: every source has source code."""
-        raise UserError(f"no source has {self.name} prebuilt; name options to compile it with")
-
-    def recipe(self, work: Compilation) -> Recipe:
-        """Say how a revision is built from source code."""
-        return compilation.recipe(work)
+    def members(self, supply: Supply, archive: Path) -> Generator[ArchiveMember]:
+        """Refuse: every source has source code only."""
+        raise UserError(
+            f"no source offers prebuilt releases of {self.name}; name build options to "
+            "compile it with"
+        )
 
     def identify(self, home: Path) -> Identity:
-        """Look at an installed build. Raises UserError for what is no SQLite."""
+        """Identify an installed build. Raises UserError if it is not SQLite."""
         program = library.library(home)
         version = library.reported_version(program)
         return Identity(
@@ -63,21 +65,6 @@ class SQLite:
             made=library.checked_in(version),
         )
 
-    def config(self, family: str, revision: Revision, machine: Machine) -> ServerConfig:
-        """Return a family's configuration for a revision, scaled to the machine."""
-        scale = configuration.scale(machine)
-        return configuration.FILES.config(family, revision, machine, scale)
-
-    def with_setting(self, config: ServerConfig, name: str, value: str) -> ServerConfig:
-        """Return a configuration in which a setting has a value, as a server reports both."""
-        return configuration.with_setting(config, name, value)
-
     def template(self, build: Build, folder: Path, account: Account) -> None:
-        """Make the empty database that every repetition of a build starts from."""
+        """Create the empty database that every repetition of a build starts from."""
         make_template(build, folder, account, partial(database.fill, account))
-
-    def start(
-        self, build: Build, config: ServerConfig, template: Path, placement: Placement
-    ) -> database.SQLiteDatabase:
-        """Make a copy of the template ready for clients."""
-        return database.start(build, config, template, placement)

@@ -1,4 +1,4 @@
-"""The kinds of places that files travel through, and how a place is written."""
+"""The kinds of places for transfers, and the parsing of their addresses."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ _KINDS: dict[str, Callable[[str, Access], Place]] = {"ssh": SshPlace, "s3": S3Pl
 def open_place(address: str, access: Access) -> Place:
     """Return the place of an address: ``ssh://host/path``, ``s3://bucket/prefix`` or a folder.
 
-    Raises PlaceError for an address that is none, and for a place that cannot be reached or says
-    no.
+    Raises PlaceError for an invalid address, and for a place that cannot be reached or refuses.
     """
     scheme, separator, _ = address.partition("://")
     if not separator:
         return FolderPlace(Path(address))
     if scheme not in _KINDS:
         raise PlaceError(
-            address, "is no place: write a folder, ssh://user@host/path or s3://bucket/prefix"
+            address,
+            ("is not a valid place: write a folder, ssh://user@host/path or s3://bucket/prefix"),
         )
     return _KINDS[scheme](address, access)
 
 
 def is_remote(address: str) -> bool:
-    """Say whether an address is anything but a folder of this machine."""
+    """Whether an address is anything but a folder of this machine."""
     return "://" in address

@@ -1,31 +1,31 @@
-"""What every kind of place can do, and what is believed of what it says."""
+"""The interface of places, and the checks of their responses."""
 
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
-from typing import Protocol, Self
+from typing import Self
 
-from pipeline.errors import UserError
+from pipeline.text.errors import UserError
 
 LARGEST = 1 << 30
-"""Bytes of a file that is taken from a place: no bundle unpacks to more than this."""
+"""Maximum size in bytes of a file from a place: no bundle unpacks to more."""
 
 MOST = 1_000_000
-"""Files and folders in one folder of a place: bundles of a century of nights are fewer."""
+"""Maximum number of files and folders in a folder: a century of nights has fewer bundles."""
 
 CHUNK = 1 << 20
-"""Bytes that are read or written at a time."""
+"""Bytes to read or write at a time."""
 
 _ODD = re.compile(r"[/\\\x00-\x1f\x7f]")
-"""What is in no part of a name: a way out of a folder, or out of a line."""
+"""Characters that no part of a name contains: a path out of a folder, or a line break."""
 
 
 class PlaceError(UserError):
-    """A place that cannot be used: it is not reached, it says no, or what it says is not taken."""
+    """A place that cannot be used: it is unreachable, it refuses, or its response is rejected."""
 
     def __init__(self, place: str, message: str) -> None:
         super().__init__(f"{place} {message}")
@@ -33,12 +33,12 @@ class PlaceError(UserError):
 
 
 class ChangedError(PlaceError):
-    """A file that is not as it was listed any more."""
+    """A file that changed since it was listed."""
 
 
 @dataclass(frozen=True)
-class Entry:
-    """A file as a place lists it: its bytes, and a stamp that changes when it is written anew."""
+class FileEntry:
+    """A file in a place's listing: its size, and a stamp that changes when it is rewritten."""
 
     size: int
     stamp: str
@@ -46,19 +46,19 @@ class Entry:
 
 @dataclass(frozen=True)
 class Listing:
-    """What is in one folder of a place, by names; what is neither file nor folder is left out."""
+    """The files and folders in one folder of a place, by name; other entries are left out."""
 
-    files: Mapping[str, Entry]
+    files: Mapping[str, FileEntry]
     folders: frozenset[str]
 
 
 @dataclass(frozen=True)
 class Access:
-    """What places are opened with: settings, and the environment that has the keys.
+    """The access to places: settings, and the environment that holds the keys.
 
-    ``ssh_config`` is a file for ``ssh -F``, ``""`` for that of the user. ``endpoint`` and
-    ``region`` are those of the object storage; ``key_variable`` and ``signing_variable`` name what
-    holds the keys in ``environment``.
+    ``ssh_config`` is a file for ``ssh -F``, ``""`` for the user's. ``endpoint`` and ``region`` are
+    those of the object storage; ``key_variable`` and ``signing_variable`` name the variables in
+    ``environment`` that hold the keys.
     """
 
     ssh_config: str = ""
@@ -69,77 +69,81 @@ class Access:
     environment: Mapping[str, str] = field(default_factory=dict)
 
 
-class Place(Protocol):
-    """A folder somewhere. A context: what it holds open is closed at its end.
+class Place(ABC):
+    """A folder somewhere, as a context manager that closes its connections.
 
-    Names are relative to it, with ``/`` between their parts. Every method raises PlaceError where
-    the place cannot be reached or says no.
+    Names are relative to it, with ``/`` between their parts. Every method raises PlaceError if the
+    place cannot be reached or refuses.
     """
 
     name: str
-    """What messages call it: its address, in which no secret is."""
+    """Its name in messages: its address, without secrets."""
 
+    @abstractmethod
     def look(self, folder: str = "") -> Listing:
-        """Return what is in a folder; nothing for one that is not there."""
+        """Return the contents of a folder; empty for a missing one."""
 
-    def read(self, name: str, entry: Entry, start: int = 0) -> Iterator[bytes]:
-        """Yield the bytes of a file from ``start`` on, as it was listed.
+    @abstractmethod
+    def read(self, name: str, entry: FileEntry, start: int = 0) -> Iterator[bytes]:
+        """Yield the bytes of a listed file from ``start`` on.
 
-        Raises ChangedError for one that is another now, or gone.
+        Raises ChangedError if the file changed or is gone.
         """
 
+    @abstractmethod
     def write(self, name: str, source: Path) -> None:
-        """Put a file there, whole or not at all, in place of one of this name."""
+        """Write a file atomically, replacing one with the same name."""
 
+    @abstractmethod
     def remove(self, name: str) -> None:
-        """Remove a file; one that is gone already is no mistake."""
+        """Remove a file; a missing one is no error."""
+
+    def close(self) -> None:  # noqa: B027 (most places hold nothing open)
+        """Close all connections."""
 
     def __enter__(self) -> Self:
-        """Use the place."""
+        return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Close what is open."""
+    def __exit__(self, *failure: object) -> None:
+        self.close()
 
 
 def part(place: str, name: str) -> str:
-    """Return a name that a place lists in a folder, once it is one.
+    """Return a name from a place's listing after validating it.
 
-    Raises PlaceError for one that leads elsewhere: nothing else that such a place says is to be
-    believed.
+    Raises PlaceError for a name that leads elsewhere: nothing from such a place is trusted.
     """
     if name in ("", ".", "..") or _ODD.search(name):
         raise PlaceError(
-            place, f"lists {name[:80]!r}, which is no name of a file: nothing is taken"
+            place, f"lists {name[:80]!r}, which is not a valid file name: nothing was collected"
         )
     return name
 
 
-def counted_in(place: str, folder: str, number: int) -> None:
-    """Refuse a folder of more files than any of ours has. Raises PlaceError."""
+def check_file_count(place: str, folder: str, number: int) -> None:
+    """Reject a folder with more files than any of ours has. Raises PlaceError."""
     if number > MOST:
-        raise PlaceError(place, f"has more than {MOST} files in {folder or 'it'}: nothing is taken")
+        raise PlaceError(
+            place,
+            (f"has more than {MOST} files in {folder or 'its top folder'}: nothing was collected"),
+        )
 
 
-def walk(place: Place, folder: str) -> dict[str, Entry]:
+def walk(place: Place, folder: str) -> dict[str, FileEntry]:
     """Return all files in a folder of a place and below it, by their names in the place."""
-    found: dict[str, Entry] = {}
+    found: dict[str, FileEntry] = {}
     waiting, looked = [folder], 0
     while waiting:
         below = waiting.pop()
         looked += 1
         listing = place.look(below)
         found |= {f"{below}/{name}": entry for name, entry in listing.files.items()}
-        counted_in(place.name, folder, len(found) + looked)
-        # None of ours is deeper; a place may be, without end.
+        check_file_count(place.name, folder, len(found) + looked)
+        # Our folders are less deep; an untrusted place may be infinitely deep.
         if below.count("/") < _DEEPEST:
             waiting += [f"{below}/{name}" for name in sorted(listing.folders)]
     return found
 
 
 _DEEPEST = 8
-"""Folders below one that is walked; experiments have two."""
+"""Maximum depth of a walk; experiments have two levels."""

@@ -1,4 +1,4 @@
-"""A bucket of an object storage that speaks S3, as Hetzner's, Ceph's, MinIO's or Amazon's."""
+"""A bucket of an S3-compatible object storage, such as Hetzner's, Ceph, MinIO or Amazon's."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 import obstore
 from obstore.exceptions import BaseError
 from obstore.store import S3Store
 
-from pipeline.errors import first_line
-from pipeline.mistakes import ENDPOINT
+from pipeline.config.config_errors import ENDPOINT
+from pipeline.text.errors import first_line
 from pipeline.transfer.places.base import (
     Access,
     ChangedError,
-    Entry,
+    FileEntry,
     Listing,
+    Place,
     PlaceError,
-    counted_in,
+    check_file_count,
     part,
 )
 
@@ -34,32 +34,33 @@ _ADDRESS = re.compile(r"s3://(?P<bucket>[a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:/(?P
 _PREFIX = re.compile(r"[A-Za-z0-9._+=#@-]+(/[A-Za-z0-9._+=#@-]+)*")
 
 _RANGE = 8 << 20
-"""Bytes asked for at a time, and sent at a time: what is lost where a line breaks."""
+"""Bytes per request: the amount lost when a connection breaks."""
 
 _PATIENCE = timedelta(seconds=120)
-"""Time for one request: a range over a line of 1 Mbit/s takes 67 s."""
+"""Timeout of one request: a range over a line of 1 Mbit/s takes 67 s."""
 
 _STATUSES = (
-    ("401 Unauthorized", "its keys are refused; see what they may do with the bucket"),
-    ("403 Forbidden", "its keys are refused; see what they may do with the bucket"),
-    ("404 Not Found", "there is no such bucket, or no such file in it"),
+    ("401 Unauthorized", "its keys are refused; check their permissions for the bucket"),
+    ("403 Forbidden", "its keys are refused; check their permissions for the bucket"),
+    ("404 Not Found", "the bucket, or the file in it, does not exist"),
 )
-"""What an answer means: the client puts its status into a line that names the whole request."""
+"""The meaning of a response: the client puts the status into a line that names the whole request.
+"""
 
 _RETRIES = 4
-"""How often a request is repeated that a server fails to answer, with pauses that double."""
+"""Retries of a request that a server fails, with doubling delays."""
 
 
-class S3Place:
-    """``s3://bucket/prefix``, asked with the keys that variables of the environment hold."""
+class S3Place(Place):
+    """``s3://bucket/prefix``, with the keys from environment variables."""
 
     def __init__(self, address: str, access: Access) -> None:
-        """Prepare; nothing is asked yet. Raises PlaceError for what cannot be asked."""
+        """Prepare without a request. Raises PlaceError for an invalid address or missing keys."""
         found = _ADDRESS.fullmatch(address)
         prefix = (found["prefix"] or "").rstrip("/") if found else ""
         parts = prefix.split("/")
         if found is None or (prefix and not _PREFIX.fullmatch(prefix)) or {".", ".."} & {*parts}:
-            raise PlaceError(address, "is no place: write s3://bucket/prefix")
+            raise PlaceError(address, "is not a valid place: write s3://bucket/prefix")
         self.name = address.rstrip("/")
         self._prefix = prefix
         key, secret = (
@@ -73,12 +74,12 @@ class S3Place:
         if not endpoint and not region:
             raise PlaceError(
                 self.name,
-                "has no endpoint: set s3.endpoint in nightshift.toml, as "
+                "has no endpoint: set s3.endpoint in nightshift.toml, for example to "
                 '"https://fsn1.your-objectstorage.com"',
             )
         if not re.fullmatch(ENDPOINT, endpoint):
             raise PlaceError(
-                self.name, f"has the endpoint {endpoint}, which is no https:// address"
+                self.name, f"has the endpoint {endpoint}, which is not an https:// address"
             )
         options: ClientConfig = {
             "connect_timeout": timedelta(seconds=20),
@@ -87,7 +88,7 @@ class S3Place:
         }
         self._store = S3Store(
             found["bucket"],
-            # Another variable of the environment must not send the keys anywhere else.
+            # No other environment variable may redirect the keys to another server.
             config={
                 "access_key_id": key,
                 "secret_access_key": secret,
@@ -100,54 +101,44 @@ class S3Place:
         )
 
     def look(self, folder: str = "") -> Listing:
-        """Return what is in a folder; nothing for one that is not there."""
+        """Return the contents of a folder; empty for a missing one."""
         path = self._key(folder)
-        with self._saying("cannot be listed"):
+        with self._place_errors("cannot be listed"):
             found = obstore.list_with_delimiter(self._store, path or None)
-        counted_in(self.name, folder, len(found["objects"]))
+        check_file_count(self.name, folder, len(found["objects"]))
         files = {self._part(each["path"], path): _entry(each) for each in found["objects"]}
         folders = {self._part(each, path) for each in found["common_prefixes"]}
         return Listing(files, frozenset(folders))
 
-    def read(self, name: str, entry: Entry, start: int = 0) -> Iterator[bytes]:
+    def read(self, name: str, entry: FileEntry, start: int = 0) -> Iterator[bytes]:
         """Yield the bytes of a file from ``start`` on. Raises ChangedError."""
         for begin in range(start, entry.size, _RANGE):
             end = min(begin + _RANGE, entry.size)
             try:
-                with self._saying(f"does not give {name}"):
+                with self._place_errors(f"cannot read {name}"):
                     got = obstore.get(self._store, self._key(name), options={"range": (begin, end)})
                     now, data = _entry(got.meta), bytes(got.bytes())
             except PlaceError as error:
                 if isinstance(error.__cause__, FileNotFoundError):
-                    raise ChangedError(self.name, f"has no {name} any more") from error.__cause__
+                    raise ChangedError(self.name, f"no longer has {name}") from error.__cause__
                 raise
             if now != entry:
-                raise ChangedError(self.name, f"has another {name} than it listed")
+                raise ChangedError(self.name, f"has a {name} that changed after it was listed")
             if len(data) != end - begin:
-                raise ChangedError(self.name, f"has a shorter {name} than it listed")
+                raise ChangedError(
+                    self.name, f"has a {name} that became shorter after it was listed"
+                )
             yield data
 
     def write(self, name: str, source: Path) -> None:
-        """Put a file there: an object is seen whole or not at all."""
-        with self._saying(f"does not take {name}"):
+        """Write a file: an object appears atomically."""
+        with self._place_errors(f"cannot write {name}"):
             obstore.put(self._store, self._key(name), source, chunk_size=_RANGE, max_concurrency=2)
 
     def remove(self, name: str) -> None:
         """Remove a file."""
-        with self._saying(f"does not remove {name}"):
+        with self._place_errors(f"cannot delete {name}"):
             obstore.delete(self._store, self._key(name))
-
-    def __enter__(self) -> Self:
-        """Use the bucket."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Close nothing: connections are the client's own."""
 
     def _variable(self, access: Access, variable: str) -> str:
         value = access.environment.get(variable, "")
@@ -162,7 +153,7 @@ class S3Place:
         return part(self.name, key.removeprefix(f"{folder}/" if folder else ""))
 
     @contextmanager
-    def _saying(self, what: str) -> Iterator[None]:
+    def _place_errors(self, what: str) -> Iterator[None]:
         try:
             yield
         except (BaseError, OSError, ValueError) as error:
@@ -171,6 +162,6 @@ class S3Place:
             raise PlaceError(self.name, f"{what}: {why}") from error
 
 
-def _entry(found: ObjectMeta) -> Entry:
-    # Not every storage tags what it did not receive itself; a moment is told to the second.
-    return Entry(found["size"], found["e_tag"] or str(int(found["last_modified"].timestamp())))
+def _entry(found: ObjectMeta) -> FileEntry:
+    # Some storages have no tag for objects they did not receive themselves; times are in seconds.
+    return FileEntry(found["size"], found["e_tag"] or str(int(found["last_modified"].timestamp())))

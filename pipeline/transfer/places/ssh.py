@@ -1,7 +1,7 @@
-"""A folder of another machine, over ssh: nothing but a login is needed there.
+"""A folder of another machine over ssh, which needs nothing but a login there.
 
-Who may log in, by which key, and which host key is right, is told by ssh's own files; a host that
-is not known is refused. No shell runs at the other end.
+ssh's own files define the login, its key and the right host key; an unknown host is refused. No
+shell runs at the other end.
 """
 
 from __future__ import annotations
@@ -11,17 +11,16 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from pipeline.transfer.places.base import (
     CHUNK,
     Access,
     ChangedError,
-    Entry,
+    FileEntry,
     Listing,
+    Place,
     PlaceError,
-    counted_in,
+    check_file_count,
     part,
 )
 from pipeline.transfer.sftp import NO_SUCH_FILE, Attributes, Sftp, SftpError
@@ -33,11 +32,11 @@ _ADDRESS = re.compile(
 )
 
 _OPTIONS = (
-    # Nobody is there to be asked, and a host that is not known is not trusted.
+    # Nobody can answer a prompt, and an unknown host is not trusted.
     ("BatchMode", "yes"),
     ("StrictHostKeyChecking", "yes"),
     ("ConnectTimeout", "20"),
-    # A line that is dead for a minute is given up.
+    # A connection that is dead for a minute is closed.
     ("ServerAliveInterval", "15"),
     ("ServerAliveCountMax", "4"),
     ("ClearAllForwardings", "yes"),
@@ -47,14 +46,14 @@ _OPTIONS = (
 )
 
 
-class SshPlace:
+class SshPlace(Place):
     """``ssh://user@host:port/path``. A path from the home folder on begins with ``/~/``."""
 
     def __init__(self, address: str, access: Access) -> None:
-        """Connect. Raises PlaceError for an address that is none, and as every method."""
+        """Connect. Raises PlaceError for an invalid address, and as every method does."""
         found = _ADDRESS.fullmatch(address)
         if found is None:
-            raise PlaceError(address, "is no place: write ssh://user@host:port/path")
+            raise PlaceError(address, "is not a valid place: write ssh://user@host:port/path")
         self.name = address.rstrip("/")
         path = found["path"].rstrip("/")
         home = path == "~" or path.startswith("~/")
@@ -67,7 +66,7 @@ class SshPlace:
         command += ["-p", found["port"]] if found["port"] else []
         command += ["-s", "--", found["host"].strip("[]"), "sftp"]
         try:
-            with self._saying("cannot be reached"):
+            with self._place_errors("cannot be reached"):
                 self._sftp = Sftp(command)
         except FileNotFoundError as error:
             raise PlaceError(
@@ -75,7 +74,7 @@ class SshPlace:
             ) from error
 
     def look(self, folder: str = "") -> Listing:
-        """Return what is in a folder; nothing for one that is not there."""
+        """Return the contents of a folder; empty for a missing one."""
         files, folders = {}, set()
         try:
             for raw, found in self._sftp.look(self._path(folder)):
@@ -86,27 +85,29 @@ class SshPlace:
                     folders.add(name)
                 elif found.is_file:
                     files[name] = _entry(found)
-                counted_in(self.name, folder, len(files) + len(folders))
+                check_file_count(self.name, folder, len(files) + len(folders))
         except SftpError as error:
             if error.code == NO_SUCH_FILE:
                 return Listing({}, frozenset())
             raise self._error(error, "cannot be read") from error
         return Listing(files, frozenset(folders))
 
-    def read(self, name: str, entry: Entry, start: int = 0) -> Iterator[bytes]:
+    def read(self, name: str, entry: FileEntry, start: int = 0) -> Iterator[bytes]:
         """Yield the bytes of a file from ``start`` on. Raises ChangedError."""
         expected = Attributes(entry.size, int(entry.stamp), 0)
         try:
             yield from self._sftp.read(self._path(name), start, expected)
         except SftpError as error:
             if error.code == NO_SUCH_FILE:
-                raise ChangedError(self.name, f"has another {name} than it listed") from error
-            raise self._error(error, f"does not give {name}") from error
+                raise ChangedError(
+                    self.name, f"has a {name} that changed after it was listed"
+                ) from error
+            raise self._error(error, f"cannot read {name}") from error
 
     def write(self, name: str, source: Path) -> None:
-        """Put a file there, whole or not at all."""
+        """Write a file atomically."""
         partial = self._path(f"{name}.partial")
-        with self._saying(f"does not take {name}"), source.open("rb") as file:
+        with self._place_errors(f"cannot write {name}"), source.open("rb") as file:
             self._make_folders(posixpath.dirname(self._path(name).decode()))
             self._sftp.write(partial, iter(lambda: file.read(CHUNK), b""))
             self._sftp.rename(partial, self._path(name))
@@ -117,26 +118,17 @@ class SshPlace:
             self._sftp.remove(self._path(name))
         except SftpError as error:
             if error.code != NO_SUCH_FILE:
-                raise self._error(error, f"does not remove {name}") from error
+                raise self._error(error, f"cannot delete {name}") from error
 
-    def __enter__(self) -> Self:
-        """Use the connection."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Hang up."""
+    def close(self) -> None:
+        """Disconnect."""
         self._sftp.close()
 
     def _path(self, name: str) -> bytes:
         return posixpath.join(self._root, name).rstrip("/").encode()
 
     def _make_folders(self, folder: str) -> None:
-        """Make a folder and those above it, as far as they are not there."""
+        """Create a folder and its missing parents."""
         if folder in self._folders or folder in ("", "/", "."):
             return
         try:
@@ -149,7 +141,7 @@ class SshPlace:
         self._folders.add(folder)
 
     @contextmanager
-    def _saying(self, what: str) -> Iterator[None]:
+    def _place_errors(self, what: str) -> Iterator[None]:
         try:
             yield
         except SftpError as error:
@@ -159,5 +151,5 @@ class SshPlace:
         return PlaceError(self.name, f"{what}: {error}")
 
 
-def _entry(found: Attributes) -> Entry:
-    return Entry(found.size, str(found.modified))
+def _entry(found: Attributes) -> FileEntry:
+    return FileEntry(found.size, str(found.modified))

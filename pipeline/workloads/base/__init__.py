@@ -1,4 +1,4 @@
-"""What every workload family owes: its steps, their order, their commands, their figures."""
+"""The interface of a workload family: steps and their order, commands, parsed output."""
 
 from __future__ import annotations
 
@@ -10,39 +10,39 @@ from pipeline.workloads.base.options import Option
 
 
 class Load(Frozen):
-    """Make the tables and fill them."""
+    """The action that creates and fills the tables."""
 
 
 class Warm(Frozen):
-    """Run a step's statements without measuring, to fill caches."""
+    """The action that runs the statements of a step unmeasured, to fill caches."""
 
     step: Step
 
 
 class Measure(Frozen):
-    """Run a step and measure it."""
+    """The action that runs a step and measures it."""
 
     step: Step
 
 
 class Maintain(Frozen):
-    """Do the postwrite maintenance, then rest so many seconds."""
+    """The action that does the postwrite maintenance, then waits ``rest`` seconds."""
 
     rest: float
 
 
 Command = Load | Warm | Measure
-"""The actions that are a command of the load generator; maintenance is the target's."""
+"""The actions that run a command of the load generator; the target does maintenance."""
 
 Action = Command | Maintain
-"""One thing to do. Only :class:`Measure` is measured; the rest is timed."""
+"""One action of a run. Only :class:`Measure` is measured; the others are only timed."""
 
 
 class Timing(NamedTuple):
-    """How long a command takes: ``measured`` is the part that is sampled, ``limit`` the whole.
+    """The duration of a command: ``measured`` is the sampled part, ``limit`` the whole.
 
-    Both in seconds, and at most: what ends earlier is sampled to its end. Where that is usual,
-    ``usual`` is a guess at how long it takes.
+    Both are maxima in seconds; sampling stops when the command ends. ``usual`` is an estimate for a
+    command that usually ends earlier.
     """
 
     measured: float
@@ -51,15 +51,14 @@ class Timing(NamedTuple):
 
     @property
     def expected(self) -> float:
-        """How long it takes as far as one can tell, in seconds."""
+        """The expected duration, in seconds."""
         return self.limit if self.usual is None else self.usual
 
 
 class Family(Protocol):
     """One workload family.
 
-    ``targets`` are the names of those that it can run on, ``options`` the settings that it has
-    of its own.
+    ``targets`` are the names of the targets that it runs on, ``options`` its own settings.
     """
 
     name: str
@@ -71,19 +70,19 @@ class Family(Protocol):
     ) -> Workload:
         """Return the workload of the named steps or groups, in the published order.
 
-        Raises :class:`UnknownStepError` for a name that is neither,
-        :class:`pipeline.workloads.base.options.OptionError` for a setting that it does not
-        have, and ValueError for a measured time that it cannot do.
+        Raises :class:`UnknownStepError` for an unknown name,
+        :class:`pipeline.workloads.base.options.OptionError` for an unknown setting or a wrong
+        value, and ValueError for a measured time that the load generator does not support.
         """
         ...
 
     def actions(self, workload: Workload) -> tuple[Action, ...]:
-        """Return everything a run does, in order."""
+        """Return all actions of a run, in order."""
         ...
 
     def tables(self, workload: Workload) -> tuple[str, ...]:
-        """Return the names of the tables, for maintenance."""
-        ...
+        """Return the names of the tables, for maintenance; none by default."""
+        return ()
 
     def command(
         self, action: Command, workload: Workload, connection: Connection, seed: int
@@ -94,35 +93,38 @@ class Family(Protocol):
     def explain(self, workload: Workload, connection: Connection, seed: int) -> tuple[str, ...]:
         """Return the command that prints the plan of each statement of the steps.
 
-        It executes none of them; :mod:`pipeline.workloads.base.plans` reads what it prints.
-        Nothing for a family whose statements have no plans.
+        It executes no statement. :mod:`pipeline.workloads.base.plans` parses its output. Empty, the
+        default, for a family whose statements have no plans.
         """
-        ...
+        return ()
 
     def repeatable(self, step: Step) -> bool:
-        """Say whether a step leaves the database as it found it, so that it can be run again."""
-        ...
+        """Return whether a step leaves the database unchanged, so that it can be run again.
+
+        By default none does.
+        """
+        return False
 
     def timing(self, action: Command, workload: Workload) -> Timing:
         """Return how long the command of an action may take."""
         ...
 
     def started(self, line: str, action: Command, workload: Workload) -> bool:
-        """Say whether this line of output means that measuring begins now, at the latest."""
+        """Return whether measuring begins at this line of output or before."""
         ...
 
     def parse(self, step: Step, workload: Workload, text: str) -> StepOutput:
-        """Read a step's output.
+        """Parse a step's output.
 
-        Raises ValueError, in a sentence, when it is not whole, and its kind UnknownStepError
+        Raises ValueError, with a sentence, for incomplete output, and its subclass UnknownStepError
         for a step that the family does not have.
         """
         ...
 
     def tools(self) -> dict[str, str]:
-        """Return the versions of the tools it runs. Raises UserError for a missing one."""
+        """Return the versions of the tools that it runs. Raises UserError if one is missing."""
         ...
 
 
 class UnknownStepError(ValueError):
-    """A step name that the family does not have; the text says what was meant."""
+    """The family has no step of this name; the text suggests one."""

@@ -1,7 +1,7 @@
-"""sysbench's histogram of response times: its buckets, and percentiles within them.
+"""sysbench's latency histogram: its buckets, and percentiles within them.
 
-sysbench 1.0.20, src/sb_logger.c: 1024 buckets, equally wide in the logarithm (1.8 %), whose
-centres go from 0.001 to 100000 ms.
+From src/sb_logger.c of sysbench 1.0.20: 1024 buckets of equal width in the logarithm (1.8 %), with
+centres from 0.001 to 100000 ms.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ Histogram = tuple[tuple[float, int], ...]
 """Pairs (upper edge of the bucket in milliseconds, number of events), ascending."""
 
 PUBLISHED_EDGES_MS: Final = (0.256, 1.0, 4.0, 16.0, 64.0, 256.0, 1000.0, 4000.0, 16000.0)
-"""Upper edges of the buckets in which response times are published; the last bucket has none."""
+"""Upper edges of the buckets of the published response times, in ms; the last bucket is open."""
 
 PERCENTILES: Final = {"p50": 0.50, "p95": 0.95, "p99": 0.99}
-"""The percentiles that are kept of every step."""
+"""The percentiles that are kept for every step."""
 
 
 def centre_ms(bucket: int) -> float:
@@ -38,9 +38,9 @@ def upper_ms(bucket: int) -> float:
 
 
 def published_histogram(histogram: Sequence[tuple[float, int]]) -> tuple[int, ...]:
-    """Return how many events were in each of the published buckets, the last one without end.
+    """Return the number of events in each of the published buckets; the last is open.
 
-    A bucket of the finer histogram that reaches over an edge counts as above it.
+    A finer bucket that crosses an edge counts as above it.
     """
     counts = [0] * (len(PUBLISHED_EDGES_MS) + 1)
     for upper, count in histogram:
@@ -51,10 +51,9 @@ def published_histogram(histogram: Sequence[tuple[float, int]]) -> tuple[int, ..
 def percentile(histogram: Sequence[tuple[float, int]], q: float, max_ms: float) -> float:
     """Return the ``q`` quantile, ``q`` from 0 to 1, in milliseconds.
 
-    Within a bucket, latencies are taken as evenly spread in the logarithm, so the result
-    moves smoothly instead of in steps of a bucket's width. The topmost bucket ends at
-    ``max_ms``, the largest latency. Raises ValueError for an empty histogram or a ``q``
-    outside of 0..1.
+    Latencies count as evenly spread in the logarithm within a bucket, so that the result changes
+    smoothly and not in steps of a bucket's width. The topmost bucket ends at ``max_ms``, the
+    largest latency. Raises ValueError for an empty histogram or a ``q`` outside of 0..1.
     """
     held = [(edge, count) for edge, count in histogram if count > 0]
     if not held:
@@ -76,7 +75,7 @@ def latencies(histogram: Histogram, average_ms: float, max_ms: float) -> dict[st
 
 
 def _within(edge: float, upper: float, share: float, max_ms: float) -> float:
-    """Return the latency that ``share`` of a bucket's events do not exceed."""
+    """Return the latency that the given ``share`` of a bucket's events do not exceed."""
     upper = min(upper, max_ms)
     lower = min(edge * math.exp(-_LOG_STEP), upper)
     return lower * math.pow(upper / lower, share) if lower > 0 else upper

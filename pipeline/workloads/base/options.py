@@ -1,21 +1,19 @@
-"""The settings that a family has of its own, beyond scale and steps."""
+"""The settings of a family besides scale and steps."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
-from pipeline.errors import meant
 from pipeline.model import OptionValue
-from pipeline.units import parse_duration
-
-_T = TypeVar("_T")
+from pipeline.text.errors import did_you_mean
+from pipeline.text.units import parse_duration
 
 
 class OptionError(ValueError):
-    """A setting of a family that it does not have, or a value that it does not take.
+    """The family has no such setting, or the setting does not accept the value.
 
-    ``option`` is its name.
+    ``option`` is the name of the setting.
     """
 
     def __init__(self, option: str, message: str) -> None:
@@ -24,10 +22,10 @@ class OptionError(ValueError):
 
 
 class Option(NamedTuple):
-    """One setting: ``read`` turns what was written into its value, or raises ValueError.
+    """One setting: ``read`` converts the configured value, or raises ValueError.
 
-    Not ``quick`` is one that goes with the scale: --quick, which has a scale of its own, leaves
-    it out.
+    ``quick`` is False for a setting that depends on the scale. --quick has its own scale and drops
+    such settings.
     """
 
     name: str
@@ -37,12 +35,12 @@ class Option(NamedTuple):
 
 
 def checked(options: Mapping[str, OptionValue], known: Sequence[Option]) -> dict[str, OptionValue]:
-    """Return the options with their values read. Raises OptionError."""
+    """Return the options with converted values. Raises OptionError."""
     by_name = {option.name: option for option in known}
     values: dict[str, OptionValue] = {}
     for name, written in options.items():
         if name not in by_name:
-            hint = meant(name, by_name) if by_name else "this family has none"
+            hint = did_you_mean(name, by_name) if by_name else "this family has no options"
             raise OptionError(name, f"there is no option {name!r}; {hint}")
         try:
             values[name] = by_name[name].read(written)
@@ -52,7 +50,7 @@ def checked(options: Mapping[str, OptionValue], known: Sequence[Option]) -> dict
 
 
 def whole_number(least: int) -> Callable[[OptionValue], OptionValue]:
-    """Read a whole number of at least ``least``."""
+    """Return a reader of whole numbers of at least ``least``."""
 
     def read(written: OptionValue) -> OptionValue:
         if isinstance(written, bool) or not isinstance(written, int) or written < least:
@@ -62,19 +60,25 @@ def whole_number(least: int) -> Callable[[OptionValue], OptionValue]:
     return read
 
 
+def check_whole_seconds(program: str, seconds: float) -> None:
+    """Raise ValueError for a measured time that a program cannot measure."""
+    if seconds != int(seconds) or seconds < 1:
+        raise ValueError(f"{program} measures whole seconds, not {seconds:g} s")
+
+
 def duration(written: OptionValue) -> OptionValue:
-    """Read a time: seconds, or a text as "15m"."""
+    """Read a duration: seconds, or a text such as "15m"."""
     if isinstance(written, bool):
-        raise ValueError('must be a time, as "15m"')
+        raise ValueError('must be a duration, for example "15m"')
     return parse_duration(written)
 
 
 def one_of(*choices: str) -> Callable[[OptionValue], OptionValue]:
-    """Read one of some words."""
+    """Return a reader of one of the given words."""
 
     def read(written: OptionValue) -> OptionValue:
         if written not in choices:
-            raise ValueError(f"there is no {written!r}; {meant(str(written), choices)}")
+            raise ValueError(f"there is no {written!r}; {did_you_mean(str(written), choices)}")
         return written
 
     return read

@@ -1,7 +1,6 @@
-"""The plans of statements as ``lua/explain.lua`` prints them, made comparable.
+"""Parse the query plans that ``lua/explain.lua`` prints, and make them comparable.
 
-What is kept of a run is what the DBMS answered; what of it makes a plan is decided here, when it
-is read.
+A run keeps the DBMS's answers unchanged. This module decides, on reading, what of them is the plan.
 """
 
 from __future__ import annotations
@@ -10,24 +9,21 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 PLANS_MEMBER = "plans.txt"
-"""The member of a bundle that holds the plans."""
-
-Plans = Mapping[str, Mapping[str, str]]
-"""Step -> statement -> plan, a text of one or more lines."""
+"""The member of a bundle with the plans."""
 
 _HEAD = re.compile(r"nightshift plan dialect=(\w+) step=(\S+) statement=(.*)")
 _ROW = "nightshift plan-row "
 
 _MYSQL_10 = ("id", "select_type", "table", "type", "possible_keys", "key", "key_len", "ref")
 _MYSQL_12 = ("id", "select_type", "table", "partitions", *_MYSQL_10[3:])
-"""Columns before ``rows``: of MariaDB and MySQL before 5.7, and of MySQL since."""
+"""Columns before ``rows``: of MariaDB and of MySQL before 5.7, then of MySQL since 5.7."""
 
 
 def read_plans(text: str) -> dict[str, dict[str, str]]:
     """Return the plan of each statement by step, without what differs from run to run.
 
-    Left out are numbers and texts of conditions, the numbers of tables, and estimates of rows:
-    equal plans are equal texts. Costs were not asked for.
+    Numbers and texts of conditions, table numbers and row estimates are removed, so that equal
+    plans are equal texts. The plans were printed without costs.
     """
     plans: dict[str, dict[str, str]] = {}
     form: Callable[[Sequence[str]], str] = _last
@@ -49,17 +45,17 @@ def read_plans(text: str) -> dict[str, dict[str, str]]:
 def _postgres(cells: Sequence[str]) -> str:
     line = re.sub(r"'\{[^}]*\}'", "'{?}'", cells[0])
     line = re.sub(r"'(?!\{)[^']*'", "'?'", line)
-    # Until 16 a subquery that is planned by itself says which parameter takes its result.
+    # Until 16 a separately planned subquery names the parameter of its result.
     line = re.sub(r"(InitPlan \d+) \(returns [$\d,]+\)", r"\1", line)
     return _numberless(line)
 
 
 def _mysql(cells: Sequence[str]) -> str:
-    """Return ``table=sbtest type=range key=PRIMARY``, the columns that say something, and Extra."""
+    """Return ``table=sbtest type=range key=PRIMARY``: the filled columns, then Extra."""
     names = _MYSQL_12 if len(cells) > len(_MYSQL_10) + 2 else _MYSQL_10
     told = dict(zip(names, cells, strict=False))
     kept = [
-        # The length of a key says how many of its columns are used.
+        # The length of a key shows how many of its columns are used.
         f"{name}={told[name] if name == 'key_len' else _numberless(told[name])}"
         for name in ("select_type", "table", "type", "key", "key_len", "ref")
         if told.get(name)
@@ -68,13 +64,13 @@ def _mysql(cells: Sequence[str]) -> str:
 
 
 def _last(cells: Sequence[str]) -> str:
-    """Return the last column, as SQLite has it: the others are numbers of its own."""
-    # Until 3.35 SQLite says TABLE in front of its name.
+    """Return the last column, which has SQLite's plan; the others are internal numbers."""
+    # Until 3.35 SQLite prints TABLE before the name.
     return _numberless(re.sub(r"^(SCAN|SEARCH) TABLE ", r"\1 ", cells[-1]))
 
 
 def _numberless(text: str) -> str:
-    # sbtest3 and k_3 are tables and indexes that are as good as their neighbours.
+    # sbtest3 and k_3 are interchangeable with their neighbours.
     text = re.sub(r"\b(sbtest|purchases|k_)\d+", r"\1", text)
     return re.sub(r"(?<![\w.])-?\d+(\.\d+)?\b", "?", text)
 

@@ -1,4 +1,4 @@
-"""What the families that sysbench runs have in common: how it is called, and its version."""
+"""Common parts of the families that sysbench runs: connection, version, rest."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from pipeline.errors import UserError
 from pipeline.model import Connection
+from pipeline.text.errors import UserError
 
 SHARED_SCRIPTS = Path(__file__).parent / "lua"
-"""The modules that the scripts of all families use."""
+"""The Lua modules that all families share."""
 
 MEASURING = "Threads started!"
-"""What sysbench prints when all threads are warm and the clock starts."""
+"""The line that sysbench prints when all threads are warm and the clock starts."""
 
 SLOWEST_LOAD = 1000.0
 """Rows per second that even a slow machine loads."""
 
 
 def connection_options(connection: Connection) -> tuple[str, ...]:
-    """Return the options by which sysbench, or for SQLite our scripts, reach the database."""
+    """Return the options that connect sysbench, or for SQLite our scripts, to the database."""
     driver, place = connection.driver, connection.socket_dir
     named = f"--db-driver={driver}"
     if driver == "sqlite":
@@ -41,18 +41,17 @@ def connection_options(connection: Connection) -> tuple[str, ...]:
 
 
 def sysbench_version() -> dict[str, str]:
-    """Return the version of sysbench. Raises UserError when it is not installed."""
+    """Return the version of sysbench. Raises UserError if it is not installed."""
     if shutil.which("sysbench") is None:
         raise UserError(
-            "sysbench is not installed; `make setup` installs it, or install your system's "
-            "package named sysbench"
+            "sysbench is not installed; run `make setup`, or install the package sysbench"
         )
     shown = subprocess.run(["sysbench", "--version"], capture_output=True, text=True, check=True)
     return {"sysbench": shown.stdout.strip()}
 
 
 def scripts_version(scripts: Path) -> str:
-    """Return the identity of a family's scripts: other scripts measure something else."""
+    """Return a digest of a family's scripts: other scripts measure something else."""
     content = hashlib.sha256()
     for root in (scripts, SHARED_SCRIPTS):
         for path in sorted(root.rglob("*.lua")):
@@ -62,10 +61,10 @@ def scripts_version(scripts: Path) -> str:
 
 
 def rest_after_writes(rows: int, published: int) -> float:
-    """Return the seconds of rest after maintenance for so many rows in all tables.
+    """Return the seconds of rest after maintenance, for the number of rows in all tables.
 
-    Published: 60 s and 1 s for every million rows, at most 1200 s. Tables smaller than the
-    smallest ``published`` are given the same part of it as they have of their rows.
+    The published rest is 60 s and 1 s for every million rows, at most 1200 s. Below the smallest
+    ``published`` number of rows, the rest shrinks in proportion to the rows.
     """
     full = min(60.0 + rows / 1e6, 1200.0)
     return full * min(rows / published, 1.0)

@@ -1,4 +1,4 @@
-"""What ``lua/tally.lua`` printed: every kind of work of a step by itself."""
+"""Parse the output of ``lua/tally.lua``: totals of each kind of work of a step."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ _FATAL: Final = re.compile(r"^FATAL: (.+)$", re.MULTILINE)
 class Tally(NamedTuple):
     """One kind of work of a step.
 
-    ``timeline`` is (seconds since the start, operations per second since the entry before).
-    ``histogram`` is of events, which may do many operations each.
+    ``timeline`` is pairs of seconds since the start and operations per second since the previous
+    entry. ``histogram`` counts events; an event may be many operations.
     """
 
     events: int
@@ -41,14 +41,14 @@ class Tally(NamedTuple):
 
     @property
     def per_second(self) -> float:
-        """Operations per second."""
+        """The rate in operations per second."""
         return self.operations / self.seconds
 
 
 def read_tallies(text: str) -> dict[str, Tally]:
-    """Return what was done of each kind of work, by its name.
+    """Return the tally of each kind of work, by name.
 
-    Raises ValueError, in one sentence, for output that is not whole.
+    Raises ValueError, in one sentence, for incomplete output.
     """
     found = {
         kind: Tally(
@@ -76,7 +76,7 @@ def _histogram(kind: str, events: int, buckets: str) -> Histogram:
     pairs = [pair.split(":") for pair in buckets.split()]
     histogram = tuple((upper_ms(int(bucket)), int(count)) for bucket, count in pairs)
     if sum(count for _, count in histogram) != events:
-        raise ValueError(f"sysbench's output is not whole: not all of {kind} is in the histogram")
+        raise ValueError(f"sysbench's output is incomplete: the histogram lacks some of the {kind}")
     return histogram
 
 

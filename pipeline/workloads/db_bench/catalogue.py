@@ -5,36 +5,33 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from pipeline.errors import meant
+from pipeline.workloads.base.steps import StepNames
 
 WRITE: Final = "writes"
 RANGE: Final = "range queries"
 POINT: Final = "point queries"
 
-ALL: Final = "all"
-"""The alias of every step."""
-
 WRITER_BYTES: Final = 2 << 20
-"""Bytes per second that the writer beside the queries of a step writes, as published."""
+"""Bytes per second that the writer beside a step's queries writes, as published."""
 
 SHUFFLED = 10
-"""One row of so many is overwritten before the queries, as published (overwritesome): a tree that
-was loaded in key order has nothing but its last level."""
+"""One of this many rows is overwritten before the queries, as published (overwritesome): a tree
+that was loaded in key order has only its last level."""
 
-# What the published scripts give to all steps but the one that loads. Nothing is merged.
+# The published scripts' options for all steps but the load. Nothing is merged.
 _RUN = ("--sync=false", "--merge_operator=put")
 _WHILE_WRITING = (*_RUN, f"--benchmark_write_rate_limit={WRITER_BYTES}")
 _RANGE = (*_WHILE_WRITING, "--seek_nexts=10")
 
 
-class StepSpec(NamedTuple):
+class DbBenchStep(NamedTuple):
     """One step.
 
-    ``benchmark`` is db_bench's name for what it does and ``options`` how. A step that ``loads``
-    writes every row once, from one thread, into a new database; the others run for a time on what
-    there is. In one with a ``writer`` db_bench starts a thread more, its first, that writes
-    and is not counted. Options are those of benchmark.sh in RocksDB's tools/, as called by
-    benchmark_compare.sh beside it.
+    ``benchmark`` is db_bench's name for it, with ``options``. A step that ``loads`` writes every
+    row once, from one thread, into a new database. The others run for a fixed time on the existing
+    one. For a step with a ``writer`` db_bench starts an additional thread, its first, which writes
+    and is not counted. The options are those of benchmark.sh in RocksDB's tools/, as
+    benchmark_compare.sh calls it.
     """
 
     name: str
@@ -46,58 +43,49 @@ class StepSpec(NamedTuple):
 
 
 STEPS: Final = (
-    StepSpec(
+    DbBenchStep(
         "fillseq",
         WRITE,
         "fillseq",
         (
-            # In key order there is nothing to sort, nor to recover that could not be loaded again.
+            # A load in key order needs no sorting, and no recovery: it could be loaded again.
             "--memtablerep=vector",
             "--allow_concurrent_memtable_write=false",
             "--disable_wal=true",
-            # Files are moved to lower levels as they are, and so they must be made compressed.
+            # Files move to lower levels unchanged, so they must be written compressed.
             "--min_level_to_compress=0",
             "--sync=false",
         ),
         loads=True,
     ),
-    StepSpec(
+    DbBenchStep(
         "revrangewhilewriting",
         RANGE,
         "seekrandomwhilewriting",
         (*_RANGE, "--reverse_iterator=true"),
         writer=True,
     ),
-    StepSpec(
+    DbBenchStep(
         "fwdrangewhilewriting",
         RANGE,
         "seekrandomwhilewriting",
         (*_RANGE, "--reverse_iterator=false"),
         writer=True,
     ),
-    StepSpec("readwhilewriting", POINT, "readwhilewriting", _WHILE_WRITING, writer=True),
-    StepSpec("overwrite", WRITE, "overwrite", _RUN),
+    DbBenchStep("readwhilewriting", POINT, "readwhilewriting", _WHILE_WRITING, writer=True),
+    DbBenchStep("overwrite", WRITE, "overwrite", _RUN),
 )
 """All steps, in the published order."""
 
+_NAMES: Final = StepNames(STEPS)
 
-def step_named(name: str) -> StepSpec:
-    """Return a step. Raises ValueError for one that is not there."""
-    for spec in STEPS:
-        if spec.name == name:
-            return spec
-    names = [*(spec.name for spec in STEPS), WRITE, RANGE, POINT, ALL]
-    raise ValueError(f"db_bench has no step or group {name!r}; {meant(name, names)}")
+step_named: Final = _NAMES.named
 
 
-def select(names: Iterable[str]) -> tuple[StepSpec, ...]:
-    """Return the steps that are named, by themselves or by their group, in the order of a run.
+def select(names: Iterable[str]) -> tuple[DbBenchStep, ...]:
+    """Return the steps that the names stand for, in the order of a run.
 
-    The first step is always there: it makes the database of the others. Raises ValueError for an
+    The first step is always included: it creates the database. Raises UnknownStepError for an
     unknown name.
     """
-    chosen = {STEPS[0].name}
-    for name in names:
-        group = {spec.name for spec in STEPS if name in (spec.group, ALL)}
-        chosen |= group or {step_named(name).name}
-    return tuple(spec for spec in STEPS if spec.name in chosen)
+    return _NAMES.select([STEPS[0].name, *names])

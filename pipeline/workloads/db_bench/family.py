@@ -1,4 +1,4 @@
-"""The db_bench family: from the catalogue to commands, and from output to figures."""
+"""The db_bench family: commands from the catalogue, and parsed output."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from pipeline.model import (
 from pipeline.workloads.base import (
     Action,
     Command,
+    Family,
     Load,
     Maintain,
     Measure,
     Timing,
-    UnknownStepError,
     Warm,
 )
-from pipeline.workloads.base.options import Option, checked
+from pipeline.workloads.base.options import Option, check_whole_seconds, checked
 from pipeline.workloads.db_bench import catalogue
-from pipeline.workloads.db_bench.catalogue import SHUFFLED, StepSpec, step_named
+from pipeline.workloads.db_bench.catalogue import SHUFFLED, DbBenchStep, step_named
 from pipeline.workloads.db_bench.parse import Report, read_report, read_result
 from pipeline.workloads.db_bench.statistics import read_statistics
 
@@ -41,31 +41,32 @@ SLOWEST_LOAD = 1000.0
 """Rows per second that even a slow machine loads."""
 
 _USUAL_LOAD = 300_000.0
-"""Rows per second that one thread loads where nothing is in its way."""
+"""Rows per second that one unhindered thread loads."""
 
 _GREETING = "Date:"
-"""Begins the line that db_bench prints as soon as the database is open."""
+"""The beginning of the line that db_bench prints as soon as the database is open."""
 
 _COMMON = (
     f"--key_size={KEY_BYTES}",
     f"--value_size={VALUE_BYTES}",
     "--histogram=true",
-    # Each thread reports once a second. A report for all of them together (--report_file) would
-    # count the writer beside the queries, too.
+    # Each thread reports once a second. A common report of all threads (--report_file) would
+    # include the writer beside the queries.
     "--stats_interval_seconds=1",
     "--stats_per_interval=0",
-    # Counting everything that RocksDB does costs processor time, and is off as published.
+    # RocksDB's statistics cost processor time; they are off as published.
     "--statistics=false",
 )
 _PERCENTILES = {"p50": 0.50, "p95": 0.95, "p99": 0.99}
 
 
-class DbBench:
+class DbBench(Family):
     """The published steps of RocksDB, run by the db_bench of the build under test.
 
-    Every step opens the database anew, so that its block cache is empty at first. What is done in
-    the whole seconds of warm-up does not count, but for the histogram, which db_bench fills from
-    the start.
+    There are no tables and no statements. Every step writes, those with reads too, so none can be
+    repeated at once. Every step opens the database anew, so that its block cache is empty at first.
+    Operations during the warm-up, in whole seconds, do not count, except in the histogram, which
+    db_bench fills from the start.
     """
 
     name = "db_bench"
@@ -77,37 +78,28 @@ class DbBench:
     ) -> Workload:
         """Return the workload of the named steps or groups, in the published order.
 
-        Raises UnknownStepError for a name that is neither, OptionError for an option, and
-        ValueError for a measured time that db_bench cannot do.
+        Raises UnknownStepError for an unknown name, OptionError for an option, and ValueError for a
+        measured time that db_bench does not support.
         """
-        if scale.measure != int(scale.measure) or scale.measure < 1:
-            raise ValueError(f"db_bench measures whole seconds, not {scale.measure:g} s")
-        try:
-            chosen = catalogue.select(steps)
-        except ValueError as error:
-            raise UnknownStepError(str(error)) from error
+        check_whole_seconds("db_bench", scale.measure)
         return Workload(
             family=self.name,
             name=name,
             version=digest([_COMMON, catalogue.STEPS, catalogue.SHUFFLED])[:12],
             scale=scale,
-            steps=tuple(_step(spec) for spec in chosen),
+            steps=tuple(_step(spec) for spec in catalogue.select(steps)),
             options=checked(options, self.options),
         )
 
     def actions(self, workload: Workload) -> tuple[Action, ...]:
-        """Return the steps. After the load some rows are overwritten, and maintenance is done."""
+        """Return the steps, with overwrites of some rows and maintenance after the load."""
         first, *others = (Measure(step=step) for step in workload.steps)
         return (first, Warm(step=_OVERWRITE), Maintain(rest=0.0), *others)
-
-    def tables(self, workload: Workload) -> tuple[str, ...]:
-        """Return nothing: there are no tables."""
-        return ()
 
     def command(
         self, action: Command, workload: Workload, connection: Connection, seed: int
     ) -> tuple[str, ...]:
-        """Return the db_bench command of a step, or of the overwriting before the queries."""
+        """Return the db_bench command of a step, or of the overwrites before the queries."""
         spec, scale = _spec(action), workload.scale
         how: tuple[str, ...] = (f"--threads={scale.clients}", "--use_existing_db=true")
         if spec.loads:
@@ -127,18 +119,8 @@ class DbBench:
             *spec.options,
         )
 
-    def explain(self, workload: Workload, connection: Connection, seed: int) -> tuple[str, ...]:
-        """Return nothing: RocksDB has no statements."""
-        del workload, connection, seed
-        return ()
-
-    def repeatable(self, step: Step) -> bool:
-        """Say no: every step writes, beside its reads, too."""
-        del step
-        return False
-
     def timing(self, action: Command, workload: Workload) -> Timing:
-        """Return the times of the scale, but for what ends when all rows are written."""
+        """Return the times of the scale; a step that ends with its rows gets an estimate."""
         scale = workload.scale
         if _spec(action).loads or isinstance(action, Warm):
             longest = scale.rows / SLOWEST_LOAD
@@ -146,7 +128,7 @@ class DbBench:
         return Timing(measured=scale.measure, limit=_warmup(scale) + scale.measure)
 
     def started(self, line: str, action: Command, workload: Workload) -> bool:
-        """Say whether the database is open or, with a warm-up, a thread has done its part of it."""
+        """Return whether the database is open or, with a warm-up, a thread's warm-up is over."""
         spec = _spec(action)
         warmup = _warmup(workload.scale)
         if spec.loads or not warmup:
@@ -155,18 +137,15 @@ class DbBench:
         return report is not None and report.seconds >= warmup and _counts(spec, report)
 
     def parse(self, step: Step, workload: Workload, text: str) -> StepOutput:
-        """Read a step's output. Raises ValueError when db_bench failed or was killed."""
-        try:
-            spec = step_named(step.name)
-        except ValueError as error:
-            raise UnknownStepError(str(error)) from error
+        """Parse a step's output. Raises ValueError if db_bench failed or was killed."""
+        spec = step_named(step.name)
         result = read_result(text, spec.benchmark)
         reports = [report for report in result.reports if _counts(spec, report)]
         warmup = 0 if spec.loads else _warmup(workload.scale)
         threads = 1 if spec.loads else workload.scale.clients
         operations, seconds = _warmed(reports, warmup, threads)
         if operations >= result.operations or seconds >= result.seconds:
-            raise ValueError(f"all of {step.name} was warm-up; measure for longer")
+            raise ValueError(f"the warm-up took all of {step.name}; measure for longer")
         histogram = result.histogram
         return StepOutput(
             operations=result.operations - operations,
@@ -186,34 +165,34 @@ class DbBench:
         return {}
 
 
-def _step(spec: StepSpec) -> Step:
+def _step(spec: DbBenchStep) -> Step:
     return Step(name=spec.name, group=spec.group, unit="operations")
 
 
 _OVERWRITE = _step(step_named("overwrite"))
-"""What is done without being measured, too."""
+"""The step that also runs unmeasured."""
 
 
-def _spec(action: Command) -> StepSpec:
+def _spec(action: Command) -> DbBenchStep:
     if isinstance(action, Load):
-        raise TypeError("db_bench loads in a step, which is measured")
+        raise TypeError("db_bench loads data in a measured step, not in a Load action")
     return step_named(action.step.name)
 
 
 def _warmup(scale: Scale) -> int:
-    """Return the seconds of warm-up: whole ones, as db_bench reports."""
+    """Return the warm-up in whole seconds, the resolution of db_bench's reports."""
     return math.ceil(scale.warmup)
 
 
-def _counts(spec: StepSpec, report: Report) -> bool:
-    """Say whether a thread does what the step measures: the first one may be the writer."""
+def _counts(spec: DbBenchStep, report: Report) -> bool:
+    """Return whether a thread does what the step measures; the first one may be the writer."""
     return not (spec.writer and report.thread == 0)
 
 
 def _warmed(reports: Sequence[Report], warmup: int, threads: int) -> tuple[int, float]:
-    """Return how many operations and seconds were warm-up: up to each thread's report of its end.
+    """Return the operations and seconds of the warm-up: up to each thread's first report after it.
 
-    A thread that has made no report by then was stalled, and all that it did counts.
+    A thread without such a report was stalled, and all its operations count.
     """
     if not warmup:
         return 0, 0.0
@@ -228,8 +207,8 @@ def _warmed(reports: Sequence[Report], warmup: int, threads: int) -> tuple[int, 
 def _timeline(reports: Sequence[Report], warmup: int, threads: int) -> tuple[TimePoint, ...]:
     """Return the throughput of all threads together in each second after the warm-up.
 
-    A thread reports at the first of its next thousand operations once a second is over, so that
-    of slow ones the reports are further apart. Between two of them its throughput counts as even.
+    A thread reports after its next thousand operations once a second is over, so reports of slow
+    threads are further apart. The throughput between two reports counts as even.
     """
     by_thread: dict[int, list[Report]] = {}
     for report in reports:

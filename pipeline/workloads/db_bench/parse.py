@@ -1,4 +1,4 @@
-"""What db_bench prints, read exactly: the result, the histogram, the reports in between."""
+"""Parse db_bench's output: the result, the histogram, the reports in between."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _MS = 1e-3
 
 
 class Report(NamedTuple):
-    """What one thread said of itself while it ran, counted from its start."""
+    """A thread's report while it ran, counted from its start."""
 
     thread: int
     operations: int
@@ -37,7 +37,7 @@ class Report(NamedTuple):
 
 
 class Bucket(NamedTuple):
-    """A part of the histogram: response times above ``low`` up to ``high``, in microseconds."""
+    """A bucket of the histogram: response times above ``low`` up to ``high``, in microseconds."""
 
     low: int
     high: int
@@ -54,9 +54,9 @@ class Histogram(NamedTuple):
     buckets: tuple[Bucket, ...]
 
     def percentile(self, q: float) -> float:
-        """Return the response time that ``q`` (0..1) do not exceed, as RocksDB computes it.
+        """Return the response time that a share ``q`` (0..1) does not exceed, as RocksDB does.
 
-        Within a bucket the times count as evenly spread. No answer is beyond the least and the
+        Times within a bucket count as evenly spread. The answer lies between the shortest and the
         longest time.
         """
         wanted, before = q * self.events, 0
@@ -72,8 +72,8 @@ class Histogram(NamedTuple):
         return tuple((min(high, self.most) * _MS, events) for _, high, events in self.buckets)
 
 
-class Result(NamedTuple):
-    """What db_bench said of a benchmark when it was over."""
+class BenchmarkResult(NamedTuple):
+    """The result of a benchmark."""
 
     operations: int
     seconds: float
@@ -82,26 +82,26 @@ class Result(NamedTuple):
 
 
 def read_report(line: str) -> Report | None:
-    """Return the report that a line holds, if it is one."""
+    """Parse a line; return None if it is no report."""
     if not (found := _REPORT.match(line)):
         return None
     thread, operations, seconds = found.groups()
     return Report(int(thread), int(operations), float(seconds))
 
 
-def read_result(text: str, benchmark: str) -> Result:
-    """Read the output of one benchmark. Raises ValueError, in a sentence, if it is not whole."""
+def read_result(text: str, benchmark: str) -> BenchmarkResult:
+    """Parse the output of one benchmark. Raises ValueError, in a sentence, if it is incomplete."""
     results = [match for match in _RESULT.finditer(text) if match["name"] == benchmark]
     if len(results) != 1:
         raise ValueError(f"db_bench printed {len(results) or 'no'} results of {benchmark}")
     result = results[0]
     histogram = _histogram(text[result.end() :])
-    # Before 7.0 it printed the rate only; the histogram has every operation.
+    # Before 7.0 it printed only the rate; the histogram counts every operation.
     operations = int(result["operations"] or histogram.events)
     rate = int(result["rate"])
     if rate == 0 or operations == 0:
-        raise ValueError(f"db_bench did no {benchmark} at all")
-    return Result(
+        raise ValueError(f"db_bench completed no operation of {benchmark}")
+    return BenchmarkResult(
         operations=operations,
         seconds=float(result["seconds"] or operations / rate),
         histogram=histogram,
@@ -116,7 +116,7 @@ def _histogram(text: str) -> Histogram:
     buckets = tuple(_buckets(text[head.end() :].splitlines()))
     events = int(head["count"])
     if sum(bucket.events for bucket in buckets) != events:
-        raise ValueError("db_bench's histogram is not whole")
+        raise ValueError("db_bench's histogram is incomplete")
     return Histogram(
         events=events,
         average=float(head["average"]),
@@ -127,7 +127,7 @@ def _histogram(text: str) -> Histogram:
 
 
 def _buckets(lines: Iterable[str]) -> Sequence[Bucket]:
-    """Return the buckets up to the first blank line; others begin the next histogram."""
+    """Return the buckets of the first histogram: up to the first other line after one."""
     buckets: list[Bucket] = []
     for line in lines:
         if found := _BUCKET.match(line.rstrip()):

@@ -1,7 +1,7 @@
-"""What the benchmark ``stats`` of db_bench prints: RocksDB's own account of a step, as metrics.
+"""Parse the benchmark ``stats`` of db_bench: RocksDB's statistics of a step, as metrics.
 
-The names are those of report.tsv that RocksDB's tools/benchmark.sh writes, and so are the
-formulas. All counts begin when the database is opened, which every step does.
+Names and formulas are those of report.tsv, which RocksDB's tools/benchmark.sh writes. All counts
+begin when the database is opened, which every step does.
 """
 
 from __future__ import annotations
@@ -18,24 +18,23 @@ _FIGURES: Final = {
     "c_rgb": rf"^Cumulative compaction: .* {_NUMBER} GB read,",
     "stall%": rf"^Cumulative stall: .* {_NUMBER} percent",
 }
-"""Lines that hold a figure as it is, in all releases."""
+"""Lines with a final value, the same in all releases."""
 
 _SIZE: Final = rf"{_NUMBER} ([KMGT]B)"
 _INGEST: Final = re.compile(rf"^Cumulative writes: .*ingest: {_SIZE},", re.MULTILINE)
 _SUMS: Final = {"c_wsecs": "Comp(sec)", "c_csecs": "CompMergeCPU(sec)"}
-"""Columns of the table of levels, of which the row for all of them has the sum."""
+"""Columns of the table of levels whose sum is in the row for all levels."""
 _LEVELS: Final = re.compile(r"^(Level +Files.*)\n(?:.*\n)*?( Sum .*)$", re.MULTILINE)
 _PENDING: Final = re.compile(r"^Estimated pending compaction bytes: (\d+)$", re.MULTILINE)
 _STALLS: Final = re.compile(r"^(?:Stalls\(count\)|Write Stall \(count\)): (.*)$", re.MULTILINE)
 _GB: Final = {"KB": 2.0**-20, "MB": 2.0**-10, "GB": 1.0, "TB": 2.0**10}
 
 _LEAST_FLUSH: Final = 0.1
-"""GB below which too little was flushed to say how often it was written: RocksDB prints two
-decimals."""
+"""Flushed GB below which write amplification is not computed: RocksDB prints two decimals."""
 
 
 def read_statistics(text: str) -> dict[str, float]:
-    """Return the metrics by name: what a release does not print is missing.
+    """Return the metrics by name, without those that a release does not print.
 
     Output without statistics has none.
     """
@@ -56,11 +55,11 @@ def read_statistics(text: str) -> dict[str, float]:
 
 
 def _levels(text: str) -> dict[str, float]:
-    """Return what the row for all levels together says; releases differ in their columns."""
+    """Return the values of the row for all levels; releases differ in their columns."""
     found = _LEVELS.search(text)
     if found is None:
         return {}
-    # A size is two words under one heading.
+    # A size is two words in one column.
     row = re.sub(rf"{_SIZE} ", r"\1\2 ", found[2])
     cells = dict(zip(found[1].split(), row.split(), strict=False))
     values = {name: float(cells[column]) for name, column in _SUMS.items() if column in cells}
@@ -69,9 +68,9 @@ def _levels(text: str) -> dict[str, float]:
 
 
 def _stalls(text: str) -> Iterator[int]:
-    """Yield how often writes were slowed or stopped, by each reason.
+    """Yield the number of slowed or stopped writes, by reason.
 
-    Those with compaction at work are among the others, and new releases also print totals.
+    Counts with compaction at work are included in the others, and new releases also print totals.
     """
     for line in _STALLS.findall(text):
         old = re.findall(r"(\d+) (?:level0_(?:slowdown|numfiles)|\w+ for \w+|memtable_\w+),", line)

@@ -1,4 +1,4 @@
-"""The Insert Benchmark: from the catalogue to commands, and from output to figures."""
+"""The Insert Benchmark family: commands from the catalogue, and parsed output."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from pipeline.model import Connection, OptionValue, Scale, Step, StepOutput, Wor
 from pipeline.workloads.base import (
     Action,
     Command,
+    Family,
     Load,
     Maintain,
     Measure,
     Timing,
-    UnknownStepError,
 )
-from pipeline.workloads.base.options import Option, checked, whole_number
+from pipeline.workloads.base.options import Option, check_whole_seconds, checked, whole_number
 from pipeline.workloads.base.sysbench import (
     MEASURING,
     connection_options,
@@ -24,7 +24,7 @@ from pipeline.workloads.base.sysbench import (
     sysbench_version,
 )
 from pipeline.workloads.insert_benchmark import catalogue
-from pipeline.workloads.insert_benchmark.catalogue import StepSpec, step_named
+from pipeline.workloads.insert_benchmark.catalogue import InsertBenchmarkStep, step_named
 from pipeline.workloads.insert_benchmark.parse import read_output
 
 SCRIPTS = Path(__file__).parent / "lua"
@@ -33,19 +33,20 @@ _SLOWEST = 100.0
 """Rows per second that even a slow machine inserts into a table with all its indexes."""
 
 _USUAL = 10_000.0
-"""Rows per second that a client inserts where nothing is in its way."""
+"""Rows per second that an unhindered client inserts."""
 
 _PUBLISHED_ROWS = 30_000_000
 """Rows of a table of the smallest published scale."""
 
 _ROWS_OPTIONS = {"l.i1": ("rows_i1", 40_000_000), "l.i2": ("rows_i2", 10_000_000)}
-"""Of the steps that load after l.x: the setting of their rows, and how many that scale has."""
+"""The steps that load after l.x: the setting for their rows, and the rows at the smallest published
+scale."""
 
 
-class InsertBenchmark:
+class InsertBenchmark(Family):
     """The ten steps of the Insert Benchmark, run by sysbench with the scripts in ``lua/``.
 
-    Every client has a table of its own, and in each step a connection for each kind of work.
+    Every client has its own table, and in each step a connection for each kind of work.
     """
 
     name = "insert_benchmark"
@@ -60,27 +61,23 @@ class InsertBenchmark:
     ) -> Workload:
         """Return the workload of the named steps or groups, in the published order.
 
-        Raises UnknownStepError for a name that is neither, OptionError for an option, and
-        ValueError for a measured time that sysbench cannot do.
+        Raises UnknownStepError for an unknown name, OptionError for an option, and ValueError for a
+        measured time that sysbench does not support.
         """
-        if scale.measure != int(scale.measure) or scale.measure < 1:
-            raise ValueError(f"sysbench measures whole seconds, not {scale.measure:g} s")
-        try:
-            chosen = catalogue.select(steps)
-        except ValueError as error:
-            raise UnknownStepError(str(error)) from error
+        check_whole_seconds("sysbench", scale.measure)
         return Workload(
             family=self.name,
             name=name,
             version=scripts_version(SCRIPTS),
-            # However many were asked for: the clients of one workload may be many numbers.
+            # Always one table for each client: one configured workload may run with several numbers
+            # of clients.
             scale=scale.model_copy(update={"tables": scale.clients}),
-            steps=tuple(_step(spec) for spec in chosen),
+            steps=tuple(_step(spec) for spec in catalogue.select(steps)),
             options=checked(options, self.options),
         )
 
     def actions(self, workload: Workload) -> tuple[Action, ...]:
-        """Return the steps, with maintenance between those that load and those that ask."""
+        """Return the steps, with maintenance between those that load and those that query."""
         loads, asks = (
             [
                 Measure(step=step)
@@ -99,7 +96,7 @@ class InsertBenchmark:
     def command(
         self, action: Command, workload: Workload, connection: Connection, seed: int
     ) -> tuple[str, ...]:
-        """Return the sysbench command of a step, or the one that makes the empty tables."""
+        """Return the sysbench command of a step, or the one that creates the empty tables."""
         scale = workload.scale
         base = (
             "sysbench",
@@ -143,13 +140,8 @@ class InsertBenchmark:
             "explain",
         )
 
-    def repeatable(self, step: Step) -> bool:
-        """Say no: every step inserts, beside its queries, too."""
-        del step
-        return False
-
     def timing(self, action: Command, workload: Workload) -> Timing:
-        """Return the times of the scale, but for what ends when all rows are done."""
+        """Return the times of the scale; a step that ends with its rows gets an estimate."""
         scale = workload.scale
         if isinstance(action, Load):
             return Timing(measured=0.0, limit=scale.clients)
@@ -161,25 +153,22 @@ class InsertBenchmark:
         return Timing(measured=longest, limit=longest, usual=rows / _USUAL)
 
     def started(self, line: str, action: Command, workload: Workload) -> bool:
-        """Say whether sysbench's clock starts with this line."""
+        """Return whether sysbench's clock starts at this line."""
         del action, workload
         return line.startswith(MEASURING)
 
     def parse(self, step: Step, workload: Workload, text: str) -> StepOutput:
-        """Read a step's output. Raises ValueError when sysbench failed or was killed."""
-        try:
-            spec = step_named(step.name)
-        except ValueError as error:
-            raise UnknownStepError(str(error)) from error
+        """Parse a step's output. Raises ValueError if sysbench failed or was killed."""
+        spec = step_named(step.name)
         return read_output(text, spec, workload.scale)
 
     def tools(self) -> dict[str, str]:
-        """Return the version of sysbench. Raises UserError when it is not installed."""
+        """Return the version of sysbench. Raises UserError if it is not installed."""
         return sysbench_version()
 
 
-def _rows(spec: StepSpec, workload: Workload) -> int:
-    """Return the rows that a client inserts in a step that loads, or that l.x finds."""
+def _rows(spec: InsertBenchmarkStep, workload: Workload) -> int:
+    """Return the rows that a client inserts in a load step, or that l.x indexes."""
     rows = workload.scale.rows
     if spec.name not in _ROWS_OPTIONS:
         return rows
@@ -187,5 +176,5 @@ def _rows(spec: StepSpec, workload: Workload) -> int:
     return int(workload.options.get(option, rows * published // _PUBLISHED_ROWS))
 
 
-def _step(spec: StepSpec) -> Step:
+def _step(spec: InsertBenchmarkStep) -> Step:
     return Step(name=spec.name, group=spec.group, unit=spec.unit)

@@ -1,10 +1,8 @@
-"""What a step of the Insert Benchmark printed, as figures."""
+"""Parse the output of a step of the Insert Benchmark."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from typing import Final
 
 from pipeline.model import Background, Scale, StepOutput, TimePoint
 from pipeline.workloads.base.histogram import latencies
@@ -12,27 +10,25 @@ from pipeline.workloads.base.tally import Tally, read_tallies
 from pipeline.workloads.insert_benchmark.catalogue import (
     INDEXES,
     SECONDARY_INDEXES,
-    StepSpec,
+    InsertBenchmarkStep,
 )
 
-_EVER: Final = re.compile(r"^nightshift ever kind=(\S+) operations=(\d+)$", re.MULTILINE)
 
+def read_output(text: str, spec: InsertBenchmarkStep, scale: Scale) -> StepOutput:
+    """Parse the output of one run of a step.
 
-def read_output(text: str, spec: StepSpec, scale: Scale) -> StepOutput:
-    """Read the output of one run of a step.
-
-    Raises ValueError, in one sentence, for output that is not whole, or when nothing was done.
+    Raises ValueError, in one sentence, for incomplete output, and for a step without any event.
     """
     tallies = read_tallies(text)
     missing = [kind for kind in spec.kinds if kind not in tallies]
     if missing:
-        raise ValueError(f"sysbench's output is not whole: it has no {', '.join(missing)}")
+        raise ValueError(f"sysbench's output is incomplete: it has no {', '.join(missing)}")
     measured = tallies[spec.measured]
     if not measured.events or measured.seconds <= 0:
-        raise ValueError(f"sysbench ended no event of {spec.name} in {measured.seconds:g} s")
+        raise ValueError(f"sysbench completed no event of {spec.name} in {measured.seconds:g} s")
     makes_indexes = spec.measured == INDEXES
     operations = measured.operations * (scale.rows / SECONDARY_INDEXES if makes_indexes else 1)
-    # A client makes three indexes in all: each second has one or none.
+    # A client creates three indexes in all, so that a second has one or none.
     timeline = () if makes_indexes else measured.timeline
     return StepOutput(
         operations=operations,
@@ -46,15 +42,10 @@ def read_output(text: str, spec: StepSpec, scale: Scale) -> StepOutput:
     )
 
 
-def rows_ever(text: str) -> dict[str, int]:
-    """Return the rows that a step inserted and deleted, those of its warm-up included, by kind."""
-    return {kind: int(operations) for kind, operations in _EVER.findall(text)}
-
-
 def _background(
-    tallies: Mapping[str, Tally], spec: StepSpec, clients: int
+    tallies: Mapping[str, Tally], spec: InsertBenchmarkStep, clients: int
 ) -> dict[str, Background]:
-    """Return the rates beside what is measured."""
+    """Return the rates of the unmeasured kinds of work."""
     return {
         kind: Background(
             achieved=tallies[kind].per_second,
@@ -64,8 +55,8 @@ def _background(
     }
 
 
-def _responses_beside(tallies: Mapping[str, Tally], spec: StepSpec) -> dict[str, float]:
-    """Return how long, in milliseconds, transactions beside what is measured took."""
+def _responses_beside(tallies: Mapping[str, Tally], spec: InsertBenchmarkStep) -> dict[str, float]:
+    """Return the response times of the unmeasured kinds' transactions, in milliseconds."""
     done = {kind: tallies[kind] for kind in spec.kinds[1:] if tallies[kind].events}
     return {
         f"{kind}_{name}": latencies(tally.histogram, tally.average_ms, tally.max_ms)[name]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
+
+from pipeline.workloads.base.steps import StepNames
 
 POINT: Final = "point queries"
 RANGE: Final = "range queries without aggregation"
@@ -16,19 +16,16 @@ WRITE: Final = "writes"
 GROUPS: Final = (POINT, RANGE, AGGREGATE, WRITE)
 """The groups, named and ordered as in the published tables."""
 
-ALL: Final = "all"
-"""The alias of every step."""
-
 
 class Unit(StrEnum):
-    """What the throughput of a step counts."""
+    """The unit of a step's throughput."""
 
     QUERIES = "queries"
     ROWS = "rows"
 
 
 class Phase(StrEnum):
-    """When in a run a step has its place."""
+    """The place of a step in a run."""
 
     BEFORE_MAINTENANCE = "before maintenance"
     AFTER_MAINTENANCE = "after maintenance"
@@ -36,16 +33,16 @@ class Phase(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class StepSpec:
+class Microbenchmark:
     """One microbenchmark.
 
     Attributes:
         lua_step: the value of ``--step`` of the Lua scripts.
         range: scan length, in-list length or rows per transaction: ``--range``.
         group: one of :data:`GROUPS`.
-        unit: what its throughput counts.
-        statements_per_event: SQL statements that one event executes, BEGIN and COMMIT
-            among them; constant for a step.
+        unit: the unit of its throughput.
+        statements_per_event: SQL statements of one event, BEGIN and COMMIT included;
+            constant for a step.
         phase: its place in the run.
     """
 
@@ -58,11 +55,11 @@ class StepSpec:
 
     @property
     def name(self) -> str:
-        """The published name, as in reports: ``random-points_range=10``."""
+        """The published name, such as ``random-points_range=10``."""
         return f"{self.lua_step}_range={self.range}"
 
     def operations_per_event(self, table_size: int) -> int:
-        """Return how many of its unit one event is, with ``table_size`` rows per table.
+        """Return the operations of one event, in the step's unit, with ``table_size`` rows a table.
 
         An event of a step that counts rows reads one whole table.
         """
@@ -77,14 +74,14 @@ _WRITES = 4  # index update, nonindex update, delete, insert
 
 def _steps(
     group: str, phase: Phase, *rows: tuple[str, int, int], unit: Unit = Unit.QUERIES
-) -> tuple[StepSpec, ...]:
+) -> tuple[Microbenchmark, ...]:
     return tuple(
-        StepSpec(lua_step, length, group, unit, statements, phase)
+        Microbenchmark(lua_step, length, group, unit, statements, phase)
         for lua_step, length, statements in rows
     )
 
 
-STEPS: Final[tuple[StepSpec, ...]] = (
+STEPS: Final[tuple[Microbenchmark, ...]] = (
     *_steps(
         WRITE,
         Phase.BEFORE_MAINTENANCE,
@@ -133,56 +130,13 @@ STEPS: Final[tuple[StepSpec, ...]] = (
     ),
     *_steps(WRITE, Phase.LAST, ("delete", 100, 1), ("insert", 100, 1)),
 )
-"""All steps, in the order of one run. Those of :attr:`Phase.LAST` change the tables' size."""
+"""All steps, in the order of one run. The steps of :attr:`Phase.LAST` change the tables' size."""
 
 WARMUPS: Final = ("point-query_range=100", "scan_range=100")
 """Names of the steps that run unmeasured right after the load."""
 
-_BY_NAME: Final = {step.name: step for step in STEPS}
+_NAMES: Final = StepNames(STEPS, short=lambda step: step.lua_step)
 
-
-def _aliases() -> dict[str, tuple[StepSpec, ...]]:
-    aliases: dict[str, tuple[StepSpec, ...]] = {ALL: STEPS}
-    for group in GROUPS:
-        aliases[group] = tuple(step for step in STEPS if step.group == group)
-    for spec in STEPS:
-        aliases[spec.lua_step] = tuple(step for step in STEPS if step.lua_step == spec.lua_step)
-    return aliases
-
-
-_ALIASES: Final = _aliases()
-
-
-def step_named(name: str) -> StepSpec:
-    """Return the step of a published name. Raises ValueError when there is none."""
-    if name in _BY_NAME:
-        return _BY_NAME[name]
-    raise ValueError(_unknown(name, _BY_NAME))
-
-
-def matching(name: str) -> tuple[StepSpec, ...]:
-    """Return the steps that ``name`` stands for, in the order of one run.
-
-    ``name`` is a published name, one without its range (``point-query``; ``random-points``
-    is all three), a group, or ``all``. Raises ValueError, naming what is close, otherwise.
-    """
-    if name in _BY_NAME:
-        return (_BY_NAME[name],)
-    if name in _ALIASES:
-        return _ALIASES[name]
-    raise ValueError(_unknown(name, {**_BY_NAME, **_ALIASES}))
-
-
-def select(names: Iterable[str]) -> tuple[StepSpec, ...]:
-    """Return what all ``names`` stand for, each step once, in the order of one run.
-
-    Raises ValueError as :func:`matching` does.
-    """
-    chosen = {step for name in names for step in matching(name)}
-    return tuple(step for step in STEPS if step in chosen)
-
-
-def _unknown(name: str, known: Iterable[str]) -> str:
-    close = difflib.get_close_matches(name, list(known), n=3, cutoff=0.5)
-    hint = f"did you mean {' or '.join(close)}?" if close else f"known are {', '.join(_ALIASES)}"
-    return f"there is no step {name!r}; {hint}"
+step_named: Final = _NAMES.named
+matching: Final = _NAMES.matching
+select: Final = _NAMES.select

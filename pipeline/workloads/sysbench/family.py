@@ -1,23 +1,22 @@
-"""The sysbench family: from the catalogue to commands, and from output to figures."""
+"""The sysbench family: commands from the catalogue, and parsed output."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from pipeline.model import Connection, OptionValue, Scale, Step, StepOutput, TimePoint, Workload
+from pipeline.model import Connection, OptionValue, Scale, Step, StepOutput, Workload
 from pipeline.workloads.base import (
     Action,
     Command,
+    Family,
     Load,
     Maintain,
     Measure,
     Timing,
-    UnknownStepError,
     Warm,
 )
-from pipeline.workloads.base.histogram import latencies
-from pipeline.workloads.base.options import Option, checked, duration, one_of
+from pipeline.workloads.base.options import Option, check_whole_seconds, checked, duration, one_of
 from pipeline.workloads.base.sysbench import (
     MEASURING,
     SLOWEST_LOAD,
@@ -35,16 +34,15 @@ _PUBLISHED_ROWS = 50_000_000
 """Rows in all tables of the smallest published scale."""
 
 _ONCE, _AFTER_EVERY_STEP = "once", "after every step"
-"""When maintenance is done: after all writes but the last two steps, or after each write step."""
+"""The time of maintenance: after all writes but the last two steps, or after each write step."""
 
 
 def _whole_seconds(seconds: OptionValue) -> OptionValue:
-    if float(seconds) != int(float(seconds)) or float(seconds) < 1:
-        raise ValueError(f"sysbench measures whole seconds, not {float(seconds):g} s")
+    check_whole_seconds("sysbench", float(seconds))
     return seconds
 
 
-class Sysbench:
+class Sysbench(Family):
     """The 32 microbenchmarks, run by the real sysbench with the scripts in ``lua/``."""
 
     name = "sysbench"
@@ -69,27 +67,23 @@ class Sysbench:
     ) -> Workload:
         """Return the workload of the named steps or groups, in the published order.
 
-        Raises UnknownStepError for a name that is neither, OptionError for an option, and
-        ValueError for a measured time that sysbench cannot do.
+        Raises UnknownStepError for an unknown name, OptionError for an option, and ValueError for a
+        measured time that sysbench does not support.
         """
-        _whole_seconds(scale.measure)
-        try:
-            chosen = catalogue.select(steps)
-        except ValueError as error:
-            raise UnknownStepError(str(error)) from error
+        check_whole_seconds("sysbench", scale.measure)
         return Workload(
             family=self.name,
             name=name,
             version=scripts_version(SCRIPTS),
             scale=scale,
-            steps=tuple(_step(spec) for spec in chosen),
+            steps=tuple(_step(spec) for spec in catalogue.select(steps)),
             options=checked(options, self.options),
         )
 
     def actions(self, workload: Workload) -> tuple[Action, ...]:
         """Return load, warm-ups, steps, and the maintenance after the writes.
 
-        Maintenance is done even when no write step was chosen: the load leaves debt too.
+        Maintenance runs even without a write step: the load leaves work, too.
         """
         rows = workload.scale.tables * workload.scale.rows
         maintain = Maintain(rest=rest_after_writes(rows, _PUBLISHED_ROWS))
@@ -119,8 +113,8 @@ class Sysbench:
     ) -> tuple[str, ...]:
         """Return the sysbench command of a load, warm-up or step.
 
-        A warm-up is the step's own warm-up, followed by one event of each client; of a step
-        that reads whole tables, only the one event.
+        A warm-up is the step's own warm-up, followed by one event of each client. For a step that
+        reads whole tables it is the one event only.
         """
         scale = workload.scale
         base = (
@@ -132,11 +126,11 @@ class Sysbench:
         )
         script = str(SCRIPTS / "nightshift.lua")
         if isinstance(action, Load):
-            # SQLite has one writer at a time, and others that wait do so to no purpose.
+            # SQLite has one writer at a time, so further loaders would only wait.
             loaders = 1 if connection.driver == "sqlite" else min(scale.tables, scale.clients)
             return (*base, f"--threads={loaders}", script, "prepare")
         spec = catalogue.step_named(action.step.name)
-        # One scan reads all there is; more of them would warm nothing further.
+        # One scan reads every row; more scans would warm nothing further.
         whole_tables = isinstance(action, Warm) and spec.unit is catalogue.Unit.ROWS
         length = (
             ("--time=0", f"--events={scale.clients}")
@@ -173,11 +167,11 @@ class Sysbench:
         )
 
     def repeatable(self, step: Step) -> bool:
-        """Say whether a step only reads."""
+        """Return whether a step only reads."""
         return step.group != catalogue.WRITE
 
     def timing(self, action: Command, workload: Workload) -> Timing:
-        """Return the times of a step; a load is given what the slowest machine would need."""
+        """Return the times of a step; a load gets the time of the slowest machine."""
         scale = workload.scale
         measured = _measured(action, workload)
         limit = measured + scale.warmup
@@ -186,35 +180,21 @@ class Sysbench:
         return Timing(measured=measured, limit=limit)
 
     def started(self, line: str, action: Command, workload: Workload) -> bool:
-        """Say whether sysbench's clock starts with this line."""
+        """Return whether sysbench's clock starts at this line."""
         del action, workload
         return line.startswith(MEASURING)
 
     def parse(self, step: Step, workload: Workload, text: str) -> StepOutput:
-        """Read a step's output. Raises ValueError when sysbench failed or was killed."""
-        try:
-            spec = catalogue.step_named(step.name)
-        except ValueError as error:
-            raise UnknownStepError(str(error)) from error
-        found = parse_output(text, spec, workload.scale.rows)
-        return StepOutput(
-            operations=found.operations,
-            seconds=found.seconds,
-            timeline=tuple(
-                TimePoint(at=at, ops_per_second=rate, latency_ms=latency)
-                for at, rate, latency in found.timeline
-            ),
-            latency_ms=latencies(found.histogram, found.latency_avg_ms, found.latency_max_ms),
-            histogram=found.histogram,
-            errors=found.errors,
-        )
+        """Parse a step's output. Raises ValueError if sysbench failed or was killed."""
+        spec = catalogue.step_named(step.name)
+        return parse_output(text, spec, workload.scale.rows)
 
     def tools(self) -> dict[str, str]:
-        """Return the version of sysbench. Raises UserError when it is not installed."""
+        """Return the version of sysbench. Raises UserError if it is not installed."""
         return sysbench_version()
 
 
-def _step(spec: catalogue.StepSpec) -> Step:
+def _step(spec: catalogue.Microbenchmark) -> Step:
     return Step(name=spec.name, group=spec.group, unit=spec.unit.value)
 
 
@@ -223,7 +203,7 @@ def _maintains_every_step(workload: Workload) -> bool:
 
 
 def _measured(action: Command, workload: Workload) -> float:
-    """Return the measured seconds of an action: writes may have a time of their own."""
+    """Return the measured seconds of an action; writes may have their own."""
     if isinstance(action, Measure) and action.step.group == catalogue.WRITE:
         return float(workload.options.get("measure_writes", workload.scale.measure))
     return workload.scale.measure

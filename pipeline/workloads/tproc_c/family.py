@@ -1,22 +1,23 @@
-"""The tproc-c family: one step, by sysbench or by HammerDB."""
+"""The tproc-c family: one step, run by sysbench or by HammerDB."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from pipeline.errors import meant
 from pipeline.model import Connection, OptionValue, Scale, Step, StepOutput, Workload
+from pipeline.text.errors import did_you_mean
 from pipeline.workloads.base import (
     Action,
     Command,
+    Family,
     Load,
     Maintain,
     Measure,
     Timing,
     UnknownStepError,
 )
-from pipeline.workloads.base.options import Option
+from pipeline.workloads.base.options import Option, check_whole_seconds
 from pipeline.workloads.base.sysbench import sysbench_version
 from pipeline.workloads.tproc_c import hammerdb, sysbench
 from pipeline.workloads.tproc_c.settings import HAMMERDB, OPTIONS, SYSBENCH, read_options, settings
@@ -37,10 +38,10 @@ TABLES = (
 
 
 class _Driver(Protocol):
-    """What runs the transactions: each is a module."""
+    """The module that runs the transactions."""
 
     def identity(self) -> str:
-        """Return the identity of its scripts: other scripts measure something else."""
+        """Return a digest of its scripts: other scripts measure something else."""
         ...
 
     def command(
@@ -50,31 +51,31 @@ class _Driver(Protocol):
         ...
 
     def explain(self, workload: Workload, connection: Connection, seed: int) -> tuple[str, ...]:
-        """Return the command that prints the plans of its statements; nothing if there is none."""
+        """Return the command that prints the plans of its statements; empty if there are none."""
         ...
 
     def timing(self, action: Command, workload: Workload) -> Timing:
-        """Return how long that may take."""
+        """Return how long the command may take."""
         ...
 
     def started(self, line: str) -> bool:
-        """Say whether measuring begins with this line of its output."""
+        """Return whether measuring begins at this line of output."""
         ...
 
     def parse(self, text: str, workload: Workload) -> StepOutput:
-        """Read the output of the step. Raises ValueError, in a sentence."""
+        """Parse the output of the step. Raises ValueError, in a sentence."""
         ...
 
 
 _DRIVERS: dict[str, _Driver] = {SYSBENCH: sysbench, HAMMERDB: hammerdb}
 
 
-class TprocC:
+class TprocC(Family):
     """HammerDB's derivative of TPC-C: no keying or think time, stored procedures.
 
-    The warm-up of the scale is the ramp-up; its tables and rows mean nothing, because the size of
-    the database follows from the options. The figures are NOPM, the new orders per minute that
-    were committed in the measured time, and TPM, all transactions per minute.
+    The warm-up of the scale is the ramp-up. Tables and rows of the scale are ignored, because the
+    options set the size of the database. The figures are NOPM, the new orders per minute committed
+    in the measured time, and TPM, all transactions per minute.
     """
 
     name = "tproc-c"
@@ -86,15 +87,14 @@ class TprocC:
     ) -> Workload:
         """Return the workload of the one step.
 
-        Raises UnknownStepError for any other step, OptionError for an option, and ValueError for
-        a measured time that sysbench cannot do.
+        Raises UnknownStepError for any other step, OptionError for an option, and ValueError for a
+        measured time that sysbench does not support.
         """
-        if scale.measure != int(scale.measure) or scale.measure < 1:
-            raise ValueError(f"tproc-c measures whole seconds, not {scale.measure:g} s")
+        check_whole_seconds("tproc-c", scale.measure)
         for step in steps:
             if step not in (STEP.name, "all"):
-                known = meant(step, [STEP.name, "all"])
-                raise UnknownStepError(f"tproc-c has no step or group {step!r}; {known}")
+                known = did_you_mean(step, [STEP.name, "all"])
+                raise UnknownStepError(f"there is no step {step!r}; {known}")
         values = read_options(options)
         driver = _DRIVERS[str(values.get("driver", SYSBENCH))]
         return Workload(
@@ -119,37 +119,32 @@ class TprocC:
     ) -> tuple[str, ...]:
         """Return the command of the load or the step.
 
-        Raises UserError for a HammerDB that is wanted but not installed.
+        Raises UserError if HammerDB is requested and not installed.
         """
         return _driver(workload).command(action, workload, connection, seed)
 
     def explain(self, workload: Workload, connection: Connection, seed: int) -> tuple[str, ...]:
-        """Return the command that prints the plans of the statements inside of the procedures."""
+        """Return the command that prints the plans of the statements in the stored procedures."""
         return _driver(workload).explain(workload, connection, seed)
-
-    def repeatable(self, step: Step) -> bool:
-        """Say no: its transactions write."""
-        del step
-        return False
 
     def timing(self, action: Command, workload: Workload) -> Timing:
         """Return how long the command of an action may take."""
         return _driver(workload).timing(action, workload)
 
     def started(self, line: str, action: Command, workload: Workload) -> bool:
-        """Say whether measuring begins with this line."""
+        """Return whether measuring begins at this line."""
         return _driver(workload).started(line)
 
     def parse(self, step: Step, workload: Workload, text: str) -> StepOutput:
-        """Read the step's output. Raises ValueError when it is not whole or not consistent."""
+        """Parse the step's output. Raises ValueError if it is incomplete or inconsistent."""
         if step != STEP:
-            raise UnknownStepError(f"tproc-c has no step {step.name!r}")
+            raise UnknownStepError(f"there is no step {step.name!r}")
         return _driver(workload).parse(text, workload)
 
     def tools(self) -> dict[str, str]:
-        """Return the versions of sysbench and, if there is one, of HammerDB.
+        """Return the versions of sysbench and, if installed, of HammerDB.
 
-        Raises UserError when sysbench is not installed.
+        Raises UserError if sysbench is not installed.
         """
         return sysbench_version() | hammerdb.version()
 

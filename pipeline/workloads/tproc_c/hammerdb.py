@@ -1,7 +1,7 @@
-"""tproc-c by an installed hammerdbcli: its commands, and what it prints.
+"""tproc-c with an installed hammerdbcli: its commands, and the parser of their output.
 
-The scripts in ``tcl/`` run in HammerDB 4.0 and later. For MariaDB, too, they take its MySQL. Times
-are rounded up to whole minutes, because it has no others.
+The scripts in ``tcl/`` run in HammerDB 4.0 and later. They use its MySQL driver for MariaDB, too.
+HammerDB only has whole minutes, so times are rounded up.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import shutil
 from pathlib import Path
 from typing import Final
 
-from pipeline.errors import UserError
 from pipeline.model import Connection, StepOutput, Workload, digest
+from pipeline.text.errors import UserError
 from pipeline.workloads.base import Command, Load, Timing
 from pipeline.workloads.base.sysbench import SLOWEST_LOAD
 from pipeline.workloads.tproc_c.settings import settings
@@ -23,13 +23,13 @@ SCRIPTS: Final = Path(__file__).parent / "tcl"
 _PROGRAM: Final = "hammerdbcli"
 
 _PARTITIONED: Final = 200
-"""Warehouses from which HammerDB advises to partition."""
+"""Warehouses from which HammerDB recommends partitioning."""
 
 _MEASURING: Final = "Rampup complete, Taking start"
 _RESULT: Final = re.compile(
     r"TEST RESULT : System achieved "
     r"(?:(?P<nopm>\d+) NOPM from (?P<tpm>\d+) [\w ]+ TPM"
-    # As it is set to in its generic.xml.
+    # The format that its generic.xml selects.
     r"|(?P<tpm_first>\d+) [\w ]+ TPM at (?P<nopm_last>\d+) NOPM)"
 )
 _FAILED: Final = re.compile(r"Vuser (\d+):FINISHED FAILED")
@@ -38,7 +38,7 @@ _VERSION: Final = re.compile(r"(?:set hdb_version \"|HammerDB CLI )(v[\d.]+)")
 
 
 def identity() -> str:
-    """Return the identity of the scripts; HammerDB's own is among the tools of a run."""
+    """Return a digest of the scripts; HammerDB's version is among the tools of a run."""
     return digest([path.read_text() for path in sorted(SCRIPTS.glob("*.tcl"))])[:12]
 
 
@@ -47,16 +47,16 @@ def command(
 ) -> tuple[str, ...]:
     """Return the command that loads, or that runs the timed driver.
 
-    HammerDB finds its parts in the folder that it is started in. Raises UserError when it is not
+    HammerDB finds its parts relative to its working directory. Raises UserError if it is not
     installed.
     """
-    # It draws its random numbers from the clock.
+    # HammerDB seeds its random numbers from the clock.
     del seed
     found = _installed()
     if found is None:
         raise UserError(
-            'driver = "hammerdb" needs HammerDB, which is not packaged: install it from its makers,'
-            f" and put a link to its {_PROGRAM} into a folder of PATH"
+            'driver = "hammerdb" needs HammerDB, which is not installed; install it from '
+            f"hammerdb.com, and link its {_PROGRAM} into a folder of PATH"
         )
     scale, warehouses = workload.scale, settings(workload).warehouses
     values = {
@@ -92,13 +92,13 @@ def command(
 
 
 def explain(workload: Workload, connection: Connection, seed: int) -> tuple[str, ...]:
-    """Return nothing: the procedures are HammerDB's own, and so are the statements in them."""
+    """Return nothing: the procedures and their statements are HammerDB's own."""
     del workload, connection, seed
     return ()
 
 
 def timing(action: Command, workload: Workload) -> Timing:
-    """Return the times of the scale; a load is given what the slowest machine would need."""
+    """Return the times of the scale; a load gets the time of the slowest machine."""
     if isinstance(action, Load):
         return Timing(measured=0.0, limit=settings(workload).rows / SLOWEST_LOAD)
     scale = workload.scale
@@ -107,14 +107,14 @@ def timing(action: Command, workload: Workload) -> Timing:
 
 
 def started(line: str) -> bool:
-    """Say whether the ramp-up is over with this line."""
+    """Return whether the ramp-up ends at this line."""
     return _MEASURING in line
 
 
 def parse(text: str, workload: Workload) -> StepOutput:
-    """Read the output of the timed driver, which has no response times.
+    """Parse the output of the timed driver, which has no response times.
 
-    Raises ValueError, in a sentence, when it has no result or a virtual user failed.
+    Raises ValueError, in a sentence, if it has no result or a virtual user failed.
     """
     result, failed = _RESULT.search(text), _FAILED.search(text)
     if result is None or failed is not None:
@@ -130,7 +130,7 @@ def parse(text: str, workload: Workload) -> StepOutput:
 
 
 def version() -> dict[str, str]:
-    """Return the version of HammerDB, if it is installed; it is written in its program."""
+    """Return the version of HammerDB, if it is installed, from the text of its program."""
     found = _installed()
     if found is None:
         return {}
@@ -139,7 +139,7 @@ def version() -> dict[str, str]:
 
 
 def _minutes(seconds: float) -> int:
-    """Return the time as HammerDB takes it: in whole minutes."""
+    """Return seconds as whole minutes, rounded up."""
     return math.ceil(seconds / 60)
 
 

@@ -1,4 +1,4 @@
-"""The settings of tproc-c: how large its database is, and what drives it."""
+"""The settings of tproc-c: the size of its database, and the driver."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from pipeline.workloads.base.options import Option, OptionError, checked, one_of
 SYSBENCH, HAMMERDB = "sysbench", "hammerdb"
 
 DISTRICTS = 10
-"""Districts of a warehouse, in all of TPC-C."""
+"""Districts of a warehouse, fixed by TPC-C."""
 
 _LINES = 10
 """Lines of an order, on average."""
 
 
-class Settings(Frozen):
-    """The database: so many warehouses, customers of a district, and items; TPC-C's by default."""
+class TprocCSettings(Frozen):
+    """The size of the database: warehouses, customers of a district, items; by default TPC-C's."""
 
     warehouses: int = 1
     customers: int = 3000
@@ -26,7 +26,7 @@ class Settings(Frozen):
 
     @property
     def rows(self) -> int:
-        """How many rows are loaded, about: of an order one each, and its lines."""
+        """The approximate number of loaded rows."""
         of_customer = 3 + _LINES
         warehouse = self.items + DISTRICTS * self.customers * of_customer
         return self.items + self.warehouses * warehouse
@@ -41,7 +41,7 @@ OPTIONS = (
 
 
 def read_options(options: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
-    """Return the options with their values read.
+    """Return the options with converted values.
 
     Raises OptionError, also for a size that HammerDB cannot load.
     """
@@ -49,10 +49,13 @@ def read_options(options: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
     if values.get("driver") == HAMMERDB:
         for name in ("customers", "items"):
             if name in values:
-                raise OptionError(name, f"HammerDB loads the {name} that TPC-C wants; leave it out")
+                raise OptionError(
+                    name,
+                    (f"HammerDB loads the {name} that TPC-C prescribes; leave this setting out"),
+                )
     return values
 
 
-def settings(workload: Workload) -> Settings:
-    """Return the settings of a workload, with the defaults of those that were not given."""
-    return Settings.model_validate(workload.options)
+def settings(workload: Workload) -> TprocCSettings:
+    """Return the settings of a workload, with defaults for the missing ones."""
+    return TprocCSettings.model_validate(workload.options)

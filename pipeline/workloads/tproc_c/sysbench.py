@@ -1,4 +1,4 @@
-"""tproc-c by sysbench, with the Lua in ``lua/``: its commands, and what they print."""
+"""tproc-c with sysbench and the Lua in ``lua/``: its commands, and the parser of their output."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from pipeline.workloads.tproc_c.settings import settings
 SCRIPTS: Final = Path(__file__).parent / "lua"
 
 NEW_ORDER: Final = "new-order"
-"""The kind of transaction that counts for NOPM; those that roll back are a kind of their own."""
+"""The kind of transaction that counts for NOPM; rolled-back ones are a separate kind."""
 
 _SLOWEST_CHECK: Final = 10_000.0
-"""Rows per second that the consistency conditions are checked of even on a slow machine."""
+"""Rows per second that the consistency check processes even on a slow machine."""
 
 _CONSISTENT: Final = re.compile(r"^nightshift consistent conditions=\d+$", re.MULTILINE)
 _FATAL: Final = re.compile(r"^FATAL: (.+)$", re.MULTILINE)
 
 
 def identity() -> str:
-    """Return the identity of the scripts."""
+    """Return a digest of the scripts."""
     return scripts_version(SCRIPTS)
 
 
@@ -76,7 +76,7 @@ def _base(workload: Workload, connection: Connection, seed: int) -> tuple[str, .
 
 
 def timing(action: Command, workload: Workload) -> Timing:
-    """Return the times of the scale; loading and checking take what a slow machine would need."""
+    """Return the times of the scale; load and consistency check get the time of a slow machine."""
     scale, rows = workload.scale, settings(workload).rows
     if isinstance(action, Load):
         return Timing(measured=0.0, limit=rows / SLOWEST_LOAD)
@@ -85,15 +85,15 @@ def timing(action: Command, workload: Workload) -> Timing:
 
 
 def started(line: str) -> bool:
-    """Say whether sysbench's clock starts with this line."""
+    """Return whether sysbench's clock starts at this line."""
     return line.startswith(MEASURING)
 
 
 def parse(text: str, workload: Workload) -> StepOutput:
-    """Read the output of a run.
+    """Parse the output of a run.
 
-    Raises ValueError, in a sentence, when sysbench failed or was killed, no transaction ended, or
-    the database was not consistent, or not checked, afterwards.
+    Raises ValueError, in a sentence, if sysbench failed or was killed, no transaction ended, or the
+    database was inconsistent or not checked afterwards.
     """
     del workload
     kinds = read_tallies(text)
@@ -103,7 +103,7 @@ def parse(text: str, workload: Workload) -> StepOutput:
     tallies = tuple(kinds.values())
     transactions, seconds = sum(tally.events for tally in tallies), tallies[0].seconds
     if not transactions:
-        raise ValueError(f"sysbench ended no transaction in {seconds:g} s")
+        raise ValueError(f"sysbench completed no transaction in {seconds:g} s")
     histogram = _together(tallies)
     total_ms = sum(tally.average_ms * tally.events for tally in tallies)
     return StepOutput(
@@ -123,7 +123,7 @@ def parse(text: str, workload: Workload) -> StepOutput:
 
 
 def _together(tallies: Sequence[Tally]) -> Histogram:
-    """Return one histogram of all; their buckets are the same."""
+    """Return the sum of all histograms; their buckets are the same."""
     counts: Counter[float] = Counter()
     for tally in tallies:
         counts.update(dict(tally.histogram))
@@ -133,7 +133,7 @@ def _together(tallies: Sequence[Tally]) -> Histogram:
 def _timeline(tallies: Sequence[Tally]) -> tuple[TimePoint, ...]:
     """Return the throughput of all kinds together, interval by interval.
 
-    sysbench ends its report where it is when the time is over, perhaps between two kinds.
+    sysbench stops reporting when the time is over, perhaps between two kinds.
     """
     return tuple(
         TimePoint(at=together[0][0], ops_per_second=sum(rate for _, rate in together))

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from changepoint.evaluate.field.engines import ORACLE, Environment, Process, process
+from changepoint.evaluate.field.engines import ORACLE, EngineEnvironment, EngineProcess, process
 from tests.changepoint.oracle.drawn import collection
 
 HERE = Path(__file__).parent
@@ -42,7 +42,7 @@ class Answer:
 class Otava:
     """A running Otava."""
 
-    def __init__(self, process: Process) -> None:
+    def __init__(self, process: EngineProcess) -> None:
         self.process = process
 
     def ask(self, series: Sequence[Values], **options: Any) -> Answer:
@@ -52,7 +52,7 @@ class Otava:
 
 
 @contextmanager
-def engines(environment: Environment) -> Iterator[Process]:
+def engines(environment: EngineEnvironment) -> Iterator[EngineProcess]:
     """Engines of others in their environment, made if it is not there. Raises NoOracleError."""
     made = subprocess.run(
         ["bash", *environment.command.split()],

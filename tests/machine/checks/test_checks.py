@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from pipeline.machine.checks import CHECKS, GROUPS
-from pipeline.machine.checks.base import Level, Look, Verdict
+from pipeline.machine.checks.base import Look, Severity, Verdict
 from pipeline.machine.fingerprint import fingerprint
+from pipeline.machine.kernel_files import Tree
 from pipeline.machine.system import Space, System
-from pipeline.machine.tree import Tree
 from tests.machine.fabricated import CPU, GB, HWMON, NVME, fabricate
 
 MOUNTS = "/proc/self/mountinfo"
@@ -81,7 +81,7 @@ CASES: dict[str, list[Case]] = {
         good("performance"),
         bad("powersave", of_cpus("cpufreq/scaling_governor", "powersave")),
         bad("performance, schedutil", {f"{CPU}/cpu3/cpufreq/scaling_governor": "schedutil"}),
-        unknown("not ours", of_cpus("cpufreq/scaling_governor", None)),
+        unknown("does not allow", of_cpus("cpufreq/scaling_governor", None)),
     ],
     "turbo": [
         good("off"),
@@ -89,12 +89,12 @@ CASES: dict[str, list[Case]] = {
         bad("on", {f"{CPU}/cpufreq/boost": None, f"{CPU}/cpufreq/policy2/boost": "1"}),
         good("off", {f"{CPU}/cpufreq/boost": None, f"{CPU}/intel_pstate/no_turbo": "1"}),
         bad("on", {f"{CPU}/cpufreq/boost": None, f"{CPU}/intel_pstate/no_turbo": "0"}),
-        unknown("does not say", without(f"{CPU}/cpufreq/boost")),
+        unknown("not reported", without(f"{CPU}/cpufreq/boost")),
     ],
     "smt": [
         good("off"),
         bad("on", {f"{CPU}/smt/active": "1"}),
-        unknown("does not say", without(f"{CPU}/smt/active")),
+        unknown("not reported", without(f"{CPU}/smt/active")),
     ],
     "mitigations": [
         good("on"),
@@ -114,14 +114,14 @@ CASES: dict[str, list[Case]] = {
             },
         ),
         unknown(
-            "does not say",
+            "not reported",
             without(f"{CPU}/vulnerabilities/meltdown", f"{CPU}/vulnerabilities/spectre_v1"),
         ),
     ],
     "throttling": [
         good("not now; 7 times since boot"),
         bad(
-            "slowed right now: cpu2 core",
+            "slowed down now: cpu2 core",
             later={f"{CPU}/cpu2/thermal_throttle/core_throttle_count": "9"},
         ),
         unknown(
@@ -166,12 +166,12 @@ CASES: dict[str, list[Case]] = {
         good("0 pages/s"),
         good("999 pages/s", later={VMSTAT: "pswpin 1004\npswpout 6\noom_kill 0"}),
         bad("1500 pages/s", later={VMSTAT: "pswpin 505\npswpout 1006\noom_kill 0"}),
-        unknown("does not count", without(VMSTAT)),
+        unknown("not counted", without(VMSTAT)),
     ],
     "memory_broken": [
         good("none since boot", {f"{ECC}/ce_count": "3"}),
         bad("2 since boot", {f"{ECC}/ue_count": "2"}),
-        unknown("nothing counts", without(f"{ECC}/ue_count", f"{ECC}/ce_count")),
+        unknown("not counted on this machine", without(f"{ECC}/ue_count", f"{ECC}/ce_count")),
     ],
     "memory_errors": [
         good("none since boot", {f"{ECC}/ue_count": "3"}),
@@ -179,26 +179,26 @@ CASES: dict[str, list[Case]] = {
             "5 since boot",
             {f"{ECC}/ce_count": "4", "/sys/devices/system/edac/mc/mc1/ce_count": "1"},
         ),
-        unknown("nothing counts", without(f"{ECC}/ue_count", f"{ECC}/ce_count")),
+        unknown("not counted on this machine", without(f"{ECC}/ue_count", f"{ECC}/ce_count")),
     ],
     "memory_available": [
         good("122.9 of 134.2 GB"),
         bad("61.4 of 131.1 GB", meminfo(MemAvailable=60_000)),
         good("8.0 of 8.0 GB", {f"{CGROUP}/memory.max": str(8 * GB)}),
-        unknown("does not say", without(MEMORY)),
+        unknown("not reported", without(MEMORY)),
     ],
     "swap": [
         good("none"),
         good("0.1 of 10.2 GB", meminfo(SwapTotal=10_000, SwapFree=9_950)),
         bad("2.0 of 10.2 GB", meminfo(SwapTotal=10_000, SwapFree=8_000)),
-        unknown("does not say", without(MEMORY)),
+        unknown("not reported", without(MEMORY)),
     ],
     "swappiness": [
         good("1, without swap"),
         good("60, without swap", {"/proc/sys/vm/swappiness": "60"}),
         good("10", {"/proc/sys/vm/swappiness": "10", **meminfo(SwapTotal=1, SwapFree=1)}),
         bad("60", {"/proc/sys/vm/swappiness": "60", **meminfo(SwapTotal=1, SwapFree=1)}),
-        unknown("does not say", without("/proc/sys/vm/swappiness")),
+        unknown("not reported", without("/proc/sys/vm/swappiness")),
     ],
     "thp": [
         good("madvise"),
@@ -210,13 +210,13 @@ CASES: dict[str, list[Case]] = {
         good("none reserved"),
         good("unused", meminfo(HugePages_Total=1000, HugePages_Free=100)),
         bad("2.1 of 2.1 GB unused", meminfo(HugePages_Total=1000, HugePages_Free=1000)),
-        unknown("does not say", without(MEMORY)),
+        unknown("not reported", without(MEMORY)),
     ],
     "numa_balancing": [
         good("one NUMA node", {"/proc/sys/kernel/numa_balancing": "1"}),
         good("off, 2 NUMA nodes", TWO_NODES),
         bad("on, 2 NUMA nodes", {"/proc/sys/kernel/numa_balancing": "1", **TWO_NODES}),
-        unknown("does not say", {"/proc/sys/kernel/numa_balancing": None, **TWO_NODES}),
+        unknown("not reported", {"/proc/sys/kernel/numa_balancing": None, **TWO_NODES}),
     ],
     "zone_reclaim": [
         good("0"),
@@ -228,17 +228,17 @@ CASES: dict[str, list[Case]] = {
         good("2.0 GB free", free=Space(2 * GB, 1900 * GB, None)),
         bad("0.5 GB free", free=Space(GB // 2, 1900 * GB, None)),
         bad("12 inodes free", free=Space(800 * GB, 1900 * GB, 12)),
-        unknown("does not say", free=None),
+        unknown("not reported", free=None),
     ],
     "disk_space": [
         good("42 % of 1900 GB free"),
         bad("5 % of 1900 GB free", free=Space(95 * GB, 1900 * GB, None)),
-        unknown("does not say", free=None),
+        unknown("not reported", free=None),
     ],
     "disk_health": [
         good("passed"),
         bad(
-            "nvme0n1 says that it fails",
+            "nvme0n1 reports a failure",
             programs={"smartctl": '{"smart_status": {"passed": false}}'},
         ),
         unknown("as root", programs={"smartctl": ""}),
@@ -255,7 +255,7 @@ CASES: dict[str, list[Case]] = {
                 '"nvme_smart_health_information_log": {"percentage_used": 97}}'
             },
         ),
-        unknown("of NVMe", programs={"smartctl": '{"smart_status": {"passed": true}}'}),
+        unknown("for NVMe", programs={"smartctl": '{"smart_status": {"passed": true}}'}),
     ],
     "raid": [
         good("none"),
@@ -273,12 +273,12 @@ CASES: dict[str, list[Case]] = {
         bad("tmpfs on /", mount("rw - tmpfs tmpfs rw")),
         bad("overlay on /", mount("rw - overlay overlay rw")),
         bad("fuse.sshfs on /", mount("rw - fuse.sshfs x rw")),
-        unknown("does not say", without(MOUNTS)),
+        unknown("not reported", without(MOUNTS)),
     ],
     "scheduler": [
         good("none on nvme0n1"),
         bad("mq-deadline on nvme0n1", {f"{NVME}/queue/scheduler": "none [mq-deadline] kyber"}),
-        unknown("no SSD", {f"{NVME}/queue/rotational": "1"}),
+        unknown("not reported", {f"{NVME}/queue/rotational": "1"}),
     ],
     "trim": [
         good("discard"),
@@ -289,17 +289,17 @@ CASES: dict[str, list[Case]] = {
         good(
             "not needed", {f"{NVME}/queue/rotational": "1", **mount("rw - ext4 /dev/nvme0n1p1 rw")}
         ),
-        unknown("does not say", without(MOUNTS)),
+        unknown("not reported", without(MOUNTS)),
     ],
     "atime": [
         good("noatime"),
         bad("relatime", mount("rw,relatime - ext4 /dev/nvme0n1p1 rw")),
         bad("strictatime", mount("rw - ext4 /dev/nvme0n1p1 rw")),
-        unknown("does not say", without(MOUNTS)),
+        unknown("not reported", without(MOUNTS)),
     ],
     "rotational": [
         good("no"),
-        bad("nvme0n1 rotates", {f"{NVME}/queue/rotational": "1"}),
+        bad("nvme0n1 is a rotating disk", {f"{NVME}/queue/rotational": "1"}),
         unknown(
             "virtual disks",
             {f"{NVME}/queue/rotational": "1", f"{NVME}/device/model": "QEMU HARDDISK"},
@@ -308,7 +308,7 @@ CASES: dict[str, list[Case]] = {
     "write_cache": [
         good("safe or none"),
         bad("volatile in nvme0n1", {f"{NVME}/queue/write_cache": "write back"}),
-        unknown("no disk that says", without(f"{NVME}/queue/write_cache")),
+        unknown("not reported by any disk", without(f"{NVME}/queue/write_cache")),
     ],
     "load": [
         good("2 % of the processors", later={STAT: "cpu  1010 0 1010 98980 0 0 0 0"}),
@@ -324,13 +324,13 @@ CASES: dict[str, list[Case]] = {
                 "/proc/812/stat": f"812 (apt (get)) {SPIN.format(190)}",
             },
         ),
-        unknown("does not say"),
-        unknown("does not say", without(STAT)),
+        unknown("not reported"),
+        unknown("not reported", without(STAT)),
     ],
     "steal": [
         good("0.0 %", later={STAT: "cpu  1010 0 1010 98980 0 0 0 0"}),
         bad("8.0 %", later={STAT: "cpu  1010 0 1010 98900 0 0 0 80"}),
-        unknown("does not say", without(STAT)),
+        unknown("not reported", without(STAT)),
     ],
     "limits": [
         good("none"),
@@ -371,7 +371,7 @@ CASES: dict[str, list[Case]] = {
         bad("kvm", programs={"systemd-detect-virt": "kvm"}),
     ],
     "changed": [
-        good("as at its last run", last={}),
+        good("unchanged since its last run", last={}),
         bad("kernel 6.1.0-29-amd64 -> 6.1.0-30-amd64", last={"kernel": "6.1.0-29-amd64"}),
         bad(
             "and 2 more",
@@ -383,27 +383,27 @@ CASES: dict[str, list[Case]] = {
                 "virtualised": "e",
             },
         ),
-        unknown("no run"),
+        unknown("no earlier run"),
     ],
     "clock": [
         good("yes"),
         bad("by nothing", synchronised=False),
-        unknown("does not say", synchronised=None),
+        unknown("not reported", synchronised=None),
     ],
     "clocksource": [
         good("tsc"),
         good("kvm-clock", {TIMES: "kvm-clock"}),
         bad("hpet", {TIMES: "hpet"}),
-        unknown("does not say", without(TIMES)),
+        unknown("not reported", without(TIMES)),
     ],
     "open_files": [
         good("65536"),
         good("unlimited", {"/proc/self/limits": "Max open files   unlimited  unlimited  files"}),
         bad("1024", {"/proc/self/limits": "Max open files            1024     4096   files"}),
-        unknown("does not say", without("/proc/self/limits")),
+        unknown("not reported", without("/proc/self/limits")),
     ],
     "reboot": [
-        good("not waited for"),
+        good("no reboot pending"),
         bad(
             "waited for by linux-image-amd64",
             {
@@ -431,12 +431,12 @@ CASES: dict[str, list[Case]] = {
             "/usr/share/apport/apport",
             {"/proc/sys/kernel/core_pattern": "|/usr/share/apport/apport %p"},
         ),
-        unknown("does not say", without("/proc/sys/kernel/core_pattern")),
+        unknown("not reported", without("/proc/sys/kernel/core_pattern")),
     ],
     "aslr": [
         good("2"),
         bad("0", {"/proc/sys/kernel/randomize_va_space": "0"}),
-        unknown("does not say", without("/proc/sys/kernel/randomize_va_space")),
+        unknown("not reported", without("/proc/sys/kernel/randomize_va_space")),
     ],
 }
 
@@ -480,7 +480,7 @@ def test_a_good_machine_is_good_in_all(tmp_path: Path) -> None:
 def test_a_machine_that_tells_nothing_ends_no_check(tmp_path: Path) -> None:
     mute = System(
         tree=Tree(tmp_path),
-        said=lambda _: "",
+        program_output=lambda _: "",
         space=lambda _: None,
         synchronised=lambda: None,
         sleep=lambda _: None,
@@ -498,7 +498,9 @@ def test_every_check_answers_on_this_machine(tmp_path: Path) -> None:
 
 def test_two_readings_are_taken_once(tmp_path: Path) -> None:
     slept: list[float] = []
-    system = System(tree=Tree(tmp_path), said=lambda _: "", sleep=slept.append, interval=0.25)
+    system = System(
+        tree=Tree(tmp_path), program_output=lambda _: "", sleep=slept.append, interval=0.25
+    )
     look = Look(system)
     for check in CHECKS.values():
         check.find(look)
@@ -517,5 +519,5 @@ def test_names_are_of_one_check_each() -> None:
 
 
 def test_only_what_makes_numbers_worthless_refuses_by_default() -> None:
-    refusing = {name for name, check in CHECKS.items() if check.level is Level.REFUSE}
+    refusing = {name for name, check in CHECKS.items() if check.level is Severity.REFUSE}
     assert refusing == {"swapping", "memory_broken", "disk_full"}

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from pipeline.machine.checks import CHECKS
 
-TEXT = (Path(__file__).parents[3] / "docs/machines.md").read_text()
+TEXT = (Path(__file__).parents[3] / "docs/guide/machines.md").read_text()
 
 
 def test_every_check_is_in_the_table_with_its_level() -> None:

@@ -4,25 +4,25 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.machine.disturbance.base import Moment
+from pipeline.machine.disturbance.base import ClockReading
 from pipeline.machine.disturbance.clock import moment, watch_clock
 from tests.machine.disturbance.trees import told
 
-BEGIN = Moment(realtime=1000.0, monotonic=10.0, boottime=20.0)
+BEGIN = ClockReading(realtime=1000.0, monotonic=10.0, boottime=20.0)
 
 
 @pytest.mark.parametrize(
     ("end", "said"),
     [
-        (Moment(1005.0, 15.0, 25.0), ""),
-        (Moment(1005.05, 15.0, 25.0), ""),
-        (Moment(1006.5, 15.0, 25.0), "the time of day was set by +1.5 s"),
-        (Moment(997.0, 15.0, 25.0), "the time of day was set by -8.0 s"),
-        (Moment(1065.0, 15.0, 85.0), "the machine was suspended for 60.0 s"),
+        (ClockReading(1005.0, 15.0, 25.0), ""),
+        (ClockReading(1005.05, 15.0, 25.0), ""),
+        (ClockReading(1006.5, 15.0, 25.0), "the time of day was changed by +1.5 s"),
+        (ClockReading(997.0, 15.0, 25.0), "the time of day was changed by -8.0 s"),
+        (ClockReading(1065.0, 15.0, 85.0), "the machine was suspended for 60.0 s"),
     ],
     ids=["evenly", "slewed", "forward", "back", "suspended"],
 )
-def test_clocks_that_go_apart(tmp_path: Path, end: Moment, said: str) -> None:
+def test_clocks_that_go_apart(tmp_path: Path, end: ClockReading, said: str) -> None:
     assert told(watch_clock, tmp_path, {}, {}, clocks=(BEGIN, end)) == said
 
 

@@ -22,14 +22,18 @@ def sensor(kind: str, degrees: float, limit: float | None = None) -> dict[str, s
 @pytest.mark.parametrize("kind", ["nvme", "drivetemp"])
 def test_a_disk_that_is_too_hot_when_the_step_ends(tmp_path: Path, kind: str) -> None:
     said = told(watch_temperature, tmp_path, sensor(kind, 40), sensor(kind, 74))
-    assert said == f"the disk {kind} Composite had 74 degrees, and 70 is hot"
+    assert said == f"the disk {kind} Composite was at 74 °C, above the limit of 70 °C"
     assert told(watch_temperature, tmp_path, sensor(kind, 74), sensor(kind, 69)) == ""
 
 
 def test_the_lower_of_the_two_limits_holds(tmp_path: Path) -> None:
     cool = sensor("nvme", 40)
-    assert "and 65 is hot" in told(watch_temperature, tmp_path, cool, sensor("nvme", 66, 65))
-    assert "and 70 is hot" in told(watch_temperature, tmp_path, cool, sensor("nvme", 75, 82))
+    assert "above the limit of 65" in told(
+        watch_temperature, tmp_path, cool, sensor("nvme", 66, 65)
+    )
+    assert "above the limit of 70" in told(
+        watch_temperature, tmp_path, cool, sensor("nvme", 75, 82)
+    )
     high = Limits(disk_celsius=90)
     assert told(watch_temperature, tmp_path, cool, sensor("nvme", 75, 82), within=high) == ""
 

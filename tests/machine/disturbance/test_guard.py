@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.machine.disturbance.base import Disturbance, Kind, Limits
+from pipeline.machine.disturbance.base import Disturbance, DisturbanceKind, Limits
 from pipeline.machine.disturbance.guard import WATCHES, Guard
-from pipeline.machine.tree import Tree
-from pipeline.model import Sample
+from pipeline.machine.kernel_files import Tree
+from pipeline.model import ProbeSample
 from tests.machine.disturbance.trees import STILL, put, total
 
-HOT = Disturbance(Kind.THROTTLING, "hot")
-STOLEN = Disturbance(Kind.STEAL, "stolen")
+HOT = Disturbance(DisturbanceKind.THROTTLING, "hot")
+STOLEN = Disturbance(DisturbanceKind.STEAL, "stolen")
 
 
 def guard(root: Path, limits: Limits | None = None) -> Guard:
@@ -23,7 +23,7 @@ def calm_step(one: Guard) -> None:
 
 
 def test_every_kind_has_its_watch() -> None:
-    assert set(WATCHES) == set(Kind)
+    assert set(WATCHES) == set(DisturbanceKind)
 
 
 def test_all_that_disturbed_a_step_is_told(tmp_path: Path) -> None:
@@ -31,17 +31,17 @@ def test_all_that_disturbed_a_step_is_told(tmp_path: Path) -> None:
     watched = guard(tmp_path).watch({1})
     put(tmp_path, {**total(600, 560, 40), "/proc/vmstat": "oom_kill 2"})
     found = watched.over()
-    assert [each.kind for each in found] == [Kind.STEAL, Kind.OUT_OF_MEMORY]
+    assert [each.kind for each in found] == [DisturbanceKind.STEAL, DisturbanceKind.OUT_OF_MEMORY]
     assert [each.told for each in found] == [
         "the hypervisor took 4.0 % of the processors' time",
-        "the kernel killed 2 processes for want of memory",
+        "the kernel killed 2 processes because memory ran out",
     ]
 
 
 def test_samples_of_the_step_are_looked_at(tmp_path: Path) -> None:
-    samples = [Sample(float(at), {"cpu.hz": 4e9 - 2e9 * (at > 4)}) for at in range(10)]
+    samples = [ProbeSample(float(at), {"cpu.hz": 4e9 - 2e9 * (at > 4)}) for at in range(10)]
     (found,) = guard(tmp_path).watch({1}).over(samples)
-    assert found.kind is Kind.CLOCK_RATE
+    assert found.kind is DisturbanceKind.CLOCK_RATE
 
 
 def test_switched_off_it_reads_nothing(tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ def test_a_step_with_it_does_not(tmp_path: Path) -> None:
     put(tmp_path, total(100, 100))
     watched = one.watch({1})
     put(tmp_path, total(600, 560, 40))
-    assert [each.kind for each in watched.over()] == [Kind.STEAL]
+    assert [each.kind for each in watched.over()] == [DisturbanceKind.STEAL]
     assert not one.repeats([STOLEN], 0)
 
 

@@ -31,7 +31,7 @@ def test_what_was_swapped_either_way(tmp_path: Path) -> None:
 
 def test_a_process_that_was_killed_for_want_of_memory(tmp_path: Path) -> None:
     assert told(watch_out_of_memory, tmp_path, vmstat(killed=3), vmstat(killed=4)) == (
-        "the kernel killed 1 process for want of memory"
+        "the kernel killed 1 process because memory ran out"
     )
     assert told(watch_out_of_memory, tmp_path, vmstat(killed=3), vmstat(killed=3)) == ""
     assert told(watch_out_of_memory, tmp_path / "silent", {}, {}) == ""
@@ -40,6 +40,6 @@ def test_a_process_that_was_killed_for_want_of_memory(tmp_path: Path) -> None:
 def test_memory_that_errs(tmp_path: Path) -> None:
     before, after = {ERRORS: "3"}, {ERRORS: "5"}
     said = told(watch_memory_errors, tmp_path, before, after)
-    assert said == "memory had errors (2 mc0 ce); replace it"
+    assert said == "memory had errors (2 mc0 ce); replace the memory module"
     assert told(watch_memory_errors, tmp_path, after, after) == ""
     assert told(watch_memory_errors, tmp_path / "without", {}, {}) == ""

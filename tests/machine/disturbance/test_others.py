@@ -10,8 +10,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from pipeline.machine.disturbance.others import read_processes, spent, watch_others
-from pipeline.machine.tree import Tree
+from pipeline.machine.disturbance.others import ticks_used, watch_others
+from pipeline.machine.kernel_files import Tree
+from pipeline.machine.processes import read_processes
 from tests.machine.disturbance.strangers import stranger
 from tests.machine.disturbance.trees import limits, process, told, total
 
@@ -163,7 +164,7 @@ def test_on_this_machine_a_stranger_is_seen_and_a_child_is_not(child: psutil.Pro
     with stranger() as busy:
         before = read_processes(Tree())
         use_time(busy, child)
-        used = spent(before, read_processes(Tree()), {os.getpid()})
+        used = ticks_used(before, read_processes(Tree()), {os.getpid()})
     ticks = {pid: by for (pid, _), by in used.items()}
     assert ticks[busy.pid] >= 0.05 * os.sysconf("SC_CLK_TCK")
     assert child.pid not in ticks

@@ -11,8 +11,8 @@ from pipeline.machine.disturbance.processors import (
     watch_steal,
     watch_throttling,
 )
-from pipeline.machine.tree import Tree
-from pipeline.model import Sample
+from pipeline.machine.kernel_files import Tree
+from pipeline.model import ProbeSample
 from tests.machine.disturbance.trees import limits, put, told, total
 
 THROTTLED = "/sys/devices/system/cpu/cpu{}/thermal_throttle/{}_throttle_count"
@@ -37,14 +37,14 @@ def test_processors_that_were_slowed_by_heat(tmp_path: Path) -> None:
     before = {THROTTLED.format(0, "core"): "7", THROTTLED.format(1, "package"): "40"}
     after = {THROTTLED.format(0, "core"): "8", THROTTLED.format(1, "package"): "43"}
     assert told(watch_throttling, tmp_path, before, after) == (
-        "processors were slowed by heat 3 times (cpu1 package)"
+        "processors were throttled because of heat 3 times (cpu1 package)"
     )
     assert told(watch_throttling, tmp_path, after, after) == ""
     assert told(watch_throttling, tmp_path / "virtual", {}, {}) == ""
 
 
-def samples(*rates: float) -> list[Sample]:
-    return [Sample(float(at), {CLOCK_RATE: 1e9 * rate}) for at, rate in enumerate(rates)]
+def samples(*rates: float) -> list[ProbeSample]:
+    return [ProbeSample(float(at), {CLOCK_RATE: 1e9 * rate}) for at, rate in enumerate(rates)]
 
 
 def test_a_clock_rate_that_falls_within_the_step(tmp_path: Path) -> None:

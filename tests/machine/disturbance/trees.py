@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from pipeline.machine.disturbance.base import Limits, Moment, Scene, Watch
-from pipeline.machine.tree import Tree
-from pipeline.model import Sample
+from pipeline.machine.disturbance.base import ClockReading, Limits, Scene, Watch
+from pipeline.machine.kernel_files import Tree
+from pipeline.model import ProbeSample
 
 Files = Mapping[str, str]
 
-STILL = (Moment(1000.0, 10.0, 20.0), Moment(1005.0, 15.0, 25.0))
+STILL = (ClockReading(1000.0, 10.0, 20.0), ClockReading(1005.0, 15.0, 25.0))
 """Clocks over a step of five seconds in which nothing happens to them."""
 
 
@@ -36,16 +36,16 @@ def told(
     after: Files,
     *,
     gone: Sequence[str] = (),
-    samples: Sequence[Sample] = (),
+    samples: Sequence[ProbeSample] = (),
     within: Limits | None = None,
     ours: Collection[int] = (100,),
-    clocks: Sequence[Moment] = STILL,
+    clocks: Sequence[ClockReading] = STILL,
 ) -> str:
     """Return what a watch tells of a step, before and after which the files are these.
 
     ``gone`` are files that are there before and not after.
     """
-    moments: Iterator[Moment] = iter(clocks)
+    moments: Iterator[ClockReading] = iter(clocks)
     scene = Scene(put(root, before), within or Limits(), ours, lambda: next(moments))
     ending = watch(scene)
     put(root, after)
@@ -68,8 +68,9 @@ def process(
     reaped: int = 0,
     began: int = 7,
     kernel: bool = False,
+    state: str = "S",
 ) -> dict[str, str]:
     """Return the file of a process; times in ticks."""
     flags = 0x00200040 if kernel else 0x00400100
     fields = [parent, pid, pid, 0, -1, flags, 0, 0, 0, 0, own, 0, reaped, 0, 20, 0, 1, 0, began]
-    return {f"/proc/{pid}/stat": f"{pid} ({name}) S {' '.join(map(str, fields))} 0 0"}
+    return {f"/proc/{pid}/stat": f"{pid} ({name}) {state} {' '.join(map(str, fields))} 0 0"}

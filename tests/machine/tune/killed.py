@@ -7,12 +7,12 @@ import signal
 import sys
 from pathlib import Path
 
-from pipeline.machine.tune.record import Record
-from pipeline.machine.tune.settings import Settings
+from pipeline.machine.tune.record import TuneRecord
+from pipeline.machine.tune.settings import TuneSettings
 from pipeline.machine.tune.tuner import Tuner
 from tests.fakes.kernel import Machine
 
-ALL = Settings(
+ALL = TuneSettings(
     smt="off",
     idle_latency_us=1,
     aslr="off",
@@ -38,7 +38,7 @@ def main(root: Path, record: Path, number: int) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
         left -= 1
 
-    tuner = Tuner(Machine(root, before=count).host, Record(record))
+    tuner = Tuner(Machine(root, before=count).host, TuneRecord(record))
     while True:
         tuner.set(ALL, by_hand=True)
         tuner.set(OTHER, by_hand=True)

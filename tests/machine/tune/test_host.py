@@ -17,7 +17,7 @@ def test_what_a_program_prints_is_returned() -> None:
         (["sh", "-c", "echo no such device >&2; echo more >&2; exit 3"], "no such device"),
         (["sh", "-c", "exit 3"], "Command .* returned non-zero exit status 3"),
         (["a-program-that-is-nowhere"], "a-program-that-is-nowhere is not installed"),
-        (["sleep", "600"], r"sleep did not end in 0 s"),
+        (["sleep", "600"], r"sleep did not end within 0 s"),
     ],
     ids=["fails", "fails silently", "missing", "hangs"],
 )

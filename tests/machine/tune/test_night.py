@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.errors import UserError
-from pipeline.machine.tune.night import give_back, tuned
-from pipeline.machine.tune.once import DROP_CACHES, do_once, foreseen
-from pipeline.machine.tune.record import Record
-from pipeline.machine.tune.settings import Settings
-from pipeline.machine.tune.tuner import Did, Tuner
+from pipeline.machine.tune.night import restore_night, tuned
+from pipeline.machine.tune.one_shot import DROP_CACHES, do_once, foreseen
+from pipeline.machine.tune.record import TuneRecord
+from pipeline.machine.tune.settings import TuneSettings
+from pipeline.machine.tune.tuner import KnobResult, Tuner
+from pipeline.text.errors import UserError
 from tests.fakes.kernel import Machine
 from tests.machine.tune.killed import ALL
 
@@ -25,7 +25,7 @@ def machine(tmp_path: Path) -> Machine:
 
 @pytest.fixture
 def tuner(machine: Machine, tmp_path: Path) -> Tuner:
-    return Tuner(machine.host, Record(tmp_path / "run/tuned.json"))
+    return Tuner(machine.host, TuneRecord(tmp_path / "run/tuned.json"))
 
 
 def settled(machine: Machine) -> dict[str, bytes]:
@@ -55,7 +55,7 @@ def test_a_night_that_is_stopped_is_as_before(
 
 @pytest.mark.parametrize("settings", [ALL, None], ids=["tuned again", "not tuned any more"])
 def test_what_a_killed_night_left_is_restored_by_the_next(
-    machine: Machine, tuner: Tuner, settings: Settings | None
+    machine: Machine, tuner: Tuner, settings: TuneSettings | None
 ) -> None:
     before = settled(machine)
     tuner.set(ALL, by_hand=False)
@@ -67,14 +67,14 @@ def test_what_a_killed_night_left_is_restored_by_the_next(
 
 def test_what_was_set_by_hand_stays_after_a_night(machine: Machine, tuner: Tuner) -> None:
     before = settled(machine)
-    tuner.set(Settings(swappiness=1), by_hand=True)
+    tuner.set(TuneSettings(swappiness=1), by_hand=True)
     by_hand = settled(machine)
     with tuned(tuner, None, lambda _: None):
         assert settled(machine) == by_hand
     with tuned(tuner, ALL, lambda _: None):
         pass
     assert machine.host.tree.read("/proc/sys/vm/swappiness") == "1"
-    assert give_back(tuner) == []
+    assert restore_night(tuner) == []
     tuner.restore()
     assert settled(machine) == before
 
@@ -85,31 +85,37 @@ def test_what_cannot_be_done_is_told_and_ends_no_night(machine: Machine, tuner: 
     with tuned(tuner, ALL, told.append):
         pass
     assert told == [
-        "tune: swappiness: not to be had: /proc/sys/vm/swappiness is missing",
+        "tune: swappiness: unavailable: /proc/sys/vm/swappiness is missing",
     ]
 
 
 def test_what_cannot_be_restored_at_all_is_told(tuner: Tuner) -> None:
     told: list[str] = []
-    with tuned(tuner, Settings(), told.append):
+    with tuned(tuner, TuneSettings(), told.append):
         tuner.record.path.write_text("{")
     (line,) = told
-    assert "does not say what" in line
-    with pytest.raises(UserError, match="does not say"):
-        give_back(tuner)
+    assert (
+        "is damaged, so the original settings of this machine are unknown; delete the file "
+        "and reboot: that restores the settings"
+    ) in line
+    with pytest.raises(UserError, match="is damaged"):
+        restore_night(tuner)
 
 
 def test_what_is_done_once_is_done_as_asked(machine: Machine) -> None:
-    neither = Settings(drop_caches=False)
+    neither = TuneSettings(drop_caches=False)
     assert foreseen(neither) == do_once(neither, machine.host) == []
     due, done = foreseen(ONCE), do_once(ONCE, machine.host)
     assert [each.setting for each in due] == [each.setting for each in done]
-    assert ({each.did for each in due}, {each.did for each in done}) == ({Did.DUE}, {Did.DONE})
+    assert ({each.did for each in due}, {each.did for each in done}) == (
+        {KnobResult.DUE},
+        {KnobResult.DONE},
+    )
 
     def refuse(what: str) -> None:
         raise OSError(30, f"Read-only file system: {what}")
 
     machine.before = refuse
     refused = do_once(ONCE, machine.host)
-    assert {each.did for each in refused} == {Did.REFUSED}
+    assert {each.did for each in refused} == {KnobResult.REFUSED}
     assert all(each.why.startswith("Read-only file system") for each in refused)

@@ -7,22 +7,22 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from pipeline.machine.tune.plan import asked
-from pipeline.machine.tune.settings import Settings
-from pipeline.machine.tune.wish import Asked, Lacking, Wish
+from pipeline.machine.tune.desired_value import DesiredValue, KnobRequest, UnavailableSetting
+from pipeline.machine.tune.plan import desired_values
+from pipeline.machine.tune.settings import TuneSettings
 from tests.fakes.kernel import FILES, Machine
 
 CPU = "/sys/devices/system/cpu"
-NOTHING = Settings(
+NOTHING = TuneSettings(
     governor="keep", turbo="keep", thp="keep", numa_balancing="keep", io_scheduler="keep"
 )
 
 
-def wishes(tmp_path: Path, changes: dict[str, object], files: dict[str, str]) -> list[Asked]:
+def wishes(tmp_path: Path, changes: dict[str, object], files: dict[str, str]) -> list[KnobRequest]:
     """Return what settings ask beyond nothing; a file without content is not there."""
     have = {path: text for path, text in {**FILES, **files}.items() if text}
     machine = Machine(tmp_path).make(have)
-    return list(asked(NOTHING.model_copy(update=changes), machine.host))
+    return list(desired_values(NOTHING.model_copy(update=changes), machine.host))
 
 
 def test_what_is_kept_is_not_asked_for(tmp_path: Path) -> None:
@@ -35,53 +35,63 @@ NO_INTEL = {f"{CPU}/intel_pstate/no_turbo": ""}
 @pytest.mark.parametrize(
     ("turbo", "files", "expected"),
     [
-        ("off", {}, [Wish("turbo", f"{CPU}/intel_pstate/no_turbo", "1")]),
-        ("on", {}, [Wish("turbo", f"{CPU}/intel_pstate/no_turbo", "0")]),
+        ("off", {}, [DesiredValue("turbo", f"{CPU}/intel_pstate/no_turbo", "1")]),
+        ("on", {}, [DesiredValue("turbo", f"{CPU}/intel_pstate/no_turbo", "0")]),
         (
             "off",
             {**NO_INTEL, f"{CPU}/cpufreq/boost": "1"},
-            [Wish("turbo", f"{CPU}/cpufreq/boost", "0")],
+            [DesiredValue("turbo", f"{CPU}/cpufreq/boost", "0")],
         ),
         (
             "on",
             {**NO_INTEL, f"{CPU}/cpufreq/policy0/boost": "0", f"{CPU}/cpufreq/policy1/boost": "0"},
             [
-                Wish("turbo", f"{CPU}/cpufreq/policy0/boost", "1"),
-                Wish("turbo", f"{CPU}/cpufreq/policy1/boost", "1"),
+                DesiredValue("turbo", f"{CPU}/cpufreq/policy0/boost", "1"),
+                DesiredValue("turbo", f"{CPU}/cpufreq/policy1/boost", "1"),
             ],
         ),
-        ("off", NO_INTEL, [Lacking("turbo", "the kernel has no switch for it here")]),
+        (
+            "off",
+            NO_INTEL,
+            [UnavailableSetting("turbo", "the kernel has no switch for it on this machine")],
+        ),
     ],
     ids=["Intel off", "Intel on", "AMD", "AMD each", "virtual"],
 )
-def test_turbo(tmp_path: Path, turbo: str, files: dict[str, str], expected: list[Asked]) -> None:
+def test_turbo(
+    tmp_path: Path, turbo: str, files: dict[str, str], expected: list[KnobRequest]
+) -> None:
     assert wishes(tmp_path, {"turbo": turbo}, files) == expected
 
 
 @pytest.mark.parametrize(
     ("smt", "control", "expected"),
     [
-        ("off", "on", [Wish("smt", f"{CPU}/smt/control", "off")]),
-        ("on", "off", [Wish("smt", f"{CPU}/smt/control", "on")]),
+        ("off", "on", [DesiredValue("smt", f"{CPU}/smt/control", "off")]),
+        ("on", "off", [DesiredValue("smt", f"{CPU}/smt/control", "on")]),
         ("off", "notsupported", []),
         ("off", "forceoff", []),
         ("off", "", []),
         (
             "on",
             "notimplemented",
-            [Lacking("smt", "these processors have no second threads, or not any more")],
+            [
+                UnavailableSetting(
+                    "smt", "these processors have no second threads, or they are disabled for good"
+                )
+            ],
         ),
     ],
 )
-def test_smt(tmp_path: Path, smt: str, control: str, expected: list[Asked]) -> None:
+def test_smt(tmp_path: Path, smt: str, control: str, expected: list[KnobRequest]) -> None:
     assert wishes(tmp_path, {"smt": smt}, {f"{CPU}/smt/control": control}) == expected
 
 
 def test_a_governor_that_the_kernel_does_not_know(tmp_path: Path) -> None:
     found = wishes(tmp_path, {"governor": "ondemand"}, {})
-    assert found[0] == Lacking(
+    assert found[0] == UnavailableSetting(
         "governor",
-        f"{CPU}/cpufreq/policy0/scaling_governor knows performance, powersave, schedutil",
+        f"{CPU}/cpufreq/policy0/scaling_governor supports performance, powersave, schedutil",
     )
     assert len(found) == 4
 
@@ -96,33 +106,35 @@ def test_idle_states_that_take_longer_are_left_out(
 def test_a_limit_of_dirty_memory_in_bytes_goes_before(tmp_path: Path) -> None:
     files = {"/proc/sys/vm/dirty_bytes": "1048576"}
     assert wishes(tmp_path, {"dirty_ratio": 5, "dirty_background_ratio": 2}, files) == [
-        Lacking("dirty_ratio", "/proc/sys/vm/dirty_bytes is set and holds in its place"),
-        Wish("dirty_background_ratio", "/proc/sys/vm/dirty_background_ratio", "2"),
+        UnavailableSetting("dirty_ratio", "/proc/sys/vm/dirty_bytes is set and overrides it"),
+        DesiredValue("dirty_background_ratio", "/proc/sys/vm/dirty_background_ratio", "2"),
     ]
 
 
 def test_only_disks_that_do_not_rotate_have_their_scheduler_set(tmp_path: Path) -> None:
     path = "/sys/block/nvme0n1/queue/scheduler"
-    assert wishes(tmp_path, {"io_scheduler": "none"}, {}) == [Wish("io_scheduler", path, "none")]
+    assert wishes(tmp_path, {"io_scheduler": "none"}, {}) == [
+        DesiredValue("io_scheduler", path, "none")
+    ]
     assert wishes(tmp_path, {"io_scheduler": "bfq"}, {}) == [
-        Lacking("io_scheduler", f"{path} knows none, mq-deadline, kyber")
+        UnavailableSetting("io_scheduler", f"{path} supports none, mq-deadline, kyber")
     ]
 
 
 def test_a_timer_that_is_not_there(tmp_path: Path) -> None:
     assert wishes(tmp_path, {"stop_timers": ("apt-daily.timer", "other.timer")}, {}) == [
-        Wish("stop_timers", "timer apt-daily.timer", "inactive"),
-        Lacking("stop_timers", "systemd has no other.timer here"),
+        DesiredValue("stop_timers", "timer apt-daily.timer", "inactive"),
+        UnavailableSetting("stop_timers", "systemd has no unit other.timer on this machine"),
     ]
 
 
 @pytest.mark.parametrize("unit", ["--now.timer", "a b.timer", "apt-daily.service", "/x.timer", ""])
 def test_a_timer_is_a_name_and_no_option(unit: str) -> None:
     with pytest.raises(ValidationError):
-        Settings(stop_timers=(unit,))
+        TuneSettings(stop_timers=(unit,))
 
 
 @pytest.mark.parametrize("governor", ["../x", "Performance", "a\nb", ""])
 def test_a_governor_is_a_word(governor: str) -> None:
     with pytest.raises(ValidationError):
-        Settings(governor=governor)
+        TuneSettings(governor=governor)

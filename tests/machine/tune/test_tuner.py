@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.errors import UserError
-from pipeline.machine.tune.record import Record
-from pipeline.machine.tune.settings import Settings
-from pipeline.machine.tune.tuner import Did, Outcome, Tuner
+from pipeline.machine.tune.record import TuneRecord
+from pipeline.machine.tune.settings import TuneSettings
+from pipeline.machine.tune.tuner import KnobResult, TuneOutcome, Tuner
+from pipeline.text.errors import UserError
 from tests.fakes.kernel import FILES, TIMERS, Machine
 from tests.machine.tune.killed import ALL, OTHER
 
@@ -33,16 +33,16 @@ def machine(tmp_path: Path) -> Machine:
 
 
 @pytest.fixture
-def record(tmp_path: Path) -> Record:
-    return Record(tmp_path / "run/tuned.json")
+def record(tmp_path: Path) -> TuneRecord:
+    return TuneRecord(tmp_path / "run/tuned.json")
 
 
 @pytest.fixture
-def tuner(machine: Machine, record: Record) -> Tuner:
+def tuner(machine: Machine, record: TuneRecord) -> Tuner:
     return Tuner(machine.host, record)
 
 
-def of(outcomes: list[Outcome], did: Did) -> set[str]:
+def of(outcomes: list[TuneOutcome], did: KnobResult) -> set[str]:
     return {each.setting for each in outcomes if each.did is did}
 
 
@@ -50,7 +50,7 @@ def test_everything_is_set_and_restored_byte_for_byte(machine: Machine, tuner: T
     before = machine.content()
     assert len(before) == TUNED
     tuned = tuner.set(ALL, by_hand=True)
-    assert of(tuned, Did.REFUSED) | of(tuned, Did.LACKING) == set()
+    assert of(tuned, KnobResult.REFUSED) | of(tuned, KnobResult.LACKING) == set()
     read = machine.host.tree.read
     assert read(f"{CPU}/cpufreq/policy2/scaling_governor") == "performance"
     assert read(f"{CPU}/intel_pstate/no_turbo") == "1"
@@ -64,14 +64,14 @@ def test_everything_is_set_and_restored_byte_for_byte(machine: Machine, tuner: T
     assert read(SWAPPINESS) == "1"
     assert read("/proc/swaps").count("\n") == 0
     assert (machine.root / "apt-daily.timer").read_text() == "inactive"
-    assert of(tuner.restore(), Did.REFUSED) == set()
+    assert of(tuner.restore(), KnobResult.REFUSED) == set()
     assert machine.content() == before
     assert not tuner.record.path.exists()
     assert tuner.restore() == []
 
 
 def test_swap_has_its_devices_and_priorities_again(machine: Machine, tuner: Tuner) -> None:
-    tuner.set(Settings(swap="off"), by_hand=True)
+    tuner.set(TuneSettings(swap="off"), by_hand=True)
     tuner.restore()
     acted = [argv for argv in machine.ran if argv[0].startswith("swap")]
     assert acted == [
@@ -89,7 +89,7 @@ def test_set_again_the_first_values_are_given_back(machine: Machine, tuner: Tune
     tuner.set(ALL, by_hand=True)
     tuner.set(OTHER, by_hand=True)
     again = tuner.set(OTHER, by_hand=True)
-    assert {each.did for each in again} == {Did.SO_ALREADY}
+    assert {each.did for each in again} == {KnobResult.SO_ALREADY}
     assert machine.host.tree.read(SWAPPINESS) == "10"
     tuner.restore()
     assert machine.content() == before
@@ -143,7 +143,7 @@ def test_killed_at_every_change_all_is_restored(
 ) -> None:
     for number in range(CHANGES + 1):
         machine = Machine(tmp_path / str(number)).make()
-        record = Record(tmp_path / f"{number}-run/tuned.json")
+        record = TuneRecord(tmp_path / f"{number}-run/tuned.json")
         tuner = Tuner(machine.host, record)
         before = machine.content()
         if restoring:
@@ -193,7 +193,7 @@ def test_whatever_was_killed_where_restore_gives_all_back(
 ) -> None:
     folder = tmp_path_factory.mktemp("history")
     machine = Machine(folder / "machine").make()
-    tuner = Tuner(machine.host, Record(folder / "run/tuned.json"))
+    tuner = Tuner(machine.host, TuneRecord(folder / "run/tuned.json"))
     before = machine.content()
     for what, number, late in acts:
         kill = nothing if number is None else kill_at(number)
@@ -233,9 +233,9 @@ def test_a_killed_process_leaves_what_restores_all(
 def test_what_somebody_changed_since_is_told_and_left(machine: Machine, tuner: Tuner) -> None:
     tuner.set(ALL, by_hand=True)
     machine.host.tree.write(SWAPPINESS, "33")
-    left = [each for each in tuner.restore() if each.did is Did.LEFT]
+    left = [each for each in tuner.restore() if each.did is KnobResult.LEFT]
     assert [(each.knob, each.value) for each in left] == [(SWAPPINESS, "33")]
-    assert "before that it was 60" in left[0].why
+    assert "it was changed after nightshift set it; its original value is 60" in left[0].why
     assert machine.host.tree.read(SWAPPINESS) == "33"
     assert machine.host.tree.read(f"{CPU}/smt/control") == "on"
     assert tuner.restore() == [], "it is theirs now"
@@ -244,14 +244,14 @@ def test_what_somebody_changed_since_is_told_and_left(machine: Machine, tuner: T
 def test_after_another_start_of_the_machine_the_record_says_nothing(
     machine: Machine, tuner: Tuner
 ) -> None:
-    tuner.set(Settings(swappiness=1), by_hand=True)
+    tuner.set(TuneSettings(swappiness=1), by_hand=True)
     started = {BOOT: "another\n", SWAPPINESS: "50\n"}
     machine.make({**FILES, **started})
     before = machine.content()
     assert tuner.restore() == []
     assert not tuner.record.path.exists()
     assert machine.content() == before
-    tuner.set(Settings(swappiness=1), by_hand=True)
+    tuner.set(TuneSettings(swappiness=1), by_hand=True)
     tuner.restore()
     assert machine.content() == before
 
@@ -265,7 +265,7 @@ def test_what_refuses_is_told_and_the_others_are_done(machine: Machine, tuner: T
 
     machine.before = refuse
     tuned = tuner.set(ALL, by_hand=True)
-    (refused,) = [each for each in tuned if each.did is Did.REFUSED]
+    (refused,) = [each for each in tuned if each.did is KnobResult.REFUSED]
     assert (refused.knob, refused.why) == (SWAPPINESS, "Operation not permitted")
     assert machine.host.tree.read(f"{CPU}/smt/control") == "off"
     tuner.restore()
@@ -282,12 +282,12 @@ def test_what_cannot_be_restored_now_is_restored_later(machine: Machine, tuner: 
 
     machine.before = refuse
     first = tuner.restore()
-    assert [each.why for each in first if each.did is Did.REFUSED] == [
+    assert [each.why for each in first if each.did is KnobResult.REFUSED] == [
         "swapon failed: Device or resource busy"
     ] * 3
-    assert of(first, Did.RESTORED) >= {"governor", "swappiness", "stop_timers"}
+    assert of(first, KnobResult.RESTORED) >= {"governor", "swappiness", "stop_timers"}
     machine.before = nothing
-    assert of(tuner.restore(), Did.RESTORED) == {"swap"}
+    assert of(tuner.restore(), KnobResult.RESTORED) == {"swap"}
     assert machine.content() == before
 
 
@@ -295,14 +295,14 @@ def test_a_kernel_that_makes_something_else_of_a_value_is_told(
     machine: Machine, tuner: Tuner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(machine.host.tree, "write", lambda *_: None)
-    (told,) = [each for each in tuner.set(Settings(), by_hand=True) if each.setting == "thp"]
-    assert (told.did, told.why) == (Did.REFUSED, "the kernel made always of madvise")
+    (told,) = [each for each in tuner.set(TuneSettings(), by_hand=True) if each.setting == "thp"]
+    assert (told.did, told.why) == (KnobResult.REFUSED, "the kernel changed madvise to always")
 
 
-def test_a_virtual_machine_lacks_what_it_lacks(tmp_path: Path, record: Record) -> None:
+def test_a_virtual_machine_lacks_what_it_lacks(tmp_path: Path, record: TuneRecord) -> None:
     machine = Machine(tmp_path / "vm").make({BOOT: "x\n", "/proc/swaps": FILES["/proc/swaps"]})
     tuned = Tuner(machine.host, record).set(ALL, by_hand=True)
-    assert of(tuned, Did.LACKING) == {
+    assert of(tuned, KnobResult.LACKING) == {
         "aslr",
         "dirty_background_ratio",
         "dirty_ratio",
@@ -312,9 +312,9 @@ def test_a_virtual_machine_lacks_what_it_lacks(tmp_path: Path, record: Record) -
         "thp",
         "turbo",
     }
-    assert of(tuned, Did.SET) == {"swap", "stop_timers"}
-    assert of(tuned, Did.SO_ALREADY) == {"stop_timers"}
-    assert all(each.why for each in tuned if each.did is Did.LACKING)
+    assert of(tuned, KnobResult.SET) == {"swap", "stop_timers"}
+    assert of(tuned, KnobResult.SO_ALREADY) == {"stop_timers"}
+    assert all(each.why for each in tuned if each.did is KnobResult.LACKING)
 
 
 @pytest.mark.parametrize("text", ["", "{", '{"boot": 1}', '{"boot": "x", "more": 1}'])
@@ -325,13 +325,13 @@ def test_a_record_that_cannot_be_understood_is_one_line(
     tuner.record.path.write_text(text)
     before = machine.content()
     for act in (tuner.restore, lambda: tuner.set(ALL, by_hand=True)):
-        with pytest.raises(UserError, match=r"tuned\.json does not say") as caught:
+        with pytest.raises(UserError, match=r"tuned\.json is damaged") as caught:
             act()
         assert "\n" not in str(caught.value)
     assert machine.content() == before
 
 
-def test_two_do_not_tune_at_once(machine: Machine, tuner: Tuner, record: Record) -> None:
+def test_two_do_not_tune_at_once(machine: Machine, tuner: Tuner, record: TuneRecord) -> None:
     with record.locked(), pytest.raises(UserError, match="is tuning this machine"):
         tuner.set(ALL, by_hand=True)
 
@@ -341,7 +341,7 @@ def test_where_the_record_cannot_be_kept_nothing_is_changed(
 ) -> None:
     before = machine.content()
     (tmp_path / "file").write_text("")
-    tuner = Tuner(machine.host, Record(tmp_path / "file/tuned.json"))
+    tuner = Tuner(machine.host, TuneRecord(tmp_path / "file/tuned.json"))
     with pytest.raises(UserError, match="use sudo") as caught:
         tuner.set(ALL, by_hand=True)
     assert "\n" not in str(caught.value)

@@ -15,16 +15,16 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from pipeline.analyse.states import AS_MEASURED, TRANSITIONS
-from pipeline.durable import write_durably
-from pipeline.journal import EventKind
+from pipeline.files.atomic_write import write_durably
 from pipeline.model import RegressionState
-from pipeline.notify.base import Cause, Decision, DecisionKind, Result
-from pipeline.notify.github import news, record
-from pipeline.notify.github.answers import Comment
+from pipeline.notify.base import Cause, DecisionKind, PersonDecision, SinkResult
+from pipeline.notify.github import comments, record
 from pipeline.notify.github.failures import CutError
-from pipeline.notify.github.text import fingerprint_in, ours
-from pipeline.notify.github.transport import Answer
+from pipeline.notify.github.issue_text import fingerprint_in, ours
+from pipeline.notify.github.responses import Comment
+from pipeline.notify.github.transport import GithubResponse
+from pipeline.regressions.states import AS_MEASURED, TRANSITIONS
+from pipeline.storage.journal import EventKind
 from tests.fakes.github import (
     Asked,
     Fault,
@@ -66,8 +66,8 @@ class Replay:
         self.series: Counter[str] = Counter()
         self.culprits: dict[str, str] = {}
         self.deleted: set[str] = set()
-        self.decided: list[Decision] = []
-        self.received: list[Decision] = []
+        self.decided: list[PersonDecision] = []
+        self.received: list[PersonDecision] = []
         self.faulty = False
         self.kills = False
         self.late: list[tuple[datetime, tuple[Any, ...]]] = []
@@ -87,7 +87,9 @@ class Replay:
         write_durably(path, text)
         self.step()
 
-    def _send(self, method: str, path: str, query: Mapping[str, Any], payload: Any) -> Answer:
+    def _send(
+        self, method: str, path: str, query: Mapping[str, Any], payload: Any
+    ) -> GithubResponse:
         self.step()
         self._do_late()
         likely = 0.2 if _makes(method, path) else 0.03
@@ -169,7 +171,7 @@ class Replay:
             self.check_told(result)
         self.faulty = self.kills = False
 
-    def _night(self) -> Result:
+    def _night(self) -> SinkResult:
         sink = self.world.sink()
         for decision in sink.decisions():
             self._take(decision)
@@ -188,7 +190,7 @@ class Replay:
         ]
         return sink.tell(causes, words, suspected=False)
 
-    def _take(self, decision: Decision) -> None:
+    def _take(self, decision: PersonDecision) -> None:
         """Write a decision into the journal, as the verb does: once, and if it is allowed."""
         if decision in self.received:
             return
@@ -243,7 +245,7 @@ class Replay:
         repository = self.world.repository.id
         if self.loses:
             return set()
-        entries = record.Record(self.world.results, repository).entries
+        entries = record.IssueRecords(self.world.results, repository).entries
         return {entry.number for entry in entries.values()}
 
     def _decide(self, issue: Issue, who: str) -> None:
@@ -262,13 +264,13 @@ class Replay:
             note = f"closed as {reason.replace('_', ' ')}"
         elif acknowledged:
             repository.unlabel(who, issue.number, "acknowledged")
-            kind, note = DecisionKind.REOPENED, "label taken off"
+            kind, note = DecisionKind.REOPENED, "label removed"
         else:
             repository.label(who, issue.number, "acknowledged")
             kind, note = DecisionKind.ACKNOWLEDGED, "labelled"
         place = f"https://github.test/acme/bench/issues/{issue.number}"
         self.decided.append(
-            Decision(
+            PersonDecision(
                 fingerprint=fingerprint_in(issue.body),
                 kind=kind,
                 by=who,
@@ -297,7 +299,7 @@ class Replay:
 
     def _check_comments(self, issue: Issue) -> None:
         ours = [one for one in self.world.repository.comments_of(issue.number) if one.user == BOT]
-        said = Counter(news.key_of(Comment(body=one.body)) for one in ours)
+        said = Counter(comments.key_of(Comment(body=one.body)) for one in ours)
         assert "" not in said
         assert max(said.values(), default=1) == 1, said
 
@@ -311,9 +313,9 @@ class Replay:
                 last = [one for one in events if one.kind == "closed" and one.id < event.id][-1]
                 assert last.actor == BOT, "opened what people had closed"
 
-    def check_told(self, result: Result) -> None:
+    def check_told(self, result: SinkResult) -> None:
         """After a night in which nothing went wrong everything is told, as it is."""
-        waiting = [line for line in result.left if "more wait for the next night" in line]
+        waiting = [line for line in result.left if "more issues wait for the next night" in line]
         assert list(result.left) == waiting
         made = {fingerprint_in(issue.body): issue for issue in self.ours()}
         lost = {
@@ -350,5 +352,5 @@ class Replay:
         return [*(one.created for one in comments if one.user != BOT), *opened]
 
     @staticmethod
-    def _plain(decision: Decision) -> tuple[str, str, str, datetime]:
+    def _plain(decision: PersonDecision) -> tuple[str, str, str, datetime]:
         return decision.fingerprint, decision.kind.value, decision.by, decision.at

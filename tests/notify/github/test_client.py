@@ -10,35 +10,37 @@ from typing import Any
 import pytest
 
 from pipeline.config import GithubSection
-from pipeline.errors import UserError
 from pipeline.notify.base.preview import Preview
 from pipeline.notify.github.client import Client
 from pipeline.notify.github.failures import (
     CutError,
     ForbiddenError,
+    GithubRefusedError,
     NotSentError,
-    RefusedError,
     UnavailableError,
     UnknownError,
 )
-from pipeline.notify.github.transport import Answer, pygithub
+from pipeline.notify.github.transport import GithubResponse, pygithub
+from pipeline.text.errors import UserError
 from tests.fakes.github import FakeGithub, cut, failing, primary_limit, secondary_limit
 from tests.notify.github.world import NAME, TOKEN, Times
 
-GOOD = Answer(200, {}, {"ok": True})
+GOOD = GithubResponse(200, {}, {"ok": True})
 SECONDARY = {"message": "You have exceeded a secondary rate limit. Please wait."}
 
 
 class Scripted:
     """Answers and failures, one for each request."""
 
-    def __init__(self, *turns: Answer | Exception) -> None:
+    def __init__(self, *turns: GithubResponse | Exception) -> None:
         self.turns = list(turns)
         self.times = Times()
         self.takes = 0.0
         self.sent = 0
 
-    def __call__(self, method: str, path: str, query: Mapping[str, Any], payload: Any) -> Answer:
+    def __call__(
+        self, method: str, path: str, query: Mapping[str, Any], payload: Any
+    ) -> GithubResponse:
         self.sent += 1
         self.times.pass_by(seconds=self.takes)
         turn = self.turns.pop(0) if len(self.turns) > 1 else self.turns[0]
@@ -53,16 +55,21 @@ class Scripted:
 
 @pytest.mark.parametrize(
     "turn",
-    [Answer(500, {}, None), Answer(502, {}, None), CutError("cut"), NotSentError("no connection")],
+    [
+        GithubResponse(500, {}, None),
+        GithubResponse(502, {}, None),
+        CutError("cut"),
+        NotSentError("no connection"),
+    ],
 )
-def test_reads_are_repeated_with_longer_and_longer_pauses(turn: Answer | Exception) -> None:
+def test_reads_are_repeated_with_longer_and_longer_pauses(turn: GithubResponse | Exception) -> None:
     scripted = Scripted(turn, turn, turn, GOOD)
     assert scripted.client().read("/x") == {"ok": True}
     assert scripted.times.slept == [1.5, 3.0, 6.0]
 
 
 def test_reads_that_are_never_answered_end_and_github_is_asked_no_more() -> None:
-    scripted = Scripted(Answer(503, {}, None))
+    scripted = Scripted(GithubResponse(503, {}, None))
     client = scripted.client()
     with pytest.raises(UnavailableError, match="GitHub answers 503"):
         client.read("/x")
@@ -72,8 +79,10 @@ def test_reads_that_are_never_answered_end_and_github_is_asked_no_more() -> None
     assert scripted.sent == 5
 
 
-@pytest.mark.parametrize("turn", [Answer(500, {}, None), Answer(504, {}, None), CutError("cut")])
-def test_a_write_that_may_have_been_done_is_not_repeated(turn: Answer | Exception) -> None:
+@pytest.mark.parametrize(
+    "turn", [GithubResponse(500, {}, None), GithubResponse(504, {}, None), CutError("cut")]
+)
+def test_a_write_that_may_have_been_done_is_not_repeated(turn: GithubResponse | Exception) -> None:
     scripted = Scripted(turn, GOOD)
     client = scripted.client()
     with pytest.raises(UnknownError):
@@ -85,13 +94,13 @@ def test_a_write_that_may_have_been_done_is_not_repeated(turn: Answer | Exceptio
     "turn",
     [
         NotSentError("no connection"),
-        Answer(403, {"retry-after": "7"}, SECONDARY),
-        Answer(403, {}, SECONDARY),
-        Answer(429, {}, {"message": "slow down"}),
-        Answer(403, {"x-ratelimit-remaining": "0", "x-ratelimit-reset": "1772330407"}, {}),
+        GithubResponse(403, {"retry-after": "7"}, SECONDARY),
+        GithubResponse(403, {}, SECONDARY),
+        GithubResponse(429, {}, {"message": "slow down"}),
+        GithubResponse(403, {"x-ratelimit-remaining": "0", "x-ratelimit-reset": "1772330407"}, {}),
     ],
 )
-def test_a_write_that_was_not_done_is_repeated(turn: Answer | Exception) -> None:
+def test_a_write_that_was_not_done_is_repeated(turn: GithubResponse | Exception) -> None:
     scripted = Scripted(turn, GOOD)
     assert scripted.client().write("POST", "/x", {}) == {"ok": True}
     assert scripted.sent == 2
@@ -101,13 +110,13 @@ def test_limits_say_how_long_to_wait() -> None:
     # 2026-03-01T02:00:07Z, seven seconds behind the clock.
     reset = {"x-ratelimit-remaining": "0", "x-ratelimit-reset": "1772330407"}
     scripted = Scripted(
-        Answer(403, {"retry-after": "20"}, SECONDARY),
-        Answer(403, {}, SECONDARY),
+        GithubResponse(403, {"retry-after": "20"}, SECONDARY),
+        GithubResponse(403, {}, SECONDARY),
         GOOD,
     )
     scripted.client().read("/x")
     assert scripted.times.slept == [20.5, 120.5]
-    scripted = Scripted(Answer(429, reset, {}), GOOD)
+    scripted = Scripted(GithubResponse(429, reset, {}), GOOD)
     scripted.client().read("/x")
     assert scripted.times.slept == [8.5]
 
@@ -118,20 +127,20 @@ def test_the_clock_of_github_counts_for_its_resets() -> None:
         "x-ratelimit-remaining": "0",
         "x-ratelimit-reset": "1772334005",  # 03:00:05
     }
-    scripted = Scripted(Answer(403, ahead, {}), GOOD)
+    scripted = Scripted(GithubResponse(403, ahead, {}), GOOD)
     scripted.client().read("/x")
     assert scripted.times.slept == [6.5]
 
 
 def test_a_limit_that_outlasts_our_patience_is_not_waited_for() -> None:
-    scripted = Scripted(Answer(403, {"retry-after": "601"}, SECONDARY), GOOD)
-    with pytest.raises(UnavailableError, match="limits how much is asked"):
+    scripted = Scripted(GithubResponse(403, {"retry-after": "601"}, SECONDARY), GOOD)
+    with pytest.raises(UnavailableError, match="GitHub limits the rate of requests"):
         scripted.client().read("/x")
     assert scripted.times.slept == [] and scripted.sent == 1
 
 
 def test_all_waiting_together_is_bounded() -> None:
-    scripted = Scripted(Answer(403, {"retry-after": "25"}, SECONDARY), GOOD)
+    scripted = Scripted(GithubResponse(403, {"retry-after": "25"}, SECONDARY), GOOD)
     scripted.turns = [scripted.turns[0], GOOD] * 9
     client = scripted.client(patience="60s")
     client.read("/x")
@@ -170,15 +179,29 @@ def test_writes_keep_a_second_between_them() -> None:
 @pytest.mark.parametrize(
     ("answer", "error", "says"),
     [
-        (Answer(401, {}, {"message": "Bad credentials"}), UserError, "does not know the token"),
-        (Answer(403, {}, {"message": "Resource not accessible"}), ForbiddenError, "permission"),
-        (Answer(403, {}, {"message": "issue is locked"}), RefusedError, "locked"),
-        (Answer(404, {}, {"message": "Not Found"}), RefusedError, "404"),
-        (Answer(422, {}, {"message": "Validation Failed"}), RefusedError, "Validation Failed"),
-        (Answer(307, {}, None), RefusedError, "307"),
+        (
+            GithubResponse(401, {}, {"message": "Bad credentials"}),
+            UserError,
+            "GitHub rejects the token in",
+        ),
+        (
+            GithubResponse(403, {}, {"message": "Resource not accessible"}),
+            ForbiddenError,
+            "permission",
+        ),
+        (GithubResponse(403, {}, {"message": "issue is locked"}), GithubRefusedError, "locked"),
+        (GithubResponse(404, {}, {"message": "Not Found"}), GithubRefusedError, "404"),
+        (
+            GithubResponse(422, {}, {"message": "Validation Failed"}),
+            GithubRefusedError,
+            "Validation Failed",
+        ),
+        (GithubResponse(307, {}, None), GithubRefusedError, "307"),
     ],
 )
-def test_refusals_are_not_repeated(answer: Answer, error: type[Exception], says: str) -> None:
+def test_refusals_are_not_repeated(
+    answer: GithubResponse, error: type[Exception], says: str
+) -> None:
     scripted = Scripted(answer, GOOD)
     with pytest.raises(error, match=says) as raised:
         scripted.client().write("POST", "/x", {})
@@ -190,8 +213,8 @@ def test_no_error_shows_the_token() -> None:
     # Where it is told in so many words that it is cut in two, neither half is shown.
     for said in (TOKEN, 190 * "x" + TOKEN):
         for status in (401, 403, 422):
-            with pytest.raises((UserError, RefusedError)) as raised:
-                Scripted(Answer(status, {}, {"message": said})).client().read("/x")
+            with pytest.raises((UserError, GithubRefusedError)) as raised:
+                Scripted(GithubResponse(status, {}, {"message": said})).client().read("/x")
             assert TOKEN[:8] not in str(raised.value)
     with pytest.raises(UnavailableError) as down:
         Scripted(NotSentError(f"no {TOKEN}")).client().read("/x")
@@ -201,8 +224,8 @@ def test_no_error_shows_the_token() -> None:
 @pytest.mark.parametrize("data", [None, {}, {"artifacts": None}, 7, "text"])
 def test_what_is_no_listing_is_no_answer(data: Any) -> None:
     for within in ("", "artifacts"):
-        with pytest.raises(UnavailableError, match="no listing"):
-            list(Scripted(Answer(200, {}, data)).client().read_all("/x", within))
+        with pytest.raises(UnavailableError, match="the answer of GitHub is not a valid list"):
+            list(Scripted(GithubResponse(200, {}, data)).client().read_all("/x", within))
 
 
 def test_what_is_shown_is_not_sent() -> None:
@@ -284,7 +307,7 @@ def test_over_a_network_a_refused_connection_is_certain_not_to_be_a_write(
 def test_over_a_network_a_wrong_token_is_told_with_what_to_do(fake: FakeGithub) -> None:
     with fake.serving():
         wrong = Client(GithubSection(repository=NAME, url=fake.url), "wrong")
-        with pytest.raises(UserError, match="does not know the token in GITHUB_TOKEN"):
+        with pytest.raises(UserError, match="GitHub rejects the token in GITHUB_TOKEN"):
             wrong.read(f"/repos/{NAME}")
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.notify.base import Decision, DecisionKind
+from pipeline.notify.base import DecisionKind, PersonDecision
 from pipeline.notify.github.record import FILE
 from tests.fakes.github import failing
 from tests.notify.github.world import NAME, RESOLVED, World, regression
@@ -13,7 +13,7 @@ WONT_FIX = DecisionKind.WONT_FIX
 PLACE = "https://github.test/acme/bench/issues/1"
 
 
-def told(decisions: list[Decision]) -> list[tuple[DecisionKind, str, str]]:
+def told(decisions: list[PersonDecision]) -> list[tuple[DecisionKind, str, str]]:
     return [(one.kind, one.by, one.note) for one in decisions]
 
 
@@ -34,7 +34,7 @@ def test_the_label_acknowledges_and_taking_it_off_reopens(filed: World) -> None:
     assert decided(filed) == [(ACKNOWLEDGED, "alice", f"labelled, {PLACE}")]
     assert decided(filed) == []
     filed.repository.unlabel("bob", 1, "acknowledged")
-    assert decided(filed) == [(REOPENED, "bob", f"label taken off, {PLACE}")]
+    assert decided(filed) == [(REOPENED, "bob", f"label removed, {PLACE}")]
     assert decided(filed) == []
 
 
@@ -51,7 +51,7 @@ def test_an_issue_that_is_gone_and_still_listed_keeps_no_other_from_being_read(
     decisions, result = filed.asked_night(regression("aa"), regression("bb"), regression("cc"))
     assert [(one.fingerprint, one.by) for one in decisions] == [("bb", "alice")]
     assert [one.fingerprint for one in result.told] == ["aa", "bb", "cc"]
-    assert "aa: what people decided is not read" in result.left[0]
+    assert "aa: people's decisions could not be read" in result.left[0]
 
 
 @pytest.mark.parametrize("status", [404, 410, 422])
@@ -61,7 +61,7 @@ def test_a_listing_that_is_refused_ends_no_night(filed: World, status: int) -> N
     )
     decisions, result = filed.asked_night(regression("aa"), regression("bb"))
     assert not decisions
-    assert any("is told the next time" in line for line in result.left)
+    assert any("is reported the next time" in line for line in result.left)
     filed.fake.fault = lambda asked: None
     assert filed.night(regression("aa"), regression("bb")).told[1].new
 
@@ -138,7 +138,7 @@ def test_killed_before_it_was_told_a_decision_is_returned_again(filed: World) ->
     sink = filed.sink()
     assert sink.decisions() == first
     assert sink.decisions() == [], "one sink returns it once"
-    sink.tell([], lambda *_: pytest.fail("nothing is told"), suspected=False)
+    sink.tell([], lambda *_: pytest.fail("so its result is not reported"), suspected=False)
     assert filed.sink().decisions() == []
 
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from pipeline.errors import UserError
 from pipeline.notify.base import Cause
 from pipeline.notify.base.preview import Preview
 from pipeline.notify.github import record
 from pipeline.notify.github.sink import GithubSink
-from pipeline.notify.github.transport import Answer
+from pipeline.notify.github.transport import GithubResponse
+from pipeline.text.errors import UserError
 from tests.fakes.github import Asked, Fault, cut, failing, secondary_limit
 from tests.notify.github.world import BOT, NAME, RESOLVED, TOKEN, World, regression, words
 
@@ -61,13 +61,13 @@ def test_an_issue_that_was_not_made_is_made_once_that_is_certain(
 ) -> None:
     on_creation(offered, fault)
     (said,) = offered.night(regression("aa")).left
-    assert said.startswith("aa: ") and "may have done" in said
+    assert said.startswith("aa: ") and "whether it did" in said
     assert posts(offered) == 1
     # A few minutes later it may still be under way.
     offered.times.pass_by(minutes=2)
     sink = offered.sink()
     (said,) = sink.tell([Cause(regressions=(regression("aa"),))], words, suspected=False).left
-    assert "may still be under way" in said and posts(offered) == 0
+    assert "may still be pending" in said and posts(offered) == 0
     assert offered.night(regression("aa")).left == ()
     assert posts(offered) == 1
 
@@ -97,7 +97,7 @@ def test_the_intent_is_on_the_disk_before_an_issue_is_made(
 def test_an_answer_that_cannot_be_understood_is_no_reason_to_make_another(offered: World) -> None:
     send = offered.transport
 
-    def garbled(method: str, path: str, query: Mapping[str, Any], payload: Any) -> Answer:
+    def garbled(method: str, path: str, query: Mapping[str, Any], payload: Any) -> GithubResponse:
         answer = send(method, path, query, payload)
         makes = method == "POST" and path.endswith("/issues")
         return answer._replace(data={"id": 1}) if makes else answer
@@ -175,7 +175,7 @@ def test_what_is_shown_is_what_would_be_sent(world: World) -> None:
 
 @pytest.mark.parametrize(
     ("repository", "says"),
-    [("acme/nothing", "is not there"), ("acme/private", "is not there")],
+    [("acme/nothing", "does not exist"), ("acme/private", "does not exist")],
 )
 def test_a_repository_that_is_not_to_be_seen(world: World, repository: str, says: str) -> None:
     world.fake.repository("acme/private", private=True)
@@ -187,13 +187,13 @@ def test_a_repository_that_is_not_to_be_seen(world: World, repository: str, says
 
 def test_a_token_that_is_none(world: World) -> None:
     world.fake.accounts.clear()
-    with pytest.raises(UserError, match="does not know the token in GITHUB_TOKEN"):
+    with pytest.raises(UserError, match="GitHub rejects the token in GITHUB_TOKEN"):
         world.night(regression("aa"))
 
 
 def test_a_token_that_may_only_read(world: World) -> None:
     world.fake.account(TOKEN, BOT, {"issues": "read"})
-    with pytest.raises(UserError, match="may not do this in acme/bench") as raised:
+    with pytest.raises(UserError, match=("lacks a permission for acme/bench")) as raised:
         world.night(regression("aa"))
     assert "\n" not in str(raised.value)
     # Nothing is under way: with a good token it is made at once.
@@ -218,7 +218,7 @@ def test_a_token_whose_labels_are_dropped(world: World) -> None:
 def test_a_record_that_is_none_of_ours(world: World) -> None:
     world.results.mkdir()
     (world.results / record.FILE).write_text("{")
-    with pytest.raises(UserError, match="remove the file"):
+    with pytest.raises(UserError, match=("delete the file")):
         world.night(regression("aa"))
 
 

@@ -95,8 +95,12 @@ def test_only_what_was_confirmed_is_told_unless_asked_for(world: World) -> None:
 def test_no_more_than_so_many_new_issues_in_a_night_and_the_rest_in_the_next(world: World) -> None:
     world.section = world.section.model_copy(update={"at_most": 2})
     five = [regression(name) for name in ("a1", "a2", "a3", "a4", "a5")]
-    assert world.night(*five).left == ("3 more wait for the next night ([github] at_most = 2)",)
-    assert world.night(*five).left == ("1 more wait for the next night ([github] at_most = 2)",)
+    assert world.night(*five).left == (
+        "3 more issues wait for the next night ([github] at_most = 2)",
+    )
+    assert world.night(*five).left == (
+        "1 more issues wait for the next night ([github] at_most = 2)",
+    )
     assert world.night(*five).left == ()
     assert [issue.title[-2:] for issue in world.repository.listed()] == [
         "a1",
@@ -152,7 +156,7 @@ def test_a_measured_recovery_closes_and_coming_back_opens_again(
         assert len(world.bodies(1)) == 2 * time - 1
         world.night(regression("aa"))
         assert world.repository.issue(1).state == "open"
-        assert "there again" in world.bodies(1)[-1]
+        assert "regression is back" in world.bodies(1)[-1]
     assert len(world.repository.listed()) == 1
 
 
@@ -182,7 +186,7 @@ def test_over_a_humans_comment_nothing_is_closed(world: World) -> None:
     world.repository.comment("alice", 1, "I am on it")
     world.night(regression("aa", RESOLVED))
     assert world.repository.issue(1).state == "open"
-    assert "stays open, because people have written here" in world.bodies(1)[-1]
+    assert "This issue stays open because people have commented" in world.bodies(1)[-1]
     world.night(regression("aa", RESOLVED))
     assert len(world.bodies(1)) == 2
 
@@ -200,11 +204,11 @@ def test_what_a_human_opened_again_is_not_closed_again(world: World) -> None:
     world.times.pass_by(hours=1)
     world.repository.reopen("alice", 1)
     world.night(regression("aa", CONFIRMED))
-    assert len(world.bodies(1)) == 1, "who opened it again knows that it is back"
+    assert len(world.bodies(1)) == 1, "who reopened it knows that it is back"
     world.night(regression("aa", RESOLVED))
     world.night(regression("aa", RESOLVED))
     assert world.repository.issue(1).state == "open"
-    assert len(world.bodies(1)) == 2 and "alice opened it again" in world.bodies(1)[-1]
+    assert len(world.bodies(1)) == 2 and "alice reopened it" in world.bodies(1)[-1]
 
 
 @pytest.mark.parametrize("reason", ["completed", "not_planned"])
@@ -215,7 +219,7 @@ def test_what_a_human_closed_stays_closed(world: World, reason: str) -> None:
         world.night(regression("aa", state))
         assert world.repository.issue(1).state == "closed"
         assert world.repository.issue(1).closed_by == "alice"
-    assert "left as it is" in world.bodies(1)[-1]
+    assert "state of this issue is unchanged" in world.bodies(1)[-1]
 
 
 def test_in_a_locked_conversation_nothing_is_said_and_the_body_is_kept(world: World) -> None:

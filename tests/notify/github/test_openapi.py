@@ -18,13 +18,13 @@ import requests
 from github import Auth, Github
 from github.Repository import Repository
 
-from pipeline.cli import pull_request
 from pipeline.config import Config, GithubSection
-from pipeline.fleet.pace import Pace
+from pipeline.fleet.retry import RetryPolicy
 from pipeline.fleet.runners import find_runners
 from pipeline.machine.ports import LOOPBACK
-from pipeline.notify.github.client import Client, Clock
+from pipeline.notify.github.client import Client, GithubClock
 from pipeline.notify.github.transport import pygithub
+from pipeline.use_cases import pull_request
 from tests.fakes.github import Asked, FakeGithub
 from tests.fakes.github.fake import ROUTES
 from tests.notify.github import test_decisions, test_issues, test_pulls
@@ -172,7 +172,7 @@ def hub(behind: Behind, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iter
     fake.account(test_pulls.TOKEN, test_pulls.BOT)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("GITHUB_TOKEN", test_pulls.TOKEN)
-    clock = Clock(monotonic=Times().seconds, sleep=lambda seconds: None)
+    clock = GithubClock(monotonic=Times().seconds, sleep=lambda seconds: None)
     monkeypatch.setattr(pull_request, "Client", partial(Client, clock=clock))
     before = signal.getsignal(signal.SIGTERM)
     with behind(fake):
@@ -203,7 +203,7 @@ def test_every_outcome_of_a_pull_request(hub: Hub, publish: Publish, answer: Any
 
 def test_what_the_fleet_says_of_runners(fake: FakeGithub) -> None:
     section = GithubSection(repository="acme/db", url=fake.url)
-    runners = find_runners(Config(github=section), Pace(60.0), {"GITHUB_TOKEN": "app"})
+    runners = find_runners(Config(github=section), RetryPolicy(60.0), {"GITHUB_TOKEN": "app"})
     assert runners.program().url
     assert runners.register("bench-1", ["self-hosted", "ccx33"])
     assert runners.remove("bench-") == 1

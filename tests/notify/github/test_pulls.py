@@ -14,8 +14,9 @@ from typing import Any
 
 import pytest
 
-from pipeline.cli import main, pull_request
-from pipeline.notify.github.client import Client, Clock
+from pipeline.cli import main
+from pipeline.notify.github.client import Client, GithubClock
+from pipeline.use_cases import pull_request
 from tests.cli.conftest import Ran
 from tests.fakes.github import Asked, FakeGithub, Fault, cut, failing, secondary_limit
 from tests.fakes.github.repository import Repository
@@ -32,7 +33,9 @@ OTHER = "c" * 40
 SLOWER = measured(levels("scan_range=100", "qps", 0.001), levels(change=0.1))
 SAME = measured()
 OPEN = measured(levels(blocks=1))
-FAILED = not_measured("there is no build to compare: sqlite3.c:1: error: expected ';'")
+FAILED = not_measured(
+    "a build failed, so there is nothing to compare: sqlite3.c:1: error: expected ';'"
+)
 
 Publish = Callable[..., Ran]
 
@@ -122,7 +125,7 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
         now[0] += seconds
 
     # Nobody waits in a test, though GitHub wants a second between writes.
-    clock = Clock(monotonic=lambda: now[0], sleep=wait, jitter=lambda: 0.0)
+    clock = GithubClock(monotonic=lambda: now[0], sleep=wait, jitter=lambda: 0.0)
     monkeypatch.setattr(pull_request, "Client", partial(Client, clock=clock))
     before = signal.getsignal(signal.SIGTERM)
     with fake.serving():
@@ -234,9 +237,9 @@ def test_the_comment_stays_one_and_says_when_it_is_gone(hub: Hub, publish: Publi
     publish(SLOWER)
     (first,) = hub.comments
     for answer, said in (
-        (OPEN, "whether it is gone is **open**"),
+        (OPEN, "This comment reported a regression before; whether it is gone is **undecided**"),
         (FAILED, "whether it is gone is **unknown**"),
-        (SAME, "The regression that was shown here before is **gone**."),
+        (SAME, "The regression that this comment reported before is **gone**."),
     ):
         publish(answer, "--target", "sqlite", "--class", "small")
         (comment,) = hub.comments
@@ -312,9 +315,9 @@ def test_a_locked_conversation_is_not_spoken_in(hub: Hub, publish: Publish) -> N
 @pytest.mark.parametrize(
     ("conclusion", "said"),
     [
-        ("failure", "ended with failure, and left no artifact"),
-        ("cancelled", "ended with cancelled, and left no artifact"),
-        ("timed_out", "ended with timed_out, and left no artifact"),
+        ("failure", "ended with failure and without an artifact"),
+        ("cancelled", "ended with cancelled and without an artifact"),
+        ("timed_out", "ended with timed_out and without an artifact"),
     ],
 )
 def test_a_measurement_that_left_nothing_could_not_run(
@@ -381,12 +384,24 @@ def test_a_run_that_a_maintainer_started_names_its_pull_request(hub: Hub, publis
     ("about", "said"),
     [
         ({"title": "nightshift #1"}, ""),
-        ({"title": "nightshift"}, "does not say which pull request it measured"),
+        (
+            {"title": "nightshift"},
+            (
+                "does not contain its pull request; set run-name in its workflow to, for example: "
+                "nightshift #12 at COMMIT"
+            ),
+        ),
         ({"title": "nightshift #77"}, "acme/db has no pull request #77"),
-        ({"title": "nightshift #1", "branch": "evil"}, "was not started on main"),
-        ({"title": "nightshift #1", "head": "mallory/db"}, "was not started on main"),
-        ({"title": "nightshift #1", "event": "push"}, "started by push measures no pull request"),
-        ({"title": "nightshift #1", "event": "pull_request_target"}, "measures no pull request"),
+        ({"title": "nightshift #1", "branch": "evil"}, "was not started on the branch main"),
+        ({"title": "nightshift #1", "head": "mallory/db"}, "was not started on the branch main"),
+        (
+            {"title": "nightshift #1", "event": "push"},
+            "started by push does not measure a pull request",
+        ),
+        (
+            {"title": "nightshift #1", "event": "pull_request_target"},
+            "does not measure a pull request",
+        ),
     ],
 )
 def test_a_title_is_believed_of_the_default_branch_alone(
@@ -460,7 +475,7 @@ HOSTILE: dict[str, Any] = {
     "an absolute path": zipped(members(SLOWER) | {"/root/.ssh/authorized_keys": b"x"}),
     "a link": zipped([*members(SLOWER).items(), linked("bundles", "/etc")]),
     "a device": zipped([*members(SLOWER).items(), linked("disk", "", stat.S_IFBLK)]),
-    "a member twice": twice(),
+    "a member appears twice": twice(),
     "too many members": zipped(members(SLOWER) | {f"bundles/{n}": b"" for n in range(1001)}),
     "too large": zipped(members(b"9" * (3 << 20)), zipfile.ZIP_STORED),
     "a bomb": zipped(members(b" " * (64 << 20))),
@@ -551,7 +566,10 @@ def test_github_that_stays_away_is_one_line_and_the_same_command_goes_on(
 ) -> None:
     hub.fake.fault = lambda asked: failing(502)
     ran = publish(SLOWER, code=2)
-    assert "nothing was told: GitHub answers 502; run the same command again later" in ran.err
+    assert (
+        "the result was not reported: GitHub answers 502; run the same command again later"
+        in ran.err
+    )
     assert len(ran.err.splitlines()) == 1
     hub.fake.fault = lambda asked: None
     publish(SLOWER)
@@ -564,8 +582,8 @@ def test_github_that_stays_away_is_one_line_and_the_same_command_goes_on(
 @pytest.mark.parametrize(
     ("permissions", "said"),
     [
-        ({"pull_requests": "write"}, "may not do this in acme/db"),
-        ({"checks": "write"}, "may not do this in acme/db"),
+        ({"pull_requests": "write"}, ("lacks a permission for acme/db")),
+        ({"checks": "write"}, ("lacks a permission for acme/db")),
     ],
 )
 def test_a_token_that_may_not_is_one_line(
@@ -580,7 +598,7 @@ def test_a_token_that_may_not_is_one_line(
 def test_the_configuration_says_where_the_api_is(hub: Hub, publish: Publish) -> None:
     config = hub.folder / "nightshift.toml"
     config.write_text('[github]\nurl = "http://127.0.0.1:1"\n')
-    assert "nothing was told: no connection" in publish(SLOWER, code=2).err
+    assert "the result was not reported: no connection" in publish(SLOWER, code=2).err
     config.write_text('[github]\nrepository = "acme/db"\n')
     publish(SLOWER)
     assert len(hub.checks) == 1
@@ -588,18 +606,21 @@ def test_the_configuration_says_where_the_api_is(hub: Hub, publish: Publish) -> 
 
 def test_mistakes_are_one_line(hub: Hub, publish: Publish, monkeypatch: pytest.MonkeyPatch) -> None:
     events = {
-        "{": "is no event as GitHub writes them",
-        "{}": "is no event as GitHub writes them, at repository",
+        "{": "is not a GitHub event (see",
+        "{}": "is not a GitHub event (see repository",
     }
     for text, said in events.items():
         (hub.folder / "bad.json").write_text(text)
         ran = publish(SLOWER, "--event", str(hub.folder / "bad.json"), code=2)
         assert said in ran.err
     ran = publish(SLOWER, "--repository", "acme/other", code=2)
-    assert "is an event of acme/db, and not of acme/other" in ran.err
+    assert "is an event of acme/db, not of acme/other" in ran.err
     ran = publish(SLOWER, "--repository", "acme", code=2)
-    assert "--repository: 'acme' is not written as OWNER/NAME" in ran.err
+    assert "--repository: 'acme' is not of the form OWNER/NAME" in ran.err
     monkeypatch.delenv("GITHUB_TOKEN")
     ran = publish(SLOWER, code=2)
-    assert "GITHUB_TOKEN is not set; put a token there that may write checks" in ran.err
+    assert (
+        "the environment variable GITHUB_TOKEN is not set; set it to a token with write "
+        "access to checks"
+    ) in ran.err
     assert hub.writes == []

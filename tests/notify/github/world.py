@@ -12,15 +12,15 @@ from urllib.parse import urlencode
 
 from pipeline.config import GithubSection
 from pipeline.model import Culprit, Regression, RegressionState
-from pipeline.notify.base import Cause, Decision, Notice, Result
+from pipeline.notify.base import Cause, Notice, PersonDecision, SinkResult
 from pipeline.notify.base.preview import Show
-from pipeline.notify.github.client import Clock
+from pipeline.notify.github.client import GithubClock
 from pipeline.notify.github.failures import CutError
 from pipeline.notify.github.sink import GithubSink
-from pipeline.notify.github.transport import Answer, Transport
-from tests.analyse.samples import shift
+from pipeline.notify.github.transport import GithubResponse, Transport
 from tests.fakes.github import FakeGithub
 from tests.notify.samples import regression as grouped
+from tests.regressions.samples import shift
 
 TOKEN = "ghs_" + 36 * "x"
 BOT = "github-actions[bot]"
@@ -49,8 +49,8 @@ class Times:
     def seconds(self) -> float:
         return self.now.timestamp()
 
-    def clock(self) -> Clock:
-        return Clock(
+    def clock(self) -> GithubClock:
+        return GithubClock(
             monotonic=self.seconds,
             sleep=self.sleep,
             jitter=lambda: 0.5,
@@ -61,7 +61,7 @@ class Times:
 def through(fake: FakeGithub, token: str = TOKEN) -> Transport:
     """Send to a fake without a network between, as :func:`pygithub` would."""
 
-    def send(method: str, path: str, query: Mapping[str, Any], payload: Any) -> Answer:
+    def send(method: str, path: str, query: Mapping[str, Any], payload: Any) -> GithubResponse:
         target = path.removeprefix(fake.base)
         if query:
             target += f"?{urlencode(query)}"
@@ -73,7 +73,7 @@ def through(fake: FakeGithub, token: str = TOKEN) -> Transport:
         said = {name.lower(): value for name, value in sent.headers.items()}
         if sent.status == 301:
             return send(method, said["location"], {}, payload)
-        return Answer(sent.status, said, json.loads(sent.body) if sent.body else None)
+        return GithubResponse(sent.status, said, json.loads(sent.body) if sent.body else None)
 
     return send
 
@@ -126,13 +126,13 @@ class World:
             transport=self.transport,
         )
 
-    def night(self, *regressions: Regression, suspected: bool = False) -> Result:
+    def night(self, *regressions: Regression, suspected: bool = False) -> SinkResult:
         """Tell regressions, each a cause of its own, a day after the last night."""
         return self.asked_night(*regressions, suspected=suspected)[1]
 
     def asked_night(
         self, *regressions: Regression, suspected: bool = False
-    ) -> tuple[list[Decision], Result]:
+    ) -> tuple[list[PersonDecision], SinkResult]:
         """Return what people decided, too."""
         self.times.pass_by(days=1)
         sink = self.sink()

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.report.browser import Browser, started
-from tests.report.site.conftest import hostile, inserts, night
+from tests.site.browser import Browser, started
+from tests.site.conftest import hostile, inserts, night
 
 __all__ = ["browser", "hostile", "inserts", "night"]
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from pipeline.analyse.detection import detect_all
-from pipeline.config import DetectSection, ReportSection
-from pipeline.report.page import write_page
-from tests.report.browser import PROGRAM, Browser, started
-from tests.report.page_store import make_store, over_time
-from tests.report.test_page import HOSTILE, MINORS, NOW, fails, level
+from pipeline.config import DetectSection
+from pipeline.regressions.detect import detect_all
+from pipeline.site.format import MINUS
+from tests.site.browser import PROGRAM, Browser, drawn_pixels, started
+from tests.site.page_store import make_store, over_time
+from tests.site.pages import report_page
+from tests.site.test_page import HOSTILE, MINORS, NOW, fails, level
 
 pytestmark = [
     pytest.mark.skipif(PROGRAM is None, reason="chromium is not installed"),
@@ -35,7 +37,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
         seconds=1,
     )
     detected = detect_all(store, plan, DetectSection())
-    return write_page(folder / "report.html", store, plan, detected, ReportSection(), {}, NOW)
+    return report_page(folder / "report.html", store, plan, detected, NOW)
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +48,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 
 def scroll_to_chart(browser: Browser) -> None:
     browser.run(f"{SECTION}.scrollIntoView()")
-    browser.until(f"{SECTION}.querySelector('.chart .main-svg')")
+    browser.until(f"Boolean({SECTION}.querySelector('.u-over'))")
 
 
 @pytest.mark.parametrize("width", [1400, 800, 390])
@@ -65,7 +67,7 @@ def test_opens_without_complaint_network_or_overflow(
 
 def test_charts_are_drawn_only_when_they_come_into_view(browser: Browser, page: Path) -> None:
     browser.open(page)
-    drawn = "document.querySelectorAll('.chart .main-svg').length"
+    drawn = "document.querySelectorAll('.u-over').length"
     sections = browser.run("document.querySelectorAll('section.step').length")
     assert sections == 6
     assert browser.run(drawn) < sections
@@ -75,21 +77,25 @@ def test_charts_are_drawn_only_when_they_come_into_view(browser: Browser, page: 
 def test_change_points_and_failures_are_on_the_chart(browser: Browser, page: Path) -> None:
     browser.open(page)
     scroll_to_chart(browser)
-    text = browser.run(f"{SECTION}.querySelector('.chart').textContent")
-    assert "▼" in text
-    assert "17.8" in text
-    crosses = browser.run(f"{SECTION}.querySelector('.chart').data[2].x.length")
-    assert crosses == 1
+    label = browser.run(f"{SECTION}.querySelector('.plot').ariaLabel")
+    assert re.search(rf"1 change point ▼ {MINUS}1\d\.\d % at 17\.8\.", label)
+    shows = f"{SECTION}.querySelector('.plot').shows"
+    assert browser.run(f"{shows}.rules.map((rule) => rule.x)") == [2.5]
+    assert browser.run(f"{shows}.shades.map(({{ from, until }}) => [from, until])") == [[2.2, 2.8]]
+    assert browser.run(f"{shows}.marks.map(({{ sign }}) => sign)") == ["✕"]
+    for colour in ("--worse", "--failed", "--ink"):
+        assert drawn_pixels(browser, f"{SECTION}.querySelector('canvas')", colour) > 10, colour
 
 
 def test_axis_says_where_it_starts_and_can_start_at_zero(browser: Browser, page: Path) -> None:
     browser.open(page)
     scroll_to_chart(browser)
     said = f"{SECTION}.querySelector('.axis').textContent"
-    low = f"{SECTION}.querySelector('.chart').layout.yaxis.range[0]"
+    low = f"{SECTION}.querySelector('.plot').uplot.scales.y.min"
     assert "not zero" in browser.run(said)
     assert browser.run(low) > 0
     browser.run(f"{SECTION}.querySelector('.zoom').click()")
+    browser.until(f"Boolean({SECTION}.querySelector('.plot').uplot)")
     assert "from zero" in browser.run(said)
     assert browser.run(low) == 0
 
@@ -100,7 +106,7 @@ def test_a_column_head_charts_its_metric(browser: Browser, page: Path) -> None:
     head = f"""{SECTION}.querySelector('button[data-metric="cpu_us/o"]')"""
     browser.run(f"{head}.click()")
     assert browser.run(f"{head}.getAttribute('aria-pressed')") == "true"
-    assert "cpu_us/o" in browser.run(f"{SECTION}.querySelector('.chart').layout.yaxis.title.text")
+    assert browser.run(f"{SECTION}.querySelector('figcaption').textContent") == "cpu_us/o, us"
 
 
 def test_runs_over_time_are_reached_by_keyboard(browser: Browser, page: Path) -> None:
@@ -123,10 +129,11 @@ def test_runs_over_time_are_reached_by_keyboard(browser: Browser, page: Path) ->
 def test_a_click_on_a_dot_shows_that_run(browser: Browser, page: Path) -> None:
     browser.open(page, height=900)
     scroll_to_chart(browser)
-    browser.until(f"{SECTION}.querySelectorAll('.chart .point').length > 3")
     box = browser.run(
-        f"(() => {{ const r = {SECTION}.querySelectorAll('.chart .point')[1]"
-        ".getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; })()"
+        f"(() => {{ const {{ uplot, shows }} = {SECTION}.querySelector('.plot');"
+        " const { left, top } = uplot.over.getBoundingClientRect();"
+        " return [left + uplot.valToPos(shows.dots[1].x, 'x'),"
+        " top + uplot.valToPos(shows.dots[1].y, 'y')]; })()"
     )
     for kind in ("mouseMoved", "mousePressed", "mouseReleased"):
         browser.send(
@@ -174,12 +181,12 @@ def over_time_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 marks=["drifts by \u22128 % through the step"] if revision == "17.7" else [],
             )
     detected = detect_all(store, plan, DetectSection())
-    return write_page(folder / "report.html", store, plan, detected, ReportSection(), {}, NOW)
+    return report_page(folder / "report.html", store, plan, detected, NOW)
 
 
 def scroll_to(browser: Browser, section: str) -> None:
     browser.run(f"{section}.scrollIntoView()")
-    browser.until(f"{section}.querySelector('.chart .main-svg')")
+    browser.until(f"Boolean({section}.querySelector('.u-over'))")
 
 
 @pytest.mark.parametrize(("width", "dark"), [(1280, False), (390, True)])
@@ -189,30 +196,38 @@ def test_activity_stands_under_throughput_on_one_time_axis(
     browser.open(over_time_page, width=width, dark=dark)
     scroll_to(browser, OTHER)
     browser.run(f"{OTHER}.querySelector('.over-time').click()")
-    plot = f"{OTHER}.querySelector('.within .plot')"
-    browser.until(f"{plot}.querySelectorAll('.yaxislayer-above, .ytick').length > 0")
-    axes = browser.run(f"[...new Set({plot}.data.map((trace) => trace.xaxis || 'x'))]")
-    assert axes == ["x"]
-    rows = browser.run(f"[...new Set({plot}.data.map((trace) => trace.yaxis))].length")
-    assert rows == 1 + 6
+    plots = f"[...{OTHER}.querySelectorAll('.within .plots .plot')]"
+    plot = f"{plots}[0]"
+    browser.run(f"{plots}.at(-1).scrollIntoView({{ block: 'end' }})")
+    browser.until(f"{plots}.every(({{ uplot }}) => uplot?.scales.x.max > 0)")
+    axes = browser.run(
+        f"[...new Set({plots}.map(({{ uplot: {{ scales, over }} }}) =>"
+        " [scales.x.min, scales.x.max, over.offsetLeft, over.clientWidth].join()))]"
+    )
+    assert len(axes) == 1 and axes[0].startswith("0,1224,")
+    assert browser.run(f"{plots}.length") == 1 + 6
     says = browser.run(f"{OTHER}.querySelector('.says').textContent")
     assert "Shaded: stalls" in says
     assert "drifts by \u22128 % through the step" in says
     assert "peak" not in says, "level stretches were left out, and no more"
-    others = f"{plot}.data.filter((trace) => trace.text && trace.yaxis !== 'y')"
-    told = browser.run(f"{others}.map((trace) => trace.text[1])")
-    assert len(told) == 6
-    field, _, value = told[0].partition(": ")
+    told = browser.run(f"{plot}.shows.tell({plot}.shows.x.indexOf(599), 0)").split("\n")
+    assert told[0] == "599.0 s"
+    assert told[1] == "4\u202f000 queries/s"
+    assert len(told[2:]) == 6
+    field, _, value = told[2].partition(": ")
     assert field == "autovacuum workers"
     # At 599 s, where the throughput's first level ends.
     wave = 1e6 * (1 + math.sin(599 / 50))
     assert float(value.replace("\u202f", "")) == pytest.approx(wave, rel=0.01)
-    shapes = browser.run(f"{plot}.layout.shapes.map((shape) => [shape.x0, shape.x1])")
-    assert shapes == [[599, 619]]
-    assert "autovacuum workers" in browser.run(f"{plot}.textContent")
+    shades = browser.run(f"{plot}.shows.shades.map(({{ from, until }}) => [from, until])")
+    assert shades == [[599, 619]]
+    assert drawn_pixels(browser, f"{plot}.querySelector('canvas')", "--series-2") > 100
+    panel = f"{OTHER}.querySelector('.within')"
+    assert "autovacuum workers" in browser.run(f"{panel}.textContent")
     browser.run(f"{OTHER}.querySelector('.more').focus()")
     browser.press("Enter", 13, "\r")
-    browser.until(f"{plot}.textContent.includes('<b>new</b>')")
+    browser.until(f"{panel}.textContent.includes('<b>new</b>')")
+    assert browser.run(f"{panel}.querySelectorAll('.plots b').length") == 0
     assert browser.run(f"document.activeElement === {OTHER}.querySelector('.more')")
     assert browser.run("document.documentElement.scrollWidth <= innerWidth")
     assert browser.complaints() == []
@@ -225,12 +240,12 @@ def test_revisions_are_laid_side_by_side_by_keyboard(
     scroll_to(browser, OTHER)
     browser.run(f"{OTHER}.querySelector('.over-time').focus()")
     browser.press("Enter", 13, "\r")
-    plot = f"{OTHER}.querySelector('.within .plot')"
+    plot = f"{OTHER}.querySelector('.within .plots .plot')"
     pressed = (
         f"[...{OTHER}.querySelectorAll('.within .revision[aria-pressed=true]')]"
         ".map((button) => button.textContent)"
     )
-    runs = f"{plot}.data.filter((trace) => trace.yaxis === 'y').length"
+    runs = f"{plot}.shows.lines.length"
     assert browser.run(pressed) == ["17.5", "17.7"]
     assert browser.run(runs) == 4
     middle = f"{OTHER}.querySelectorAll('.within .revision')[1]"
@@ -253,7 +268,7 @@ def test_response_times_are_a_curve_and_a_table(browser: Browser, over_time_page
     browser.open(over_time_page)
     scroll_to(browser, OTHER)
     browser.run(f"{OTHER}.querySelector('.over-time').click()")
-    browser.until(f"{OTHER}.querySelector('.responses .main-svg')")
+    browser.until(f"Boolean({OTHER}.querySelector('.responses .u-over'))")
     rows = browser.run(
         f"[...{OTHER}.querySelectorAll('.buckets tbody tr')]"
         ".map((row) => [...row.children].map((cell) => cell.textContent))"
@@ -264,19 +279,29 @@ def test_response_times_are_a_curve_and_a_table(browser: Browser, over_time_page
         ["1 s", "1 %", "1 %"],
         ["longest", "900 ms", "900 ms"],
     ]
-    slower = browser.run(f"{OTHER}.querySelector('.responses .plot').data[0].y")
-    assert slower == [0.1, 0.01, None]
+    plot = f"{OTHER}.querySelector('.responses .plot')"
+    assert browser.run(f"{plot}.shows.x") == [0.2, 3, 900]
+    assert browser.run(f"{plot}.uplot.data[1]") == [0.1, 0.01, None]
+    assert browser.run(f"[{plot}.uplot.scales.x.distr, {plot}.uplot.scales.y.distr]") == [3, 3]
+    browser.run(f"{plot}.focus()")
+    browser.press("Home", 36)
+    said = browser.run("document.getElementById('said').textContent")
+    assert "17.7: 10 % took longer than 200 µs" in said
 
 
 def test_a_scale_up_is_charted_for_every_step(browser: Browser, over_time_page: Path) -> None:
     browser.open(over_time_page)
     scroll_to(browser, SCALE_UP)
-    names = f"{SCALE_UP}.querySelector('.chart').data.slice(1).map((trace) => trace.x)"
-    assert browser.run(names) == [[1, 4], [1, 4]]
+    plot = f"{SCALE_UP}.querySelector('.plot')"
+    shown = f"{plot}.shows.lines.map(({{ values }}) => values)"
+    assert browser.run(f"{plot}.shows.x") == [1, 4]
+    perfect, *lines = browser.run(shown)
+    assert perfect == [1, 4]
+    assert [line[0] for line in lines] == [1, 1]
     browser.run(f"{SCALE_UP}.querySelectorAll('.revision')[1].click()")
-    assert len(browser.run(names)) == 3
+    assert len(browser.run(shown)) == 1 + 3
     select = f"{SCALE_UP}.querySelector('select')"
     browser.run(f"{select}.value = 'scan_range=100', {select}.dispatchEvent(new Event('change'))")
-    label = browser.run(f"{SCALE_UP}.querySelector('.chart').getAttribute('aria-label')")
-    assert label == "scan_range=100: throughput with 1, 4 clients relative to 1"
+    label = browser.run(f"{plot}.ariaLabel")
+    assert label.startswith("scan_range=100: throughput with 1, 4 clients relative to 1")
     assert browser.complaints() == []

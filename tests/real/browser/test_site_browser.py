@@ -10,15 +10,14 @@ from pathlib import Path
 import pytest
 
 from benchmarks.site import fill, make_plan
-from pipeline.analyse.detected import Detected
-from pipeline.config import ReportSection
-from pipeline.report.site import write_site
-from pipeline.report.wording import MINUS
-from pipeline.store.database import open_store
-from tests.report.browser import PROGRAM, Browser
-from tests.report.site.conftest import HOSTILE, HOSTILE_GROUP, Made
-from tests.report.test_page import HOSTILE as HOSTILE_NOTE
-from tests.report.test_page import NOW
+from pipeline.regressions.detected import Detected
+from pipeline.site.format import MINUS
+from pipeline.storage.database import open_store
+from tests.site.browser import PROGRAM, Browser, drawn_pixels
+from tests.site.conftest import HOSTILE, HOSTILE_GROUP, Made
+from tests.site.pages import site_page
+from tests.site.test_page import HOSTILE as HOSTILE_NOTE
+from tests.site.test_page import NOW
 
 pytestmark = [
     pytest.mark.skipif(PROGRAM is None, reason="chromium is not installed"),
@@ -27,8 +26,9 @@ pytestmark = [
 VIEWS = ("overview", "trend", "step", "compare", "insert", "machines")
 MINORS = "minors--cached--1c--x10a--official--test-c2r4"
 SHOWN = "performance.getEntriesByName('nightshift-shown').length > 0"
-IN_SIGHT = """[...document.querySelectorAll('canvas')]
-  .filter((canvas) => canvas.getBoundingClientRect().top < innerHeight)"""
+IN_SIGHT = """[...document.querySelectorAll('.chart > .plot')]
+  .filter((plot) => plot.getBoundingClientRect().top < innerHeight)"""
+FIRST = "document.querySelector('.panels canvas')"
 SAID = "document.getElementById('said').textContent"
 
 
@@ -108,7 +108,7 @@ def test_the_overview_says_what_needs_a_look_and_leads_there(browser: Browser, n
     links = "[...document.querySelectorAll('.regressions .links a')].map((link) => link.href)"
     report, issue = (
         next(one for one in browser.run(links) if ending in one)
-        for ending in ("report.html#", "issues/")
+        for ending in ("night.html#", "issues/")
     )
     assert report.startswith(night.report.as_uri())
     assert issue.startswith((night.folder / "issues").as_uri())
@@ -157,7 +157,7 @@ def test_steps_are_filtered_by_group_text_and_change(browser: Browser, night: Ma
 
 def test_a_chart_is_walked_and_spoken_by_keyboard(browser: Browser, night: Made) -> None:
     visit(browser, night.page, f"#trend?line={MINORS}")
-    browser.run("document.querySelectorAll('.panels canvas')[1].focus()")
+    browser.run("document.querySelectorAll('.panels .plot')[1].focus()")
     browser.press("End", 35)
     assert browser.run(SAID).startswith("17.10, ")
     browser.press("ArrowLeft", 37)
@@ -183,19 +183,22 @@ def test_every_control_is_reached_by_tab_and_has_a_name(browser: Browser, night:
     for _ in range(60):
         browser.press("Tab", 9)
         met.append(
-            browser.run("(({ id, tagName, className }) => id || tagName)(document.activeElement)")
+            browser.run(
+                "(({ id, className, tagName }) => id || className || tagName)"
+                "(document.activeElement)"
+            )
         )
-        if "CANVAS" in met:
+        if "plot" in met:
             break
     wanted = ["theme", "line", "metric", "base", "group", "find", "range", "axis", "changed"]
     assert [name for name in met if name in wanted] == wanted
-    assert met[-1] == "CANVAS"
+    assert met[-1] == "plot"
     for view in VIEWS:
         go(browser, f"#{view}")
         nameless = browser.run(
             """[
               ...[...document.querySelectorAll('select, input')].filter(({ labels }) => !labels.length),
-              ...[...document.querySelectorAll('canvas')].filter((one) => !one.ariaLabel),
+              ...[...document.querySelectorAll('.chart > .plot')].filter((one) => !one.ariaLabel),
               ...[...document.querySelectorAll('table')].filter(({ caption }) => !caption),
               ...[...document.querySelectorAll('th')].filter(({ scope }) => !scope),
             ].map((one) => one.outerHTML)"""  # noqa: E501
@@ -209,7 +212,7 @@ def test_a_step_has_every_repetition_and_a_table(browser: Browser, night: Made) 
     visit(browser, night.page, f"#step?line={MINORS}&step=scan_range%3D100")
     leading = "[...document.querySelectorAll('.leading figcaption')].map((one) => one.firstChild.textContent)"  # noqa: E501
     assert browser.run(leading) == ["qps, 1/s", "cpu_us/o, us", "latency_p95, ms"]
-    browser.run("document.querySelector('canvas').focus()")
+    browser.run("document.querySelector('.plot').focus()")
     browser.press("End", 35)
     assert len(re.findall(r"runs (.*), (.*), (.*)", browser.run(SAID))) == 1
     assert "1 run without figures" in text(browser, "summary")
@@ -265,7 +268,7 @@ def test_a_missed_sla_is_told(browser: Browser, inserts: Made) -> None:
     assert rows[0][2].startswith("▼SLA missed 0.8")
     assert rows[-1][2] == rows[-1][2].strip("▼")
     change(browser, "metric", "inserts/s")
-    browser.run("document.querySelectorAll('canvas')[1].focus()")
+    browser.run("document.querySelectorAll('.plot')[1].focus()")
     browser.press("End", 35)
     assert browser.run(SAID).endswith("missed")
 
@@ -275,7 +278,7 @@ def test_controls_and_drift_are_told(browser: Browser, night: Made) -> None:
     assert "test-c2r4: bench-1" in text(browser, "main")
     (first, *_) = cells(browser, "main > .wide")
     assert first[:4] == ["control", "17.10", "17.10#2", "1.00"]
-    browser.run("document.querySelector('canvas').focus()")
+    browser.run("document.querySelector('.plot').focus()")
     browser.press("Home", 36)
     assert re.fullmatch(
         r"2026-03-01 22:00, .* of minors, .* of its binary's median", browser.run(SAID)
@@ -286,7 +289,7 @@ def test_a_range_is_chosen_by_dragging(browser: Browser, night: Made) -> None:
     visit(browser, night.page, f"#trend?line={MINORS}")
     left, right, top = browser.run(
         "(({ left, right, top }) => [left, right, top + 60])"
-        "(document.querySelector('canvas').getBoundingClientRect())"
+        "(document.querySelector('.u-over').getBoundingClientRect())"
     )
     wide = right - left
     for kind, x in (
@@ -312,32 +315,14 @@ def test_a_range_is_chosen_by_dragging(browser: Browser, night: Made) -> None:
     assert browser.complaints() == []
 
 
-def drawn_pixels(browser: Browser, colour: str) -> int:
-    """Count the pixels of the first chart in a colour of the style."""
-    found: int = browser.run(
-        f"""(() => {{
-          const canvas = document.querySelector('.panels canvas');
-          const probe = document.createElement('canvas').getContext('2d');
-          probe.fillStyle = getComputedStyle(document.documentElement).getPropertyValue({colour!r});
-          probe.fillRect(0, 0, 1, 1);
-          const wanted = probe.getImageData(0, 0, 1, 1).data.join();
-          const {{ data }} = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
-          let count = 0;
-          for (let at = 0; at < data.length; at += 4) if (data.slice(at, at + 4).join() === wanted) count += 1;
-          return count;
-        }})()"""  # noqa: E501
-    )
-    return found
-
-
 def test_colours_are_chosen_and_remembered(browser: Browser, night: Made) -> None:
     address = f"#trend?line={MINORS}"
     visit(browser, night.page, address)
-    assert drawn_pixels(browser, "--series-0") > 100
+    assert drawn_pixels(browser, FIRST, "--series-0") > 100
     background = "getComputedStyle(document.body).backgroundColor"
     choose(browser, "theme", "dark")
     assert browser.run(background) == "rgb(20, 23, 26)"
-    assert drawn_pixels(browser, "--series-0") > 100, "drawn in the colours of the dark"
+    assert drawn_pixels(browser, FIRST, "--series-0") > 100, "drawn in the colours of the dark"
     visit(browser, night.page, address)
     assert browser.run(background) == "rgb(20, 23, 26)"
     visit(browser, night.page, address, dark=True)
@@ -356,9 +341,9 @@ def test_it_prints_whole_and_light(browser: Browser, night: Made, tmp_path: Path
     browser.run("dispatchEvent(new Event('beforeprint'))")
     browser.send("Emulation.setEmulatedMedia", media="print")
     assert browser.run("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
-    assert browser.run("[...document.querySelectorAll('canvas')].every(({ seen }) => seen)")
+    assert browser.run("[...document.querySelectorAll('.chart > .plot')].every(({ seen }) => seen)")
     hidden = "getComputedStyle(document.querySelector({!r})).display === 'none'"
-    assert browser.run(hidden.format("body > header"))
+    assert browser.run(hidden.format(".bar"))
     assert browser.run(hidden.format(".controls"))
     browser.send("Emulation.setEmulatedMedia", media="")
     browser.run("dispatchEvent(new Event('afterprint'))")
@@ -375,7 +360,7 @@ def test_hostile_names_are_only_text(browser: Browser, hostile: Made) -> None:
     go(browser, "#trend")
     assert text(browser, "h1") == f"{HOSTILE}: qps"
     assert HOSTILE_GROUP in text(browser, "main")
-    browser.run("document.querySelectorAll('.panels canvas')[3].focus()")
+    browser.run("document.querySelectorAll('.panels .plot')[3].focus()")
     browser.press("End", 35)
     browser.press("ArrowLeft", 37)
     assert browser.run(SAID).startswith(f"17.6{HOSTILE}")
@@ -408,7 +393,7 @@ def test_thousands_of_rows_are_there_when_they_are_looked_at(
     store, plan = open_store(f"sqlite:///{tmp_path / 'store.db'}"), make_plan(400, 4, 1)
     fill(store, plan)
     found = Detected(plan=plan.hash, series=4, regressions=())
-    page = write_site(tmp_path / "site", store, plan, found, [], ReportSection(), NOW)
+    page = site_page(tmp_path / "site", store, plan, found, NOW)
     visit(browser, page, "#trend")
     browser.run("document.querySelector('summary').click()")
     browser.until("document.querySelectorAll('.long-table').length === 1")

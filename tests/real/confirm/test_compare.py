@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.bundle import SETTINGS_MEMBER, read_bundle
 from pipeline.model import Build
+from pipeline.storage.bundle import SETTINGS_MEMBER, read_bundle
 from tests.conftest import Release
 from tests.nights import Night, give_own_cache, leftovers
 from tests.repositories import git, releases_as_commits
@@ -129,7 +129,7 @@ def test_a_tree_that_does_not_compile_is_told_with_its_first_error(
     (tmp_path / "broken/sqlite3.c").write_text("int broken(void) { return nothing; }\n")
     refused = night.run("compare", "sqlite:./broken", "sqlite:./broken", code=2).stderr.strip()
     said = refused.splitlines()[-1]
-    assert "there is no build to compare: " in said
+    assert "a build failed, so there is nothing to compare: " in said
     assert "nothing" in said
 
 
@@ -145,8 +145,8 @@ def test_two_configurations_of_one_build_are_two_sides(
     text = night.run("compare", *sides, *asked).stdout
     assert re.search(rf"^base  postgres {version} official x10a_", text, re.MULTILINE)
     assert re.search(rf"^head  postgres {version} official x10c_", text, re.MULTILINE)
-    assert "no regression was shown, 2 undecided" in text
-    assert "too few blocks to show any change" in text
+    assert "no regression found, 2 undecided" in text
+    assert "too few blocks to detect any change" in text
     bundles = [read_bundle(path) for path in tmp_path.glob("results/experiments/*/bundles/*")]
     methods = sorted(json.loads(each.files[SETTINGS_MEMBER])["io_method"] for each in bundles)
     assert methods == ["sync", "sync", "worker"]

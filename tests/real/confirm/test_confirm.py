@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.analyse.detected import Detected
-from pipeline.analyse.regressions import group_shifts
-from pipeline.analyse.settle import settle
-from pipeline.cli.measuring import MeasuringContext
-from pipeline.journal import now
 from pipeline.model import Build, Shift
-from tests.analyse.samples import shift
+from pipeline.regressions.detected import Detected
+from pipeline.regressions.grouping import group_shifts
+from pipeline.regressions.reconcile import reconcile
+from pipeline.storage.journal import now
+from pipeline.use_cases.measuring import MeasuringContext
 from tests.nights import Night, leftovers, make_night
+from tests.regressions.samples import shift
 
 
 @pytest.fixture
@@ -65,7 +65,7 @@ def suspect() -> str:
         [told.model_copy(update={"series": key, "last_good": "3.46.0", "first_bad": "3.46.0#2"})]
     )
     detected = Detected(plan=plan.hash, series=1, regressions=(regression,))
-    named = settle(detected, plan, [], 0.02, context.results, context.store, now())
+    named = reconcile(detected, plan, [], 0.02, context.results, now())
     return named.regressions[0].fingerprint
 
 

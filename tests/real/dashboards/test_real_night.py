@@ -34,7 +34,7 @@ family = "insert_benchmark"
 config = "x10a"
 rows = 3000
 steps = ["qr100"]
-measure = "10s"
+measure = "15s"
 warmup = "100ms"
 options = {{ rows_i1 = 4000, rows_i2 = 1000 }}
 

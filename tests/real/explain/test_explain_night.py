@@ -33,13 +33,13 @@ def test_a_changed_default_is_named_and_tested_by_running_with_the_old_value(
     version = releases("17").revision.version
     real = Postgres.config
 
-    def config(self: Postgres, family: str, revision: Revision, machine: Machine) -> ServerConfig:
-        made = real(self, family, revision, machine)
+    def config(family: str, revision: Revision, machine: Machine) -> ServerConfig:
+        made = real(family, revision, machine)
         if revision.copy_number < 3:
             return made
         return with_line(with_line(made, f"{COSTLY} = on"), f"{HARMLESS} = 8MB")
 
-    monkeypatch.setattr(Postgres, "config", config)
+    monkeypatch.setattr(Postgres, "config", staticmethod(config))
     night = make_night(
         tmp_path / "night",
         revisions=[version, *(f"{version}#{number}" for number in (2, 3, 4))],

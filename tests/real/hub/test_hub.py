@@ -17,19 +17,19 @@ from typing import Any
 import pytest
 import requests
 
-from pipeline.cli.measuring import MeasuringContext
-from pipeline.cli.stages import detect_stage
 from pipeline.config import Config
-from pipeline.errors import UserError
-from pipeline.execute.discover import remember
-from pipeline.hub import programs as found
-from pipeline.hub.ask import Address, ask
-from pipeline.hub.layout import Layout, held, is_held, prepare
+from pipeline.hub.http import Address, ask
+from pipeline.hub.layout import HubLayout, held, is_held, prepare
 from pipeline.hub.services import find_services
+from pipeline.machine import programs as found
 from pipeline.machine.account import Account
+from pipeline.measure.discover import remember
+from pipeline.text.errors import UserError
+from pipeline.use_cases.detect import detect_stage
+from pipeline.use_cases.measuring import MeasuringContext
 from tests.cli.conftest import CONFIG, LONGER
 from tests.cli.measured import write_runs
-from tests.execute.samples import known
+from tests.measure.samples import known
 from tests.ports import free_port
 from tests.prometheus import tool
 
@@ -46,7 +46,7 @@ class Hub:
         self.folder = folder
         self.at = Address("127.0.0.1", free_port())
         self.boards = Address("127.0.0.1", free_port())
-        self.layout = Layout(folder / "results/hub")
+        self.layout = HubLayout(folder / "results/hub")
         # Nothing but what tests put there: a real Grafana would be taken up.
         self._environment = {**os.environ, "PATH": f"{programs}:/usr/bin:/bin"}
         self._running: list[Process] = []
@@ -185,7 +185,7 @@ def test_the_hub_runs_until_it_is_stopped_and_keeps_its_data(hub: Hub, account: 
     (published,) = hub.status()["state"]["published"]
     assert (published["url"], published["well"]) == (f"{hub.at.url}/api/v1/write", False)
     said = hub.stop(process, signal.SIGINT)
-    assert f"hub: not all was published to {published['url']}: {published['said']}" in said
+    assert f"hub: publishing to {published['url']} was incomplete: {published['said']}" in said
     assert said.rstrip().endswith("hub: stopped")
     assert not alive(pid)
     after = hub.status()
@@ -212,7 +212,10 @@ def test_what_is_in_the_store_is_published_by_itself(
     detect_stage(MeasuringContext(), MeasuringContext().plan())
     assert hub.publish() == f"published nothing new to {hub.at.url}/api/v1/write"
     hub.configure(LONGER)
-    assert hub.publish().startswith("nightshift: nothing is said of changes: they were searched in")
+    assert hub.publish().startswith(
+        "nightshift: changes were not published, because they were detected for another "
+        "plan; run `nightshift detect` first (with --quick if the plan is the quick one)"
+    )
     hub.stop(process)
 
 
@@ -225,14 +228,14 @@ def test_a_prometheus_that_dies_is_told_and_started_again(hub: Hub) -> None:
     hub.until(lambda: ask(hub.at, "/-/ready") is not None, process)
     assert hub.status()["state"]["services"][0]["restarts"] == 1
     said = hub.stop(process)
-    assert "hub: Prometheus ended (killed by SIGKILL); it is started again in 1 s" in said
+    assert "hub: Prometheus ended (killed by SIGKILL); restart in 1 s" in said
 
 
 def test_a_folder_has_one_hub(hub: Hub) -> None:
     hub.layout.folder.mkdir(parents=True)
     with held(hub.layout):
         said = hub.refused()
-    assert f"another hub (process {os.getpid()}) has {hub.layout.folder}; stop that one" in said
+    assert (f"another hub (process {os.getpid()}) uses {hub.layout.folder}; stop it") in said
 
 
 def test_a_killed_hub_leaves_nothing_running(hub: Hub) -> None:
@@ -275,8 +278,8 @@ def test_a_port_in_use_is_one_line(hub: Hub) -> None:
     with socket.create_server((hub.at.host, hub.at.port)):
         said = hub.refused()
     assert said == (
-        f"nightshift: port {hub.at.port} on 127.0.0.1 is in use; stop what listens there, or set "
-        "hub.prometheus_port in nightshift.toml to another"
+        f"nightshift: port {hub.at.port} on 127.0.0.1 is in use; stop the process that listens "
+        "there, or set hub.prometheus_port in nightshift.toml to another port"
     )
     assert not is_held(hub.layout)
 
@@ -289,7 +292,7 @@ def test_a_missing_prometheus_is_one_line(
     monkeypatch.setattr(found, "_ALSO", ())
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
     with pytest.raises(UserError, match="prometheus is not installed; run `make setup`"):
-        find_services(Config(), Layout(tmp_path), account)
+        find_services(Config(), HubLayout(tmp_path), account)
 
 
 def test_data_of_another_owner_is_one_line(hub: Hub, account: Account) -> None:
@@ -317,7 +320,7 @@ def test_beyond_loopback_there_is_a_warning(hub: Hub) -> None:
 
 
 def test_what_the_services_read_is_copied_for_them(server_folder: Path, account: Account) -> None:
-    layout = Layout(server_folder / "hub")
+    layout = HubLayout(server_folder / "hub")
     made = server_folder / "dashboards"
     for name in ("prometheus/a.rules.yml", "json/b.json", "grafana/provisioning/d/c.yaml"):
         (made / name).parent.mkdir(parents=True, exist_ok=True)

@@ -72,6 +72,20 @@ def test_a_team_grows_and_shrinks_and_its_data_outlives_everything(
     assert _named(cloud, "volumes", "nightshift-hub")["server"] is None
 
 
+def test_what_a_module_refuses_its_environment_refuses(
+    program: Terraform, cloud: FakeHetzner
+) -> None:
+    small = Applied(program, "small-team", cloud)
+    refused: dict[str, tuple[Any, str]] = {
+        "admin_cidrs": (["0.0.0.0/0"], "never open to the world"),
+        "nightshift": ({"repository": "https://github.example/a", "revision": "main"}, "a commit"),
+        "night": ("2026/03/01", "No label"),
+    }
+    for name, (value, expected) in refused.items():
+        code, text = small.tried("plan", team(**{name: value}))
+        assert code == 1 and expected in " ".join(text.split()), text
+
+
 def test_what_is_protected_is_not_deleted_for_a_slip(
     program: Terraform, cloud: FakeHetzner
 ) -> None:

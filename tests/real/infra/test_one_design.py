@@ -6,60 +6,16 @@ import json
 import re
 import textwrap
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from pipeline.config import FleetSection, load_config
 from pipeline.fleet.labels import server_name
-from pipeline.fleet.runners import Program
-from pipeline.fleet.user_data import LIMIT, user_data
+from pipeline.fleet.user_data import LIMIT
 
 INFRA = Path(__file__).parents[3] / "infra"
 BENCH = INFRA / "modules" / "bench"
 _BLOCK = re.MULTILINE | re.DOTALL
-
-
-@pytest.fixture
-def whole() -> dict[str, Any]:
-    """What ``fleet up`` tells a server."""
-    program = Program(url="https://github.example/runner.tar.gz", sha256="ab" * 32)
-    parsed: dict[str, Any] = json.loads(user_data(program, "ccx33", ["b25l"], []).split("\n", 1)[1])
-    return parsed
-
-
-@pytest.fixture
-def told(whole: dict[str, Any]) -> dict[str, str]:
-    """The files that it has the server write, by their paths."""
-    return {each["path"]: each["content"] for each in whole["write_files"]}
-
-
-@pytest.mark.parametrize(
-    ("path", "file"),
-    [
-        ("/usr/local/sbin/nightshift-runner", "nightshift-runner"),
-        ("/etc/systemd/system/nightshift-runner.service", "nightshift-runner.service"),
-        ("/etc/sysctl.d/90-nightshift.conf", "sysctl.conf"),
-        ("/etc/tmpfiles.d/nightshift.conf", "tmpfiles.conf"),
-    ],
-)
-def test_the_runners_are_run_alike(told: dict[str, str], path: str, file: str) -> None:
-    assert (INFRA / "files" / file).read_text() == told[path]
-
-
-def test_the_same_sleeps(whole: dict[str, Any]) -> None:
-    (masked,) = (
-        words[3:] for words in whole["runcmd"] if words[:3] == ["systemctl", "mask", "--now"]
-    )
-    asleep = re.search(r"^  asleep = \[(.*?)\]", (BENCH / "user_data.tf").read_text(), _BLOCK)
-    assert asleep is not None
-    assert masked == re.findall(r'"([^"]+)"', asleep[1])
-
-
-def test_nobody_gets_in_alike(told: dict[str, str]) -> None:
-    template = (INFRA / "templates" / "nftables.conf.tftpl").read_text()
-    without = re.sub(r"^%\{ for .*?^%\{ endfor ~\}\n", "", template, flags=_BLOCK)
-    assert without != template and without == told["/etc/nftables.conf"]
 
 
 def test_the_same_is_given_by_default() -> None:

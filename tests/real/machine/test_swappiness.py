@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.machine.tree import Tree
+from pipeline.machine.kernel_files import Tree
 from pipeline.machine.tune.host import Host
-from pipeline.machine.tune.record import Record
-from pipeline.machine.tune.settings import Settings
-from pipeline.machine.tune.tuner import Did, Tuner
+from pipeline.machine.tune.record import TuneRecord
+from pipeline.machine.tune.settings import TuneSettings
+from pipeline.machine.tune.tuner import KnobResult, Tuner
 
 SWAPPINESS = Path("/proc/sys/vm/swappiness")
 
@@ -22,9 +22,9 @@ SWAPPINESS = Path("/proc/sys/vm/swappiness")
 )
 def test_this_machine_itself_is_set_and_restored(tmp_path: Path) -> None:
     before = SWAPPINESS.read_text()
-    tuner = Tuner(Host(Tree()), Record(tmp_path / "run/tuned.json"))
+    tuner = Tuner(Host(Tree()), TuneRecord(tmp_path / "run/tuned.json"))
     other = 1 if before.strip() != "1" else 2
-    keep = Settings(
+    keep = TuneSettings(
         governor="keep",
         turbo="keep",
         thp="keep",
@@ -34,10 +34,10 @@ def test_this_machine_itself_is_set_and_restored(tmp_path: Path) -> None:
     )
     try:
         (done,) = tuner.set(keep, by_hand=True)
-        if done.did is Did.REFUSED:
+        if done.did is KnobResult.REFUSED:
             pytest.skip(f"the kernel does not let vm.swappiness be set here: {done.why}")
         assert SWAPPINESS.read_text() == f"{other}\n"
-        assert [each.did for each in tuner.restore()] == [Did.RESTORED]
+        assert [each.did for each in tuner.restore()] == [KnobResult.RESTORED]
         assert SWAPPINESS.read_text() == before
     finally:
         if SWAPPINESS.read_text() != before:

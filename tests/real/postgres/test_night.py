@@ -16,14 +16,14 @@ from pathlib import Path
 import psutil
 import pytest
 
-from pipeline.bundle import read_bundle
-from pipeline.nights import Night as Recorded
-from pipeline.nights import Nights
 from pipeline.profiles.folded import load_folded
+from pipeline.storage.bundle import read_bundle
+from pipeline.storage.night_log import Night as Recorded
+from pipeline.storage.night_log import Nights
 from pipeline.workloads.base.plans import PLANS_MEMBER, read_plans
 from tests.conftest import Release
 from tests.nights import Night, give_own_cache, leftovers, make_night
-from tests.report.browser import PROGRAM, started
+from tests.site.browser import PROGRAM, started
 
 
 @pytest.fixture(scope="session")
@@ -158,7 +158,8 @@ def test_a_damaged_bundle_is_kept_aside_and_its_run_measured_again(
     again = night.run("nightly")
     assert "1 run measured" in again.stdout
     assert victim.exists()
-    assert victim.with_name(victim.name + ".damaged").read_bytes() == whole[: len(whole) // 2]
+    aside = night.folder / "results/quarantine" / victim.name
+    assert aside.read_bytes() == whole[: len(whole) // 2]
 
 
 def test_a_night_killed_while_its_server_runs_a_step_goes_on_where_it_was(
@@ -308,8 +309,9 @@ def test_a_disk_that_fills_up_under_the_server_is_one_line_and_no_result(
             )
         finally:
             subprocess.run(["umount", small], check=True)
-    assert refused.returncode == 2, refused.stderr
-    assert f"the disk that holds {small} is full" in refused.stderr.splitlines()[-1]
+    # A night that took no figure; the run is no result and is measured by the next one.
+    assert refused.returncode == 3, refused.stderr
+    assert f"the disk that holds {small} is full" in refused.stderr
     assert "Traceback" not in refused.stderr
     assert night.bundles() == {}
 
@@ -341,10 +343,10 @@ def test_a_port_in_use_is_one_line_and_loses_nothing(tmp_path: Path, version: st
         taken.listen()
         port = taken.getsockname()[1]
         night = make_night(tmp_path / "n", revisions=[version], steps=["point-query"], port=port)
-        refused = night.run("nightly", code=2)
-        complaint = refused.stderr.splitlines()[-1]
-        assert f"{port}" in complaint
+        refused = night.run("nightly", code=3)
+        assert f"{port}" in refused.stderr
         assert "Traceback" not in refused.stderr
+        assert night.bundles() == {}
     assert night.json("nightly")["runs"] == 1
 
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import psutil
 import pytest
 
-from pipeline.bundle import read_bundle
+from pipeline.storage.bundle import read_bundle
 from tests.conftest import Release
 from tests.nights import Night, give_own_cache, make_night
 

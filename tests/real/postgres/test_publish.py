@@ -42,7 +42,7 @@ def test_a_night_without_its_prometheus_succeeds_and_is_published_later(
     prometheus.kill()
     with impatient(night):
         done = night.run("nightly")
-    assert "not all was published" in done.stderr
+    assert "publishing was incomplete" in done.stderr
     assert "published the next time" in done.stderr
     assert "published" not in done.stdout
     assert "2 runs measured" in done.stdout
@@ -77,5 +77,8 @@ def test_a_frozen_one_is_told_and_gets_the_rest_later(night: Night, prometheus: 
 def test_nowhere_to_publish_to_is_one_line(tmp_path: Path) -> None:
     night = make_night(tmp_path / "n", revisions=["17.1"])
     refused = night.run("publish", code=2)
-    assert "nowhere to publish to" in refused.stderr
+    assert (
+        "no receiver to publish to; set [publish] url, give --url, or run `nightshift hub up`"
+        in refused.stderr
+    )
     assert len(refused.stderr.splitlines()) == 1

@@ -16,13 +16,13 @@ from pathlib import Path
 import psutil
 import pytest
 
-from pipeline.execute.step import execute
 from pipeline.machine.account import Account
+from pipeline.measure.step import execute
 from pipeline.model import Connection, Machine, SampledField, Scale
 from pipeline.probes import all_probes
 from pipeline.probes.base import Probe
 from pipeline.probes.sampler import EARLY
-from pipeline.store.derive.step import measurements
+from pipeline.storage.ingest import measurements
 from pipeline.targets import find_target
 from pipeline.targets.base import Placement
 from pipeline.workloads import find_family

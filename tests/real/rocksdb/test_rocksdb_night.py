@@ -17,8 +17,8 @@ import psutil
 import pytest
 from sqlalchemy import create_engine, text
 
-from pipeline.bundle import read_bundle
 from pipeline.machine.account import SYSTEM_USER
+from pipeline.storage.bundle import read_bundle
 from tests.conftest import Release
 from tests.nights import Night, leftovers, make_night
 
@@ -190,7 +190,7 @@ def test_a_database_that_fits_into_memory_is_no_io_bound_result_and_says_so(
         ]
     assert len(marks) == len(STEPS)
     for (mark,) in marks:
-        assert mark.endswith(f"that one for {config} exceeds: this is no IO-bound result")
+        assert mark.endswith(f"of memory that an IO-bound one ({config}) exceeds")
 
 
 def reading(

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.bundle import read_manifest
-from pipeline.cli import stages
 from pipeline.model import Build, Manifest
-from pipeline.store.controls import control_rows
-from pipeline.store.database import open_store
+from pipeline.storage.bundle import read_manifest
+from pipeline.storage.controls import control_rows
+from pipeline.storage.database import open_store
+from pipeline.use_cases import run as run_stages
 from tests.cli.conftest import Ran, nightshift_in
 from tests.nights import make_night
 
@@ -54,7 +54,7 @@ def test_a_night_begins_and_ends_with_its_control(
         config="wal",
         more=CONTROL,
     )
-    monkeypatch.setattr(stages, "now", lambda: NIGHT)
+    monkeypatch.setattr(run_stages, "now", lambda: NIGHT)
     nightshift = nightshift_in(monkeypatch, capsys)
 
     def run(folder: Path, *verb: str) -> Ran:
@@ -103,7 +103,7 @@ def test_a_night_begins_and_ends_with_its_control(
     alone = run(job, "run", "--cell", cells, "--format", "json").json
     assert alone == [f"results/bundles/{measured.run_id}.tar.zst"]
     # Two minutes later it is the next night.
-    monkeypatch.setattr(stages, "now", lambda: NIGHT + timedelta(minutes=2))
+    monkeypatch.setattr(run_stages, "now", lambda: NIGHT + timedelta(minutes=2))
     assert runs() == 2
     assert {each.control.night for each in manifests(night.folder) if each.control} == {
         NIGHT.date(),

@@ -13,19 +13,22 @@ import psutil
 import pytest
 from sqlalchemy import Engine
 
-from pipeline.analyse.bench import BenchRunner
-from pipeline.bundle import Bundle, list_all, list_bundles, read_bundle
-from pipeline.execute.build import SHIPPED_OPTIONS, Builder
-from pipeline.execute.watch import Silent
-from pipeline.execute.workspace import Workspace
+from pipeline.experiments.runner import BenchRunner
 from pipeline.machine.account import Account
-from pipeline.machine.disturbance.base import Limits, Moment
+from pipeline.machine.disturbance.base import ClockReading, Limits
 from pipeline.machine.disturbance.guard import Guard
-from pipeline.machine.tree import Tree
+from pipeline.machine.kernel_files import Tree
+from pipeline.measure.build import SHIPPED_OPTIONS, Builder
+from pipeline.measure.progress import Silent
+from pipeline.measure.workspace import Workspace
 from pipeline.model import Build, Cell, Machine, Revision, Scale, Step, StepStatus
-from pipeline.store.database import open_store
-from pipeline.store.ingest import ingest
-from pipeline.store.queries import measured, outcomes, remarks, rows
+from pipeline.storage.bundle import Bundle, list_all, list_bundles, read_bundle
+from pipeline.storage.database import open_store
+from pipeline.storage.ingest import ingest
+from pipeline.storage.measurements import rows
+from pipeline.storage.quarantine import Quarantine
+from pipeline.storage.runs import measured
+from pipeline.storage.steps import outcomes, remarks
 from pipeline.targets.postgres import Postgres
 from pipeline.targets.sqlite import SQLite
 from pipeline.workloads import find_family
@@ -34,7 +37,7 @@ from tests.machine.disturbance.strangers import end, stranger
 from tests.machine.disturbance.trees import limits
 
 READ, WRITE = "point-query", "update-index"
-TOLD = "the time of day was set by +5.0 s"
+TOLD = "the time of day was changed by +5.0 s"
 SET = {"clock": TOLD}
 
 
@@ -49,10 +52,10 @@ class Clock:
         self._set = 0.0
         self.steps = 0.0
 
-    def __call__(self) -> Moment:
+    def __call__(self) -> ClockReading:
         self.steps += 0.5
         self._set += self._jumps.pop(0) if self._jumps else 0.0
-        return Moment(realtime=1000.0 + self._set, monotonic=10.0, boottime=20.0)
+        return ClockReading(realtime=1000.0 + self._set, monotonic=10.0, boottime=20.0)
 
 
 class StoppedError(Exception):
@@ -117,6 +120,7 @@ class Bench:
             self._machine,
             told,
             guard,
+            Quarantine(self.bundles.parent),
             pin=False,
         ) as runner:
             runner.measure(cell, repetition)
@@ -191,7 +195,7 @@ def test_a_run_that_writes_is_measured_again_and_its_attempt_is_kept(
     assert (bundle.manifest.repeated, bundle.manifest.attempt) == ((), 0)
     assert told.notes == [
         f"3.46.0 update-index_range=100 disturbed: {TOLD}",
-        "3.46.0: its run is measured again, this one was disturbed",
+        "3.46.0: this run was disturbed and is repeated",
     ]
     assert bench.attempts() == ["1", "run"]
     attempt = bench.bundle(f"{cell.run_id(1)}.disturbed-1")

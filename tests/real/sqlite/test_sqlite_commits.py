@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.execute.build import Builder, NotBuiltError, identical
-from pipeline.execute.discover import Offer, revisions_of
-from pipeline.execute.lines import supply_at
 from pipeline.machine.account import Account
+from pipeline.measure.build import Builder, NotBuiltError, identical
+from pipeline.measure.discover import Offer, revisions_of, supply_at
 from pipeline.model import Revision, Supply
 from pipeline.sources import source_for
 from pipeline.targets.sqlite import SQLite
@@ -68,7 +67,7 @@ def test_commits_are_built_as_a_bisection_needs_them(
         builder.obtain(broken, FAST.name)
     again = builder.obtain(reverted, FAST.name)
     assert again.home == builds[-1].home, "its files are those of a commit before"
-    # What makes a neighbour fast is that its objects are known; how fast is in docs/development.md.
+    # A neighbour is fast because its objects are cached; docs/internals/development.md: how fast.
     counted = subprocess.run(
         ["ccache", "--print-stats"],
         env={"CCACHE_DIR": str(cache / "ccache"), "PATH": "/usr/bin:/bin"},
@@ -101,8 +100,8 @@ def test_a_line_of_commits_is_measured_and_one_that_does_not_build_is_left_out(
     )
     config.write_text(text)
     done = night.run("nightly")
-    assert f"sqlite {hashes[5][:12]} has no build: " in done.stderr
-    assert "the night goes on without it" in done.stderr
+    assert f"the build of sqlite {hashes[5][:12]} failed: " in done.stderr
+    assert "the night continues without it" in done.stderr
     assert len(night.bundles()) == 1
     (table,) = night.tables()
     assert [column["label"] for column in table["columns"]] == [hashes[4][:12]]

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.bundle import read_bundle
 from pipeline.model import Build
+from pipeline.storage.bundle import read_bundle
 from tests.nights import Night, leftovers, make_night
 
 VERSIONS = ("3.24.0", "3.46.0")

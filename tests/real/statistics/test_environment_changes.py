@@ -5,20 +5,20 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pipeline.analyse.environment.changes import changes_of
-from pipeline.analyse.environment.fit import Change, Fit, fit
-from pipeline.analyse.environment.noise import deviations
-from pipeline.analyse.environment.panel import Panel
-from tests.analyse.environment.panels import Level, panel
+from pipeline.environment.changes import changes_of
+from pipeline.environment.fit import LevelFit, MachineChange, fit
+from pipeline.environment.noise import deviations
+from pipeline.environment.panel import Panel
+from tests.environment.panels import Level, panel
 
 SMALLEST = 0.01
 
 
-def found(level: Level, updates: tuple[int, ...] = (), **more: float | int) -> Fit:
+def found(level: Level, updates: tuple[int, ...] = (), **more: float | int) -> LevelFit:
     return searched(panel(level, **more), updates)  # type: ignore[arg-type]
 
 
-def searched(whole: Panel, updates: tuple[int, ...] = ()) -> Fit:
+def searched(whole: Panel, updates: tuple[int, ...] = ()) -> LevelFit:
     return changes_of(whole, updates, deviations([whole])[0], 0.5, SMALLEST)
 
 
@@ -73,7 +73,7 @@ def test_what_the_fingerprint_says_needs_no_search() -> None:
 
     assert found(fresh).changes == ()
     (change,) = found(fresh, updates=(99,)).changes
-    assert change == Change(99, 99, 99, 99)
+    assert change == MachineChange(99, 99, 99, 99)
 
 
 def test_an_update_that_did_nothing_is_no_change() -> None:

@@ -7,15 +7,23 @@ from typing import NamedTuple
 
 import pytest
 
-from pipeline.analyse.detected import Detected
-from pipeline.analyse.detection import search
-from pipeline.analyse.environment.environment import Environment, environment_of
-from pipeline.analyse.environment.events import EnvironmentEvent, EventKind
-from pipeline.analyse.rules import Rules
 from pipeline.config import DetectSection
-from pipeline.execute.plan import Plan
-from pipeline.model import Series
-from tests.analyse.fleet_simulation import BEGAN, STEPS, Fleet, Measurements, Work, draw, measure
+from pipeline.environment.assess import EnvironmentAssessment, environment_of
+from pipeline.environment.events import EnvironmentEvent, MachineEventKind
+from pipeline.measure.plan import Plan
+from pipeline.regressions.detect import search
+from pipeline.regressions.detected import Detected
+from pipeline.regressions.rules import Rules
+from pipeline.storage.series import Series
+from tests.environment.fleet_simulation import (
+    BEGAN,
+    STEPS,
+    Fleet,
+    Measurements,
+    Work,
+    draw,
+    measure,
+)
 
 SETTINGS = DetectSection.model_validate({"min_effect": "2%"})
 """Of changes of just the size that is worth a word half measure less, and the one here has 3 %."""
@@ -28,7 +36,7 @@ class Night(NamedTuple):
     """What the last night knows."""
 
     detected: Detected
-    environment: Environment
+    environment: EnvironmentAssessment
     series: list[Series]
 
 
@@ -56,12 +64,12 @@ def check_regression(detected: Detected, fleet: Fleet) -> None:
 def check_events(events: tuple[EnvironmentEvent, ...], fleet: Fleet) -> None:
     (updated,) = (each for each in fleet.machines if each.updated is not None)
     (dying,) = (each for each in fleet.machines if each.dying is not None)
-    update, drift = sorted(events, key=lambda event: event.kind is EventKind.DRIFT)
-    assert (update.kind, update.machine) == (EventKind.UPDATED, updated.name)
+    update, drift = sorted(events, key=lambda event: event.kind is MachineEventKind.DRIFT)
+    assert (update.kind, update.machine) == (MachineEventKind.UPDATED, updated.name)
     assert updated.updated is not None
     assert update.since == (BEGAN + timedelta(days=updated.updated)).date()
     assert "kernel 6.1.0-30-amd64 -> 6.1.0-31-amd64" in update.cause
-    assert (drift.kind, drift.machine) == (EventKind.DRIFT, dying.name)
+    assert (drift.kind, drift.machine) == (MachineEventKind.DRIFT, dying.name)
     assert {effect.metric for effect in drift.effects} == {"qps"}
 
 
@@ -90,7 +98,7 @@ def test_a_server_that_is_replaced_is_no_regression(seed: int, work: Work) -> No
     detected, environment, _ = last_night(measure(fleet, seed, work=work))
     assert detected.regressions == ()
     (event,) = environment.events
-    assert (event.kind, event.machine) == (EventKind.REPLACED, "bench-4")
+    assert (event.kind, event.machine) == (MachineEventKind.REPLACED, "bench-4")
 
 
 def test_without_controls_the_machines_are_taken_for_the_dbms() -> None:

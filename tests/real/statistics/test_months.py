@@ -12,13 +12,13 @@ from typing import Any, Self
 
 import pytest
 
-from pipeline.analyse.experiment import Figure, Figures
-from pipeline.cli.measuring import MeasuringContext
-from pipeline.execute.discover import remember, revisions_of
+from pipeline.experiments.experiment import Figure, Figures
+from pipeline.measure.discover import remember, revisions_of
 from pipeline.model import Cell
+from pipeline.use_cases.measuring import MeasuringContext
 from tests.cli.conftest import Nightshift
 from tests.cli.measured import write_values
-from tests.execute.samples import OFFER
+from tests.measure.samples import OFFER
 
 CONFIG = """\
 [paths]
@@ -156,7 +156,7 @@ def months(nightshift: Nightshift, monkeypatch: pytest.MonkeyPatch) -> Months:
 
     def spent(machine: Machine, nights: range, looked: int = 0, controls: bool = True) -> list[str]:
         monkeypatch.setattr(
-            "pipeline.cli.measuring.BenchRunner", lambda *_, **__: Simulated(machine)
+            "pipeline.use_cases.measuring.BenchRunner", lambda *_, **__: Simulated(machine)
         )
         for night in nights:
             spend(machine, night, controls)

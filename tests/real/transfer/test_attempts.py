@@ -2,13 +2,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pipeline.analyse.spent import spent_otherwise
-from pipeline.bundle import BUNDLES, list_bundles
-from pipeline.store.database import open_store
-from pipeline.store.ingest import ingest
-from pipeline.store.queries import measured
+from pipeline.ledger.machine_time import spent_otherwise
+from pipeline.storage.bundle import BUNDLES, list_bundles
+from pipeline.storage.database import open_store
+from pipeline.storage.ingest import ingest
+from pipeline.storage.runs import measured
 from pipeline.transfer.results import collect, pack
-from tests.store.bundles import put_run
+from tests.storage.bundles import put_run
 
 
 def test_attempts_travel_with_the_run_and_are_no_run_there(tmp_path: Path) -> None:

@@ -9,18 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.bundle import list_bundles
-from pipeline.errors import UserError
-from pipeline.execute.watch import Silent
-from pipeline.store.database import open_store
-from pipeline.store.ingest import ingest
+from pipeline.measure.progress import Silent
+from pipeline.storage.bundle import list_bundles
+from pipeline.storage.database import open_store
+from pipeline.storage.ingest import ingest
+from pipeline.text.errors import UserError
 from pipeline.transfer.backup import APPENDED, Done, Sources, backup
 from pipeline.transfer.generation import generations
 from pipeline.transfer.places.base import PlaceError
 from pipeline.transfer.restore import restore, restore_config
 from tests.real.transfer.conftest import Ground
-from tests.store.bundles import put_night, put_run
-from tests.store.dumps import Dump, by_names
+from tests.storage.bundles import put_night, put_run
+from tests.storage.dumps import Dump, by_names
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)
 LINES = '{"a": 1}\n{"b": 2}\n'
@@ -137,7 +137,7 @@ def test_a_line_that_is_half_written_is_left_out(ground: Ground, hub: Sources, h
 def test_nothing_is_restored_over_what_is_there(ground: Ground, hub: Sources, home: Path) -> None:
     saved(ground, hub)
     before = files(hub.results)
-    with pytest.raises(UserError, match="is there already; move it away"):
+    with pytest.raises(UserError, match=("exists already; move it away")):
         restored(ground, home)
     assert files(hub.results) == before
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.execute.run import BuildState, add_builds, load_builds
-from pipeline.store.database import open_store
+from pipeline.measure.run import BuildState, add_builds, load_builds
+from pipeline.storage.database import open_store
 from pipeline.transfer.results import collect, pack
 from pipeline.transfer.state import pack_state, take_state
 

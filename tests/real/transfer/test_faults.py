@@ -15,18 +15,18 @@ from typing import Any
 
 import pytest
 
-from pipeline.bundle import list_bundles, read_bundle, write_bundle
-from pipeline.errors import UserError
-from pipeline.execute.watch import Silent
+from pipeline.measure.progress import Silent
+from pipeline.storage.bundle import list_bundles, read_bundle, write_bundle
+from pipeline.text.errors import UserError
+from pipeline.transfer.collected import FILE as MEMORY
 from pipeline.transfer.gather import INCOMING, gather
-from pipeline.transfer.memory import FILE as MEMORY
 from pipeline.transfer.places import open_place
 from pipeline.transfer.places.base import Access
 from pipeline.transfer.results import Collected, collect
 from tests.real.transfer.conftest import Ground
 from tests.real.transfer.proxy import Proxy
 from tests.real.transfer.test_gather import AT, Hub, files_in, sent
-from tests.store.bundles import make_run
+from tests.storage.bundles import make_run
 
 COLLECT = """
 import json, sys

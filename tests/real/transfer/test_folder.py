@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.errors import UserError
-from pipeline.transfer.folder import SUMS, received, send, sha256
+from pipeline.files.checksum import sha256
+from pipeline.text.errors import UserError
+from pipeline.transfer.folder import SUMS, received, send
 
 WITHIN = ("bundles", "journal.jsonl")
 
@@ -73,21 +74,21 @@ def listed_twice(folder: Path) -> None:
         (altered, "missing or altered"),
         (linked, "missing or altered"),
         (more, "does not name"),
-        (listed_twice, "names no file"),
+        (listed_twice, "has an invalid line"),
         (lambda folder: (folder / "journal.jsonl").unlink(), "missing or altered"),
         (lambda folder: (folder / SUMS).unlink(), "nightshift pack"),
         (lambda folder: (folder / SUMS).write_bytes(b"\xff"), "nightshift pack"),
-        (lambda folder: (folder / SUMS).write_text("nonsense"), "names no file"),
-        (renamed("../journal.jsonl"), "names no file"),
-        (renamed("/etc/passwd"), "names no file"),
-        (renamed("bundles/../../x"), "names no file"),
-        (renamed("bundles/.x"), "names no file"),
-        (renamed("."), "names no file"),
-        (renamed("bundles"), "names no file"),
-        (renamed("journal.jsonl/x"), "names no file"),
-        (renamed("bundles/pg-17.11#2-r1.tar.zst/x.y"), "names no file"),
-        (renamed("./."), "names no file"),
-        (renamed("store.db"), "no place here"),
+        (lambda folder: (folder / SUMS).write_text("nonsense"), "has an invalid line"),
+        (renamed("../journal.jsonl"), "has an invalid line"),
+        (renamed("/etc/passwd"), "has an invalid line"),
+        (renamed("bundles/../../x"), "has an invalid line"),
+        (renamed("bundles/.x"), "has an invalid line"),
+        (renamed("."), "has an invalid line"),
+        (renamed("bundles"), "has an invalid line"),
+        (renamed("journal.jsonl/x"), "has an invalid line"),
+        (renamed("bundles/pg-17.11#2-r1.tar.zst/x.y"), "has an invalid line"),
+        (renamed("./."), "has an invalid line"),
+        (renamed("store.db"), "is not a file that nightshift collects"),
     ],
 )
 def test_anything_else_is_refused(sent: Path, change: Callable[[Path], None], said: str) -> None:

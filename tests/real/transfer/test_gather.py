@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.bundle import read_bundle
-from pipeline.errors import UserError
-from pipeline.execute.watch import Silent
+from pipeline.measure.progress import Silent
+from pipeline.storage.bundle import read_bundle
+from pipeline.text.errors import UserError
 from pipeline.transfer.folder import SUMS
 from pipeline.transfer.gather import INCOMING, Gathered, gather
 from pipeline.transfer.push import push
 from pipeline.transfer.results import Collected, collect
 from tests.real.transfer.conftest import Ground
-from tests.store.bundles import make_run, put_night, put_run
+from tests.storage.bundles import make_run, put_night, put_run
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)
 
@@ -249,10 +249,10 @@ def test_a_damaged_bundle_is_told_every_time_and_fetched_once(
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("../../x.json", "names no file"),
-        ("bundles/../../x.tar.zst", "names no file"),
-        ("/etc/x.conf", "names no file"),
-        ("store.db", "no place here"),
+        ("../../x.json", "has an invalid line"),
+        ("bundles/../../x.tar.zst", "has an invalid line"),
+        ("/etc/x.conf", "has an invalid line"),
+        ("store.db", "is not a file that nightshift collects"),
     ],
 )
 def test_names_that_lead_elsewhere_are_refused(
@@ -276,7 +276,9 @@ def test_a_file_that_checksums_name_and_is_not_there(ground: Ground, bench: Path
 
 
 def test_a_place_with_nothing_is_one_line(ground: Ground, hub: Hub) -> None:
-    with pytest.raises(UserError, match="holds nothing that `nightshift pack`"):
+    with pytest.raises(
+        UserError, match="holds no results of `nightshift pack` or of a night; check the path"
+    ):
         hub.collect(ground, "empty")
 
 
@@ -287,7 +289,7 @@ def test_a_folder_here_that_cannot_be_written_is_one_line(
     hub.results.mkdir()
     (hub.results / INCOMING).write_text("in the way")
     (line,) = hub.collect(ground).wrong
-    assert f"{hub.results} cannot take what" in line and "\n" not in line
+    assert f"{hub.results} cannot store the files of" in line and "\n" not in line
 
 
 def test_the_files_of_an_experiment_come_together(ground: Ground, bench: Path, hub: Hub) -> None:

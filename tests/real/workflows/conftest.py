@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.machine.places import RUN
+from pipeline.machine.paths import RUN
 from tests.fakes.github.server import GithubServer
 from tests.fakes.hetzner import FakeHetzner
 from tests.fakes.hetzner.server import TOKEN as CLOUD_TOKEN

@@ -58,10 +58,10 @@ def ten_lines() -> dict[str, str]:
 
 
 def with_comments() -> dict[str, str]:
-    """Return the ten lines with what docs/github.md says for comments."""
+    """Return the ten lines with what docs/guide/github.md says for comments."""
     files = ten_lines()
     measures = ".github/workflows/nightshift.yml"
-    began = told_in("docs/github.md")[measures]
+    began = told_in("docs/guide/github.md")[measures]
     rest = [line for line in files[measures].splitlines() if not line.startswith("on:")]
     return {**files, measures: began + "\n".join(rest) + "\n"}
 

@@ -12,7 +12,7 @@ import psutil
 import pytest
 from sqlalchemy import create_engine, text
 
-from pipeline.bundle import read_bundle
+from pipeline.storage.bundle import read_bundle
 from tests.conftest import Release
 from tests.nights import Night, give_own_cache, leftovers, make_night
 

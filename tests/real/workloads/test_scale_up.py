@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.bundle import read_bundle
 from pipeline.model import Build
+from pipeline.storage.bundle import read_bundle
 from pipeline.workloads.sysbench.catalogue import step_named
 from pipeline.workloads.sysbench.parse import parse_output
 from tests.conftest import Release

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from pipeline.bundle import read_bundle
+from pipeline.storage.bundle import read_bundle
 from pipeline.workloads.base.plans import PLANS_MEMBER, read_plans
 from tests.conftest import Release
 from tests.nights import Night, make_night

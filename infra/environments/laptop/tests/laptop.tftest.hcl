@@ -61,66 +61,6 @@ run "tries_one_hub" {
   }
 }
 
-run "refuses_a_repository_without_owner" {
-  command = plan
-
-  variables {
-    repository = "bench"
-  }
-
-  expect_failures = [var.repository]
-}
-
-run "refuses_a_branch" {
-  command = plan
-
-  variables {
-    nightshift = { repository = "https://github.example/me/nightshift.git", revision = "main" }
-  }
-
-  expect_failures = [var.nightshift]
-}
-
-run "refuses_the_world" {
-  command = plan
-
-  variables {
-    admin_cidrs = ["0.0.0.0/0"]
-  }
-
-  expect_failures = [var.admin_cidrs]
-}
-
-run "refuses_the_world_of_ipv6" {
-  command = plan
-
-  variables {
-    admin_cidrs = ["::/0"]
-  }
-
-  expect_failures = [var.admin_cidrs]
-}
-
-run "refuses_to_let_nobody_in" {
-  command = plan
-
-  variables {
-    admin_cidrs = []
-  }
-
-  expect_failures = [var.admin_cidrs]
-}
-
-run "refuses_nobody_with_a_key" {
-  command = plan
-
-  variables {
-    ssh_keys = {}
-  }
-
-  expect_failures = [var.ssh_keys]
-}
-
 run "refuses_a_night_that_is_no_label" {
   command = plan
 
@@ -129,26 +69,6 @@ run "refuses_a_night_that_is_no_label" {
   }
 
   expect_failures = [var.night]
-}
-
-run "refuses_a_life_of_more_than_a_week" {
-  command = plan
-
-  variables {
-    ttl = "8d"
-  }
-
-  expect_failures = [var.ttl]
-}
-
-run "refuses_a_hub_of_another_architecture" {
-  command = plan
-
-  variables {
-    hub_type = "cax21"
-  }
-
-  expect_failures = [var.hub_type]
 }
 
 run "refuses_another_trial" {
@@ -169,14 +89,4 @@ run "refuses_a_bench_that_shares_its_processors" {
   }
 
   expect_failures = [var.bench_type]
-}
-
-run "refuses_a_datacenter" {
-  command = plan
-
-  variables {
-    location = "fsn1-dc14"
-  }
-
-  expect_failures = [var.location]
 }

@@ -75,126 +75,6 @@ run "makes_both_cloud_classes_for_a_night" {
   }
 }
 
-run "refuses_a_repository_without_owner" {
-  command = plan
-
-  variables {
-    repository = "bench"
-  }
-
-  expect_failures = [var.repository]
-}
-
-run "refuses_a_branch" {
-  command = plan
-
-  variables {
-    nightshift = { repository = "https://github.example/me/nightshift.git", revision = "main" }
-  }
-
-  expect_failures = [var.nightshift]
-}
-
-run "refuses_the_world" {
-  command = plan
-
-  variables {
-    admin_cidrs = ["0.0.0.0/0"]
-  }
-
-  expect_failures = [var.admin_cidrs]
-}
-
-run "refuses_the_world_of_ipv6" {
-  command = plan
-
-  variables {
-    admin_cidrs = ["::/0"]
-  }
-
-  expect_failures = [var.admin_cidrs]
-}
-
-run "refuses_to_let_nobody_in" {
-  command = plan
-
-  variables {
-    admin_cidrs = []
-  }
-
-  expect_failures = [var.admin_cidrs]
-}
-
-run "refuses_nobody_with_a_key" {
-  command = plan
-
-  variables {
-    ssh_keys = {}
-  }
-
-  expect_failures = [var.ssh_keys]
-}
-
-run "refuses_a_night_that_is_no_label" {
-  command = plan
-
-  variables {
-    night = "2026/03/01"
-  }
-
-  expect_failures = [var.night]
-}
-
-run "refuses_a_life_of_more_than_a_week" {
-  command = plan
-
-  variables {
-    ttl = "8d"
-  }
-
-  expect_failures = [var.ttl]
-}
-
-run "refuses_a_hub_of_another_architecture" {
-  command = plan
-
-  variables {
-    hub_type = "cax21"
-  }
-
-  expect_failures = [var.hub_type]
-}
-
-run "refuses_a_program_by_http" {
-  command = plan
-
-  variables {
-    runner_program = { url = "http://github.example/a.tar.gz", sha256 = "e0f9a4f37de35b9e4dcf0b3a1d2d9f0c8fd3ea0c8d5a1a0f7a1fdc0b1c2d3e4f" }
-  }
-
-  expect_failures = [var.runner_program]
-}
-
-run "refuses_a_program_without_checksum" {
-  command = plan
-
-  variables {
-    runner_program = { url = "https://github.example/a.tar.gz", sha256 = "" }
-  }
-
-  expect_failures = [var.runner_program]
-}
-
-run "refuses_a_pipeline_that_is_no_label" {
-  command = plan
-
-  variables {
-    pipeline = "night shift"
-  }
-
-  expect_failures = [var.pipeline]
-}
-
 run "refuses_no_location" {
   command = plan
 
@@ -213,16 +93,6 @@ run "refuses_a_datacenter" {
   }
 
   expect_failures = [var.locations]
-}
-
-run "refuses_a_volume_that_is_too_small" {
-  command = plan
-
-  variables {
-    volume_gb = 5
-  }
-
-  expect_failures = [var.volume_gb]
 }
 
 run "refuses_a_sum_without_currency" {
@@ -273,16 +143,6 @@ run "refuses_half_a_bench" {
   }
 
   expect_failures = [var.bench_counts]
-}
-
-run "refuses_a_vswitch_outside" {
-  command = plan
-
-  variables {
-    vswitch = { id = 4711, ip_range = "10.21.2.0/24" }
-  }
-
-  expect_failures = [var.vswitch]
 }
 
 run "refuses_hosts_without_24_processors" {

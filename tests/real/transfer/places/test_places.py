@@ -9,7 +9,15 @@ from random import Random
 import pytest
 
 from pipeline.transfer.places import open_place
-from pipeline.transfer.places.base import Access, ChangedError, Entry, Place, PlaceError, part, walk
+from pipeline.transfer.places.base import (
+    Access,
+    ChangedError,
+    FileEntry,
+    Place,
+    PlaceError,
+    part,
+    walk,
+)
 from tests.real.transfer.conftest import Ground
 
 LARGE = 20 << 20
@@ -47,7 +55,7 @@ def test_what_is_written_again_is_another(ground: Ground, home: Path) -> None:
     with ground.open("x") as place:
         old = written(place, home / "text", "first")
         entry = written(place, home / "text", "and second")
-        for other in (old, Entry(entry.size, "1")):
+        for other in (old, FileEntry(entry.size, "1")):
             with pytest.raises(ChangedError, match=r"another journal\.jsonl"):
                 list(place.read("journal.jsonl", other))
         place.remove("journal.jsonl")
@@ -55,7 +63,7 @@ def test_what_is_written_again_is_another(ground: Ground, home: Path) -> None:
             list(place.read("journal.jsonl", entry))
 
 
-def written(place: Place, source: Path, text: str) -> Entry:
+def written(place: Place, source: Path, text: str) -> FileEntry:
     source.write_text(text)
     place.write("journal.jsonl", source)
     entry = place.look().files["journal.jsonl"]
@@ -95,7 +103,10 @@ def test_a_folder_that_is_closed_is_one_line(ssh_ground: Ground, source: Path) -
     ],
 )
 def test_what_is_no_address_is_refused(address: str) -> None:
-    with pytest.raises(PlaceError, match=r"is no place: write .*(ssh|s3)://"):
+    with pytest.raises(
+        PlaceError,
+        match=r"is not a valid place: write .*(ssh|s3)://",
+    ):
         open_place(address, Access())
 
 
@@ -132,14 +143,14 @@ def test_keys_that_are_wrong_are_one_line(s3_ground: Ground) -> None:
 def test_a_bucket_that_is_not_there_is_one_line(s3_ground: Ground) -> None:
     with (
         open_place("s3://other/x", s3_ground.access) as place,
-        pytest.raises(PlaceError, match="cannot be listed: there is no such bucket"),
+        pytest.raises(PlaceError, match="cannot be listed: the bucket"),
     ):
         place.look()
 
 
 @pytest.mark.parametrize("name", ["..", ".", "", "a/b", "../x", "a\\b", "a\nb", "a\x00b"])
 def test_a_name_that_leads_elsewhere_is_no_name(name: str) -> None:
-    with pytest.raises(PlaceError, match="no name of a file"):
+    with pytest.raises(PlaceError, match="which is not a valid file name: nothing was collected"):
         part("place", name)
     assert part("place", "pg-17.11#2-r1.tar.zst") == "pg-17.11#2-r1.tar.zst"
 

@@ -1,0 +1,1 @@
+"""Noisy bisection: find the revision that changed the level, in as few builds as possible."""

@@ -1,0 +1,296 @@
+"""Likelihood of the culprit's position, and the information of another run.
+
+The model: run i, of position p, has the logarithm level(p) + offset(p) + machine(i) + noise. The
+level is the good one before the culprit and the bad one from it on. The offset belongs to the
+build, normal with the deviation :data:`BUILD_SPREAD`. The machine follows a random walk over the
+runs in the order of measurement (the local level model: Harvey, Forecasting, Structural Time Series
+Models and the Kalman Filter, 1989), which separates drifts, steps and autocorrelation of the
+machine from differences between revisions. The noise has heavy tails. Both levels are unknown and
+are integrated out, so that a split with few runs on one side gains nothing from fitting them.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import logsumexp
+
+from changepoint.jit import compiled
+from changepoint.series import Floats, Ints
+
+TAIL = 4.0
+"""Degrees of freedom of the t distribution that weights the noise: a run z > 1 deviations from both
+levels has the weight (TAIL + 1) / (TAIL + z^2) (Lange, Little and Taylor 1989), so that a spike
+does not decide the search."""
+
+PASSES = 2
+"""Iterations of the weights from the fit and the fit from the weights."""
+
+WANDERING = (0.0, 0.1, 0.2, 0.4)
+"""Standard deviations of the machine's random walk per run, in deviations of a run. All are
+considered, weighted by their likelihood. 0.2 follows 1.5 deviations in 60 runs; a faster walk than
+0.4 counts as noise."""
+
+STILL = 0.5
+"""Prior probability that a machine does not drift; the other kinds share the rest."""
+
+BUILD_SPREAD = 0.003
+"""Relative deviation of the levels of builds with equal performance: another layout of the same
+code changes its speed by some tenths of a percent (Mytkowicz et al. 2009), which no repetition
+averages out."""
+
+GUESS_WEIGHT = 4.0
+"""Weight of the guessed noise, in repetitions."""
+
+NEAR = 12
+"""Repetitions of a position estimate the noise if at most this many runs apart, because the machine
+has hardly drifted."""
+
+QUARTILE = 0.6745
+"""Median of the absolute value of a standard normal."""
+
+CERTAIN = 4.0
+"""Maximum assumed distance of the levels, in deviations of a run. A single run therefore never
+gives more certainty than that of an outlier of one run in three thousand."""
+
+CLIP = 2.0
+"""Deviations at which a run is clipped for the correlation of two series' noise."""
+
+NODES = 16
+"""Nodes of the quadrature of the information; exact to a thousandth of a nat."""
+
+SEPARATE = 8.0
+"""Deviations beyond which two levels are distinguished with certainty."""
+
+
+@dataclass(frozen=True, slots=True)
+class CulpritFit:
+    """The fit of the runs.
+
+    Attributes:
+        places: the measured positions, ascending, (k,); the two ends before they are measured.
+        loglik: of a culprit above each of them and up to the next, (k - 1,).
+        effects: change of the logarithm of every series at the likeliest of these, (s,).
+        noise: standard deviation of the logarithm of one run, by series, (s,).
+        share: part of the information of the series together that is left because their noise is
+            correlated; 1 if it is not.
+    """
+
+    places: Ints
+    loglik: Floats
+    effects: Floats
+    noise: Floats
+    share: float
+
+
+def fit(
+    positions: Ints,
+    values: Floats,
+    count: int,
+    guess: float,
+    build_spread: float,
+    in_order: bool,
+) -> CulpritFit:
+    """Fit the logarithms of runs (n, s) of some of ``count`` positions (n,).
+
+    ``guess`` is the assumed noise before it is measured; ``in_order`` says whether the runs were
+    made one after the other on one machine.
+    """
+    series = values.shape[1]
+    if not {0, count - 1} <= set(positions.tolist()):
+        # Before both ends are measured, all places are equally likely.
+        ends = np.array([0, count - 1])
+        return CulpritFit(ends, np.zeros(1), np.zeros(series), np.full(series, guess), 1.0)
+    places, which = np.unique(positions, return_inverse=True)
+    noise = np.maximum(_noise(which, values, guess), build_spread)
+    share = _share(which, values, noise)
+    loglik = np.zeros(len(places) - 1)
+    effects = np.zeros((series, len(places) - 1))
+    ends = np.array([np.median(values[positions == at], axis=0) for at in (0, count - 1)])
+    seen = np.maximum(noise, np.abs(ends[1] - ends[0]) / CERTAIN)
+    for j in range(series):
+        of_series = _Series(
+            which, values[:, j], ends[:, j], noise[j], seen[j], build_spread, in_order
+        )
+        told, effects[j] = _of_series(of_series)
+        loglik += told * share
+    return CulpritFit(places, loglik, effects[:, int(np.argmax(loglik))], seen, share)
+
+
+def information(below: Floats, separation: Floats) -> Floats:
+    """Return the information of a measurement, in nats, on whether the culprit is at or below it.
+
+    below: (n,) probabilities that it is. separation: (n,) of the two levels, in standard
+    deviations. The mutual information of a binary input and a channel with Gaussian noise (Cover
+    and Thomas, Elements of Information Theory, 2006, chapter 8).
+    """
+    nodes, weights = np.polynomial.hermite_e.hermegauss(NODES)
+    weights = weights / weights.sum()
+    q, d = below[:, None], np.minimum(separation, SEPARATE)[:, None]
+    # The logarithm of the likelihood ratio is normal, with mean -d^2/2 or d^2/2 and deviation d.
+    ratio_good, ratio_bad = d * nodes - d**2 / 2.0, d * nodes + d**2 / 2.0
+    good = -np.log((1.0 - q) + q * np.exp(ratio_good))
+    bad = ratio_bad - np.log((1.0 - q) + q * np.exp(ratio_bad))
+    with np.errstate(invalid="ignore"):
+        told = ((1.0 - q) * good + q * bad) @ weights
+    return np.asarray(np.maximum(told, 0.0), dtype=np.float64)
+
+
+@dataclass(frozen=True, slots=True)
+class _Series:
+    """The runs of one series.
+
+    which: the place of every run, counted from 0, (n,). ends: rough levels of the first and the
+    last place. noise: of a run, limited by :data:`CERTAIN`.
+    """
+
+    which: Ints
+    values: Floats
+    ends: Floats
+    noise: float
+    seen: float
+    build_spread: float
+    in_order: bool
+
+
+def _of_series(runs: _Series) -> tuple[Floats, Floats]:
+    """Return the log likelihood and the effect of every split of one series, (k - 1,) each."""
+    which, values, levels = runs.which, runs.values, runs.ends
+    order = np.arange(len(which))
+    walk = np.minimum(order[:, None], order[None, :]).astype(np.float64)
+    ratios = WANDERING if runs.in_order else (0.0,)
+    kinds = [(ratio * runs.noise) ** 2 * walk for ratio in ratios]
+    restless = (1.0 - STILL) / (len(WANDERING) - 1)
+    prior = np.log([restless if ratio else STILL for ratio in ratios])
+    same = runs.build_spread**2 * (which[:, None] == which[None, :])
+    of_place = (which[:, None] == np.arange(which.max() + 1)[None, :]).astype(np.float64)
+    machine = np.zeros(len(which))
+    told, effects = np.empty((0, 0)), np.empty(0)
+    for _ in range(PASSES):
+        away = np.abs((values - machine)[:, None] - levels[None, :]).min(axis=1) / runs.seen
+        weights = np.minimum((TAIL + 1.0) / (TAIL + away**2), 1.0)
+        own = same + np.diag(runs.seen**2 / weights)
+        splits = [_splits(own + walked, of_place, values) for walked in kinds]
+        told = np.array([each.loglik for each in splits]) + prior[:, None]
+        kind, split = np.unravel_index(int(np.argmax(told)), told.shape)
+        levels, effects = splits[kind].levels[:, split], np.diff(splits[kind].levels, axis=0)[0]
+        rest = values - np.where(which <= split, *levels)
+        # K V^-1 rest: the estimated course of the machine, given the levels.
+        root = _root(own + kinds[kind])
+        half = _solved(root, rest[:, None])
+        # An upper triangular matrix, reversed, is lower triangular.
+        whole = _solved(np.ascontiguousarray(root.T[::-1, ::-1]), half[::-1].copy())[::-1, 0]
+        machine = kinds[kind] @ whole
+    return np.asarray(logsumexp(told, axis=0)), effects
+
+
+@dataclass(frozen=True, slots=True)
+class _Splits:
+    """Every split of a series: its log likelihood, (k - 1,), and both its levels, (2, k - 1)."""
+
+    loglik: Floats
+    levels: Floats
+
+
+def _splits(covariance: Floats, of_place: Floats, values: Floats) -> _Splits:
+    """Integrate out both levels of every split with a flat prior (Harville 1974).
+
+    covariance: of the runs, (n, n). of_place: 1 where a run is of a place, (n, k).
+    """
+    root = _root(covariance)
+    white = _solved(root, np.column_stack([of_place, values]))
+    places, y = white[:, :-1], white[:, -1]
+    bad = np.cumsum(places[:, ::-1], axis=1)[:, ::-1][:, 1:]
+    good = np.cumsum(places, axis=1)[:, :-1]
+    gg, gb, bb = (good * good).sum(axis=0), (good * bad).sum(axis=0), (bad * bad).sum(axis=0)
+    gy, by = good.T @ y, bad.T @ y
+    determinant = gg * bb - gb**2
+    levels = np.array([bb * gy - gb * by, gg * by - gb * gy]) / determinant
+    explained = levels[0] * gy + levels[1] * by
+    loglik = 0.5 * (explained - y @ y - np.log(determinant)) - np.log(np.diag(root)).sum()
+    return _Splits(loglik, levels)
+
+
+@compiled
+def _root(covariance: Floats) -> Floats:
+    """The lower Cholesky factor. Compiled, because threads do not help matrices this small."""
+    n = len(covariance)
+    root = np.zeros((n, n))
+    for i in range(n):
+        for j in range(i):
+            rest = covariance[i, j]
+            for k in range(j):
+                rest -= root[i, k] * root[j, k]
+            root[i, j] = rest / root[j, j]
+        rest = covariance[i, i]
+        for k in range(i):
+            rest -= root[i, k] * root[i, k]
+        root[i, i] = math.sqrt(rest)
+    return root
+
+
+@compiled
+def _solved(root: Floats, columns: Floats) -> Floats:
+    """Solve root x = columns, (n, m), for a lower triangular root."""
+    n, m = columns.shape
+    solved = np.empty((n, m))
+    for i in range(n):
+        for c in range(m):
+            rest = columns[i, c]
+            for k in range(i):
+                rest -= root[i, k] * solved[k, c]
+            solved[i, c] = rest / root[i, i]
+    return solved
+
+
+def _noise(which: Ints, values: Floats, guess: float) -> Floats:
+    """Return the noise of one run of each series, from repetitions of positions.
+
+    The estimate is the median difference of two runs of a position (Bickel and Lehmann 1979), in
+    which a spike counts like any other run; positions are weighted by their repetitions.
+    """
+    order = np.arange(len(which))
+    first, second = np.triu_indices(len(which), 1)
+    pairs = (which[first] == which[second]) & (order[second] - order[first] <= NEAR)
+    first, second = first[pairs], second[pairs]
+    series = values.shape[1]
+    if not len(first):
+        return np.full(series, guess)
+    # A position of n runs has n - 1 degrees of freedom, shared by its pairs.
+    runs, shared = np.bincount(which), np.bincount(which[first], minlength=which.max() + 1)
+    weight = (runs - 1.0)[which[first]] / shared[which[first]]
+    freedom = weight.sum()
+    apart = np.abs(values[first] - values[second])
+    medians = np.array([_weighted_median(apart[:, j], weight) for j in range(series)])
+    measured = medians / (math.sqrt(2.0) * QUARTILE)
+    squares = GUESS_WEIGHT * guess**2 + freedom * measured**2
+    return np.asarray(np.sqrt(squares / (GUESS_WEIGHT + freedom)), dtype=np.float64)
+
+
+def _weighted_median(values: Floats, weights: Floats) -> float:
+    order = np.argsort(values)
+    below = np.cumsum(weights[order])
+    return float(values[order[np.searchsorted(below, below[-1] / 2.0)]])
+
+
+def _share(which: Ints, values: Floats, noise: Floats) -> float:
+    """Return the information of all series together over the sum of theirs.
+
+    It follows from the design effect 1 + (s - 1) rho (Kish 1965), with the mean squared correlation
+    between the series within positions, reduced by its expectation under independence.
+    """
+    series = values.shape[1]
+    repeated = [values[which == at] for at in np.flatnonzero(np.bincount(which) > 1)]
+    freedom = sum(len(each) - 1 for each in repeated)
+    if series == 1 or freedom < series:
+        return 1.0
+    # Clipped: two spikes in one run are no correlation.
+    apart = np.concatenate([(each - np.median(each, axis=0)) / noise for each in repeated])
+    apart = np.clip(apart, -CLIP, CLIP)
+    products = apart.T @ apart
+    scale = np.sqrt(np.maximum(np.diag(products), np.finfo(float).tiny))
+    correlations = (products / scale[:, None] / scale[None, :])[np.triu_indices(series, 1)]
+    square = max(float(np.mean(correlations**2)) - 1.0 / freedom, 0.0)
+    return float(1.0 / (1.0 + (series - 1) * math.sqrt(square)))

@@ -1,0 +1,1 @@
+"""Comparison of two samples, at once or sequentially in blocks."""

@@ -1,0 +1,1 @@
+"""Change point detection: the methods, their kernels, calibration and effect sizes."""

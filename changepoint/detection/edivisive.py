@@ -1,0 +1,132 @@
+"""Hierarchical divisive estimation of change points with replicates: the method "edivisive".
+
+A stretch is split if both questions are answered with yes:
+
+1. Do its values have more than one distribution? The energy statistic, maximised over all splits
+and tested by permutation of the values. Exact for noise of any shape, as long as replicates of a
+position are independent. 2. Does the difference exceed that between any two positions
+(between_positions)? This test also decides the place. Without replicates a value is a position,
+question 1 has answered this one, and the energy statistic decides the place.
+
+Both sides are then searched in the same way.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+from scipy.special import comb, stdtrit
+
+from changepoint.detection import energy, power
+from changepoint.detection.between_positions import Replicates, Split, best_split, is_replicated
+from changepoint.detection.method import FoundChange, MethodResult, Request
+from changepoint.noise import clip_replicates, quantum
+from changepoint.seed import own_seed
+from changepoint.series import RESOLUTION, Floats, GroupedSeries, Ints
+
+NIGHTS_PER_LADDER = 10
+"""Nights whose alarms one search of a replicated series may spend. A ladder is measured at once,
+and its ten or so positions represent the nights that could have raised an alarm."""
+
+NIGHTS_PER_SERIES = 2
+"""The same for a series without replicates, which is searched again every night. Some of the
+nights' alarms repeat that of the night before: with two nights, the measured rate of new alarms is
+near the budget; with three it exceeds the budget."""
+
+PERMUTATION_LIMIT = 0.01
+"""Limit of the permutation's p-value with replicates: of five positions with three replicates, one
+against four has p = 2/455 however large the step. The position test does not have this limit and is
+held to the alarm probability. Two positions of three replicates (p = .1) and three (p = .024) can
+reach neither."""
+
+EXCEEDING = 5
+"""Number of permuted maxima, including the observed one, that decide at the limit. With five,
+randomness in the permutations changes p there by less than half, and a night's search still ends.
+"""
+
+MIN_PERMUTATIONS = 1_999
+"""Fewest permutations: with fewer, randomness changes the p-value."""
+MAX_PERMUTATIONS = 99_999
+"""Most permutations: with more, the search of a night takes too long."""
+
+WINDOW = 400
+"""Positions searched at once, because the cost is quadratic. Longer stretches are searched in
+windows of this size that overlap by half, so every change is near the middle of one."""
+
+
+def find(series: GroupedSeries, request: Request) -> MethodResult:
+    """The changes of a series in order; each search spends the alarms of some nights."""
+    counts = np.diff(series.offsets)
+    nights = NIGHTS_PER_LADDER if is_replicated(counts) else NIGHTS_PER_SERIES
+    alarm_probability = request.alarms_per_1000 / 1000.0 * nights
+    clipped = clip_replicates(series.scaled, series.offsets)
+    found: list[FoundChange] = []
+    stretches = [(0, series.positions)]
+    while stretches:
+        start, stop = stretches.pop()
+        best = _search(clipped, series.offsets, (start, stop), alarm_probability, request.seed)
+        if best is not None:
+            found.append(best)
+            stretches += [(start, best.at), (best.at, stop)]
+    needs = partial(_needed, counts, alarm_probability)
+    return MethodResult(tuple(sorted(found, key=lambda f: f.at)), alarm_probability, needs)
+
+
+def _needed(counts: Ints, probability: float, tails: float) -> power.Needed:
+    """The size of a detectable step; counts: replicates (positions,)."""
+    replicated = is_replicated(counts)
+    positions, values = len(counts), int(np.sum(counts))
+    # The smallest p-value of permutations belongs to sides of equal size.
+    orders = float(comb(values, int(np.sum(counts[: positions // 2]))))
+    if 2.0 / orders > (max(probability, PERMUTATION_LIMIT) if replicated else probability):
+        return power.NOTHING
+    if replicated:
+        return power.by_position_test(counts, probability, tails)
+    degrees = positions - 2.0
+    limit = float(stdtrit(degrees, probability / 2.0 / (positions - 1.0))) ** 2
+    return power.by_deviation(limit, degrees)
+
+
+def _search(
+    values: Floats, offsets: Ints, stretch: tuple[int, int], alarm_probability: float, seed: int
+) -> FoundChange | None:
+    """The most significant change in a stretch of positions, if one is significant."""
+    start, stop = stretch
+    starts = [start]
+    while starts[-1] + WINDOW < stop:
+        starts.append(min(starts[-1] + WINDOW // 2, stop - WINDOW))
+    probability = alarm_probability / len(starts)
+    best: FoundChange | None = None
+    for first in starts:
+        last = min(first + WINDOW, stop)
+        local = offsets[first : last + 1] - offsets[first]
+        split = _split(values[offsets[first] : offsets[last]], local, probability, seed)
+        if split is not None and (best is None or split.pvalue < best.pvalue):
+            best = FoundChange(first + split.tau, split.pvalue)
+    return None if best is None else FoundChange(best.at, min(best.pvalue * len(starts), 1.0))
+
+
+def _split(values: Floats, offsets: Ints, probability: float, seed: int) -> Split | None:
+    observed, tau, kappa = energy.maximum(values, offsets)
+    if observed <= RESOLUTION:
+        return None
+    replicates = Replicates.of(values, offsets)
+    limit = probability
+    split: Split | None = None
+    if replicates.replicated:
+        limit = max(probability, PERMUTATION_LIMIT)
+        floor = max(quantum(values, offsets, RESOLUTION), RESOLUTION)
+        # The cheap test first: most stretches have no change, and permuting is expensive.
+        split = best_split(replicates, floor)
+        if split.pvalue > probability:
+            return None
+    wanted = int(np.ceil(EXCEEDING / limit)) - 1
+    permutations = min(max(wanted, MIN_PERMUTATIONS), MAX_PERMUTATIONS)
+    own = own_seed(seed, values)
+    pvalue = energy.permutation_pvalue(values, offsets, observed, permutations, limit, own)
+    if pvalue > limit:
+        return None
+    if split is None:
+        return Split(tau, kappa, pvalue)
+    return Split(split.tau, split.kappa, max(pvalue, split.pvalue))

@@ -1,0 +1,320 @@
+"""The compiled passes that measure a series between its changes.
+
+They use one mean per position and process all segments at once. The statistics of a segment are a
+row of a table (segments, COLUMNS), in the unit of the scaled series.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from changepoint.detection.between_positions import moderated
+from changepoint.detection.scan import mean_factor
+from changepoint.jit import compiled
+from changepoint.noise import CLIP, NORMAL_QUANTILE, PAIR_QUANTILE
+from changepoint.series import RESOLUTION, Floats, Ints
+
+COUNT = 0
+"""Measured values."""
+POSITIONS = 1
+"""Measured positions."""
+CENTRE = 2
+"""Robust mean of the values."""
+SCATTER = 3
+"""Sum of squares of the position means, weighted by their counts, around the centre."""
+INNER = 4
+"""Sum of squares of replicates around their position."""
+MOVED = 5
+"""Number of clipped values, alone or with their position."""
+LOW = 6
+"""Lower clipping limit of positions; the lowest position where none can be an outlier."""
+HIGH = 7
+"""Upper clipping limit of positions; the highest position where none can be an outlier."""
+MIDDLE = 8
+"""Median of the position means."""
+GAP = 9
+"""Smallest difference between unequal values, inf without any."""
+REPEATS = 10
+"""1 if values repeat."""
+COLUMNS = 11
+"""Columns of the table."""
+
+FEWEST_CLIPPED = 4
+"""Fewest positions of a segment in which one can be an outlier."""
+
+LARGEST_EXPONENT = 700.0
+"""exp() of more overflows a double."""
+
+
+@compiled
+def positions(values: Floats, clipped: Floats, offsets: Ints) -> tuple[Floats, Floats, Floats]:
+    """Per position: mean of its clipped values, squares around it, and number clipped."""
+    n = len(offsets) - 1
+    means = np.empty(n)
+    squares = np.zeros(n)
+    moved = np.zeros(n)
+    for p in range(n):
+        start, stop = offsets[p], offsets[p + 1]
+        total = 0.0
+        for i in range(start, stop):
+            total += clipped[i]
+            moved[p] += clipped[i] != values[i]
+        means[p] = total / (stop - start)
+        for i in range(start, stop):
+            squares[p] += (clipped[i] - means[p]) ** 2
+    return means, squares, moved
+
+
+@compiled
+def middle_and_scale(ordered: Floats) -> tuple[float, float]:
+    """Median of sorted values, and a robust standard deviation around it.
+
+    The deviation comes from the same quantile as that of replicates (``PAIR_QUANTILE``), so that
+    two modes count as noise; a quarter of the values may be spikes. Going outwards from the median
+    on both sides visits the distances in order.
+    """
+    n = len(ordered)
+    middle = 0.5 * (ordered[(n - 1) // 2] + ordered[n // 2])
+    below = (n - 1) // 2
+    above = below + 1
+    distance = 0.0
+    for _ in range(int(PAIR_QUANTILE * (n - 1)) + 1):
+        down = middle - ordered[below] if below >= 0 else np.inf
+        up = ordered[above] - middle if above < n else np.inf
+        distance = min(down, up)
+        if down <= up:
+            below -= 1
+        else:
+            above += 1
+    return middle, distance / NORMAL_QUANTILE
+
+
+@compiled
+def segments(
+    means: Floats, inner: tuple[Floats, Floats], offsets: Ints, ordered: Floats, edges: Ints
+) -> Floats:
+    """The table of segments, except gaps and repeats.
+
+    means: (positions,); inner: squares and clipped values of each, empty if each is one value.
+    offsets: of the values. ordered: the means sorted inside segments; edges: (segments + 1,).
+    """
+    squares, moved = inner
+    table = np.zeros((len(edges) - 1, COLUMNS))
+    for s in range(len(edges) - 1):
+        start, stop = edges[s], edges[s + 1]
+        middle, scale = middle_and_scale(ordered[start:stop])
+        low, high = ordered[start], ordered[stop - 1]
+        if stop - start >= FEWEST_CLIPPED and scale > RESOLUTION:
+            low, high = middle - CLIP * scale, middle + CLIP * scale
+        # Around the median, so that a sum of a million values keeps its precision.
+        total = 0.0
+        for i in range(start, stop):
+            away = min(max(means[i], low), high)
+            count = float(offsets[i + 1] - offsets[i])
+            total += count * (away - middle)
+            if away != means[i]:
+                table[s, MOVED] += count
+            elif len(moved):
+                table[s, MOVED] += moved[i]
+            if len(squares):
+                table[s, INNER] += squares[i]
+        count = float(offsets[stop] - offsets[start])
+        centre = middle + total / count
+        for i in range(start, stop):
+            away = min(max(means[i], low), high) - centre
+            table[s, SCATTER] += float(offsets[i + 1] - offsets[i]) * away * away
+        table[s, COUNT], table[s, POSITIONS] = count, float(stop - start)
+        table[s, CENTRE], table[s, MIDDLE] = centre, middle
+        table[s, LOW], table[s, HIGH] = low, high
+    return table
+
+
+@compiled
+def deviations(means: Floats, table: Floats, edges: Ints) -> Floats:
+    """Distance of each position from the median of its segment, (positions,)."""
+    out = np.empty(len(means))
+    for s in range(len(edges) - 1):
+        for i in range(edges[s], edges[s + 1]):
+            out[i] = abs(means[i] - table[s, MIDDLE])
+    return out
+
+
+@compiled
+def shape(means: Floats, table: Floats, edges: Ints, reach: float) -> tuple[float, float]:
+    """Share of positions beyond ``reach``, and the correlation of neighbours inside segments.
+
+    The correlation is of positions clipped at ``reach`` from the median of their segment, without
+    the correction for bias.
+    """
+    tails = 0
+    products = 0.0
+    squares = 0.0
+    for s in range(len(edges) - 1):
+        start, stop = edges[s], edges[s + 1]
+        mean = 0.0
+        for i in range(start, stop):
+            away = means[i] - table[s, MIDDLE]
+            tails += abs(away) > reach
+            mean += min(max(away, -reach), reach) / (stop - start)
+        former = 0.0
+        for i in range(start, stop):
+            away = min(max(means[i] - table[s, MIDDLE], -reach), reach) - mean
+            squares += away * away
+            products += away * former
+            former = away
+    return tails / len(means), products / squares if squares > 0.0 else 0.0
+
+
+@compiled
+def _is_replicated(count: float, places: float) -> bool:
+    return count - places >= max(2.0, places / 2.0)
+
+
+@compiled
+def _quantum(row: Floats) -> float:
+    return row[GAP] if row[REPEATS] > 0.0 and row[GAP] < np.inf else 0.0
+
+
+@compiled
+def _noise(
+    left: Floats, right: Floats, units: tuple[float, float], phi: float
+) -> tuple[float, float]:
+    """Variance of one value around two levels, each in its own unit, and its degrees.
+
+    It is that of an independent value: the effect of dependence on the variance of a mean is not
+    included.
+    """
+    u, v = units
+    places = left[POSITIONS] + right[POSITIONS]
+    count = left[COUNT] + right[COUNT]
+    scatter = left[SCATTER] / (u * u) + right[SCATTER] / (v * v)
+    between = max(places - 2.0, 0.0)
+    if between > 0.0:
+        # Similar neighbours scatter less around their own mean than around the true level.
+        lost = mean_factor(phi, left[POSITIONS]) + mean_factor(phi, right[POSITIONS])
+        scatter *= between / max(places - lost, 0.5 * between)
+    if _is_replicated(count, places):
+        degrees = count - places
+        within = (left[INNER] / (u * u) + right[INNER] / (v * v)) / degrees
+        variance, known = moderated(within, degrees, count / places, scatter, between)
+    else:
+        known = max(between, 1.0)
+        variance = scatter / known
+    step = max(_quantum(left) / u, _quantum(right) / v, RESOLUTION)
+    # A mean of clipped values is a mean of the unclipped ones: its variance is that of the clipped
+    # values over the square of the unclipped share (Huber, Annals of Mathematical Statistics 35).
+    share = 1.0 - min((left[MOVED] + right[MOVED]) / count, 0.5)
+    return max(variance / (share * share), step * step), known
+
+
+@compiled
+def degrees(table: Floats, phi: float) -> Floats:
+    """Degrees of freedom of the noise around each change, (segments - 1,)."""
+    out = np.empty(len(table) - 1)
+    for c in range(len(table) - 1):
+        out[c] = _noise(table[c], table[c + 1], (1.0, 1.0), phi)[1]
+    return out
+
+
+@compiled
+def effects(table: Floats, levels: Floats, unit: float, phi: float, quantiles: Floats) -> Floats:
+    """The interval of the relative change at each change, (segments - 1, 2).
+
+    levels: (segments,) in the caller's unit; ``unit`` converts from the scaled one. quantiles:
+    Student's, (segments - 1,).
+    """
+    out = np.empty((len(table) - 1, 2))
+    for c in range(len(out)):
+        left, right = table[c], table[c + 1]
+        before, after = levels[c], levels[c + 1]
+        shares = (
+            mean_factor(phi, left[POSITIONS]) / left[COUNT],
+            mean_factor(phi, right[POSITIONS]) / right[COUNT],
+        )
+        variance = _noise(left, right, (1.0, 1.0), phi)[0]
+        # Half widths of the intervals of both levels.
+        reach = quantiles[c] * math.sqrt(variance * shares[0])
+        other = quantiles[c] * math.sqrt(variance * shares[1])
+        u, v = abs(before) / unit, abs(after) / unit
+        if u <= reach:
+            out[c, 0], out[c, 1] = -np.inf, np.inf
+            continue
+        change = (after - before) / abs(before)
+        if v > other and before * after > 0.0:
+            variance = _noise(left, right, (u, v), phi)[0]
+            spread = quantiles[c] * math.sqrt(variance * (shares[0] + shares[1]))
+            ratio = after / before
+            low = ratio * math.exp(-min(spread, LARGEST_EXPONENT)) - 1.0
+            high = ratio * math.exp(min(spread, LARGEST_EXPONENT)) - 1.0
+        else:
+            # Fieller, Journal of the Royal Statistical Society B 16, 1954, for independent means.
+            ratio = after / before
+            doubt = (reach / u) ** 2
+            spread = math.sqrt(other * other * (1.0 - doubt) + (ratio * reach) ** 2) / u
+            low = (ratio - spread) / (1.0 - doubt) - 1.0
+            high = (ratio + spread) / (1.0 - doubt) - 1.0
+        if before < 0.0:
+            low, high = -high, -low
+        out[c, 0], out[c, 1] = min(low, change), max(high, change)
+    return out
+
+
+@compiled
+def places(
+    means: Floats, offsets: Ints, table: Floats, edges: Ints, phi: float, drops: Floats
+) -> Ints:
+    """First and last position that may be the true place of each change, (segments - 1, 2).
+
+    drops: (segments - 1,) the squared error, in noise variances, that a split there may cost.
+    """
+    out = np.empty((len(table) - 1, 2), np.int64)
+    scratch = np.empty(len(means))
+    most = (1.0 + phi) / (1.0 - phi)
+    for c in range(len(out)):
+        start, at, stop = edges[c], edges[c + 1], edges[c + 2]
+        left, right = table[c], table[c + 1]
+        # A position next to the change may belong to either level: it is clipped only as far as it
+        # is an outlier of both.
+        low, high = min(left[LOW], right[LOW]), max(left[HIGH], right[HIGH])
+        count = float(offsets[stop] - offsets[start])
+        zero = left[CENTRE]
+        total = 0.0
+        for i in range(start, stop):
+            size = float(offsets[i + 1] - offsets[i])
+            total += size * (min(max(means[i], low), high) - zero)
+        mean = total / count
+        weight = 0.0
+        excess = 0.0
+        best, peak = 0.0, start
+        for i in range(start, stop - 1):
+            size = float(offsets[i + 1] - offsets[i])
+            weight += size
+            excess += size * (min(max(means[i], low), high) - zero - mean)
+            scratch[i] = excess * excess * count / (weight * (count - weight))
+            if scratch[i] > best:
+                best, peak = scratch[i], i
+        variance = drops[c] * _noise(left, right, (1.0, 1.0), phi)[0]
+        # No place can cost more than this: most are ruled out without a power of phi.
+        ruled_out = best - variance * most
+        out[c, 0], out[c, 1] = at, at
+        for i in range(start, at - 1):
+            if scratch[i] < ruled_out:
+                continue
+            if scratch[i] >= best - variance * _dependence(phi, abs(i - peak)):
+                out[c, 0] = i + 1
+                break
+        for i in range(stop - 2, at - 1, -1):
+            if scratch[i] < ruled_out:
+                continue
+            if scratch[i] >= best - variance * _dependence(phi, abs(i - peak)):
+                out[c, 1] = i + 1
+                break
+    return out
+
+
+@compiled
+def _dependence(phi: float, distance: int) -> float:
+    """The variance factor of the cost of moving a change, a sum over the values in between."""
+    return mean_factor(phi, float(distance)) if distance > 0 else 1.0

@@ -1,0 +1,83 @@
+"""Inner intervals of a series, in which a temporary change of level shows."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from changepoint.detection.blocks import BLOCK, best_split
+from changepoint.detection.scan import Sums, best_gain
+from changepoint.jit import compiled
+from changepoint.series import Floats, Ints
+
+SHORTEST = 12
+"""Values of the shortest inner interval; the lengths grow by the square root of 2."""
+
+FEWEST_BLOCKS = 4
+"""Blocks of an interval from which using them is faster."""
+
+Inner = tuple[Ints, Ints, Ints, Floats]
+"""Inner intervals: start, stop and best split of each, and its gain, all (intervals,)."""
+
+
+@compiled
+def grid(n: int) -> tuple[Ints, Ints]:
+    """Inner intervals of n values, start and stop of each, the shortest first.
+
+    Seeded intervals (Kovacs, Li, Buhlmann, Munk, Biometrika 110, 2023): those of each length
+    overlap by half, so that each change is in the middle half of one. Their number is linear in n.
+    They lie on a fixed grid, to which a longer series only adds at its end.
+    """
+    # The maximum number: of each length, one for every step.
+    room = 0
+    length = float(SHORTEST)
+    while math.ceil(length) <= n:
+        room += n // (math.ceil(length) // 2) + 1
+        length *= math.sqrt(2.0)
+    starts = np.empty(room, np.int64)
+    stops = np.empty(room, np.int64)
+    count = 0
+    length = float(SHORTEST)
+    while math.ceil(length) <= n:
+        whole = math.ceil(length)
+        step = whole // 2
+        i = 0
+        while i * step + whole <= n:
+            starts[count], stops[count] = i * step, i * step + whole
+            count += 1
+            i += 1
+        length *= math.sqrt(2.0)
+    return starts[:count], stops[:count]
+
+
+@compiled
+def grid_by_stop(n: int) -> tuple[Ints, Ints]:
+    """The same sorted by their ends: those of a shorter series come first."""
+    starts, stops = grid(n)
+    # As floats, which other kernels sort too: each type of sort is compiled separately.
+    order = np.argsort(stops.astype(np.float64), kind="mergesort")
+    return starts[order], stops[order]
+
+
+@compiled
+def set_splits(sums: Sums, blocks: Floats, least: int, inner: Inner, first: int) -> None:
+    """Find the best splits of the inner intervals from number ``first`` on.
+
+    blocks: of the series (blocks.py), which skip most values of long intervals.
+    """
+    starts, stops, places, gains = inner
+    for i in range(first, len(starts)):
+        if stops[i] - starts[i] < FEWEST_BLOCKS * BLOCK:
+            gains[i], places[i] = best_gain(sums[0], starts[i], stops[i], least)
+        else:
+            gains[i], places[i] = best_split(sums[0], starts[i], stops[i], least, blocks)
+
+
+@compiled
+def inner_of(sums: Sums, blocks: Floats, least: int) -> Inner:
+    """The inner intervals of a whole series and their best splits."""
+    starts, stops = grid(len(sums[0]) - 1)
+    inner = (starts, stops, np.empty(len(starts), np.int64), np.empty(len(starts)))
+    set_splits(sums, blocks, least, inner, 0)
+    return inner

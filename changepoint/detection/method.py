@@ -1,0 +1,57 @@
+"""The interface of a detection method: from a series to the places where it changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from changepoint.detection.power import Needs
+from changepoint.series import GroupedSeries
+
+
+@dataclass(frozen=True, slots=True)
+class FoundChange:
+    """A change between the positions ``at - 1`` and ``at`` of a series, and its p-value."""
+
+    at: int
+    pvalue: float
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """The parameters of a search.
+
+    alarms_per_1000: the caller's budget. min_effect: smallest relative change that matters. seed:
+    of the random numbers.
+    """
+
+    alarms_per_1000: float
+    min_effect: float
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class MethodResult:
+    """The changes found by a method, and the evidence that it requires.
+
+    found: the changes in order. alarm_probability: of one search in an unchanged series. needs: the
+    size of a step that this method finds in such a series.
+    """
+
+    found: tuple[FoundChange, ...]
+    alarm_probability: float
+    needs: Needs
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A detection method.
+
+    find: searches a series with the parameters of a request. filters: whether the method itself
+    leaves out small changes; otherwise the caller does. spreads: whether the caller also searches
+    for changes of spread, which then have their share of the budget.
+    """
+
+    find: Callable[[GroupedSeries, Request], MethodResult]
+    filters: bool = False
+    spreads: bool = False

@@ -1,0 +1,116 @@
+"""Detectable effects: the size of a step that a search finds.
+
+A step is in standard errors of the difference of the two levels that it separates. Found means a
+probability of 80 %, over series whose noise itself is only estimated.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from scipy.special import stdtrit
+
+from changepoint.detection.between_positions import PRIOR_DEGREES, PRIOR_RATIO, WHOLE_SHARE
+from changepoint.detection.calibration import LENGTHS
+from changepoint.series import Ints
+
+POWER = 0.8416212335729143
+"""Quantile of the normal distribution at a power of 80 %."""
+
+FRESH = 5
+"""Positions after a fresh step, or half of a series shorter than ten."""
+
+ANYWHERE = (2.2, 2.0, 1.42, 1.27, 1.18, 1.18, 1.18)
+"""Step sizes that the default search needs at ``LENGTHS``, relative to its limit as a Student's t.
+The factors exceed 1 because in one series of five an apparent autocorrelation is deducted, which
+costs half of the strength and more where a side is short; this is rare in long series. Simulated,
+as is ``MIDDLE``: ``python -m changepoint.evaluate power``."""
+
+TAILS = 12.0
+"""``ANYWHERE`` is multiplied by 1 + this times the tail share of the noise: the guards of a short
+side require more where values are outliers."""
+
+MIDDLE = (13.5, 12.4, 8.1, 6.3, 5.9, 5.5, 5.5)
+"""Minimum step sizes in the middle at ``LENGTHS``, for any budget: there a straight line explains
+three quarters of a step, and the rest must exceed the guard against ramps."""
+
+SHORTEST = 11
+"""Fewest positions for the default search: with ten, one series in six shows no step at all."""
+
+SHORTEST_FRESH = 20
+"""The same for a fresh step: with twelve positions, heavy tails hide any step in one series of
+five, and with sixteen the needed size is too uncertain to report."""
+
+
+@dataclass(frozen=True, slots=True)
+class Needed:
+    """The smallest steps that are found, in standard errors: in the middle, and a fresh one."""
+
+    middle: float
+    fresh: float
+
+
+NOTHING = Needed(math.inf, math.inf)
+
+Needs = Callable[[float], Needed]
+"""Returns the steps that are found from the tail share of the noise."""
+
+
+def by_scan(positions: int, limit: float, tails: float) -> Needed:
+    """The steps that the default search finds at a limit, a squared normal deviation."""
+    if positions < SHORTEST:
+        return NOTHING
+    fresh, middle = _scan(positions, limit)
+    fresh *= 1.0 + TAILS * tails
+    return Needed(max(middle, fresh), fresh if positions >= SHORTEST_FRESH else math.inf)
+
+
+# Cached: a growing series repeats the same arguments.
+@lru_cache(maxsize=1024)
+def _scan(positions: int, limit: float) -> tuple[float, float]:
+    degrees = positions - 2.0
+    # The inverse of scan.evidence.
+    least = math.sqrt(degrees * math.expm1(min(limit / (degrees - 0.5), 700.0)))
+    place, places = math.log(positions), np.log(LENGTHS)
+    anywhere, middle = (float(np.interp(place, places, table)) for table in (ANYWHERE, MIDDLE))
+    return anywhere * least, middle
+
+
+def by_position_test(counts: Ints, probability: float, _: float = 0.0) -> Needed:
+    """The steps that the position test finds at an alarm probability.
+
+    counts: replicates (positions,). The computation follows
+    :func:`changepoint.detection.between_positions.best_split` for positions that do not differ. The
+    noise is then a mean of the enlarged noise of the replicates and the scatter of the positions.
+    """
+    positions = len(counts)
+    within, between = float(np.sum(counts - 1)), positions - 2.0
+    sure = 1.0 / (1.0 / PRIOR_DEGREES + 1.0 / within)
+    prior = 1.0 + float(np.mean(counts)) * PRIOR_RATIO
+    degrees = sure + between
+    looks = (positions - 1.0) / WHOLE_SHARE
+    least = -float(stdtrit(degrees, probability / 2.0 / looks))
+    return _alike(least * math.sqrt((sure * prior + between) / degrees), degrees, least)
+
+
+def by_deviation(limit: float, degrees: float = math.inf) -> Needed:
+    """The steps that a plain test finds at a limit, a squared deviation.
+
+    degrees: of freedom of the noise.
+    """
+    least = math.sqrt(limit)
+    return _alike(least, degrees, least)
+
+
+def _alike(threshold: float, degrees: float, least: float) -> Needed:
+    """The same step size in the middle and for a fresh step.
+
+    The deviation of a noncentral t is the square root of 1 + t^2 / (2 degrees) (Johnson and Welch,
+    Biometrika 31, 1940); the noise that scales the step is as uncertain once more.
+    """
+    needed = threshold + POWER * math.sqrt(1.0 + least * least / degrees)
+    return Needed(needed, needed)

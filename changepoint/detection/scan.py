@@ -1,0 +1,341 @@
+"""The compiled parts of the default method: clipped values, best splits and their evidence.
+
+All functions work on one value per position.
+
+A search of 10,000 values is passes over memory. Sums of squares use ``LANES`` partial sums at once,
+which the processor adds in parallel and in the same order for every caller.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from changepoint.jit import compiled
+from changepoint.series import Floats
+
+Sums = tuple[Floats, Floats]
+"""Running sums, each (n + 1,): of the values before an index, and of value times index."""
+
+Sizes = tuple[float, float, float]
+"""Constants of a search: the share of clipped values, the lower bound of the variance, and the
+weight of a side's excess kurtosis against a short side (``TAIL`` or 0)."""
+
+LANES = 4
+"""Parallel partial sums of squares."""
+
+HALF_WINDOW = 5
+"""Neighbours on either side whose median is the reference for clipping a value: a spike is one or
+two values, and five of eleven outliers still leave the median unchanged."""
+
+CLIP = 4.0
+"""Robust deviations from that median at which a value is clipped: a spike then weighs no more than
+an unlucky value, and a large step still counts in its first nights."""
+
+FAR = 1.0
+"""Remaining deviations of a value far out: less than of one at ``CLIP``, because it is more likely
+a spike, but enough for a step of any size to show within a few nights."""
+
+SLOPE = 1.0
+"""Decrease of the remaining deviations from ``CLIP`` to ``FAR``, per deviation further out."""
+
+LEAST = 3
+"""Minimum values of a side of a split: one or two are a spike."""
+
+FAR_OUT = (CLIP - FAR) / SLOPE + CLIP - FAR
+"""Deviations by which a value at the far end of the slope is moved."""
+
+FAR_WEIGHT = 0.3
+"""Weight of a far value in the share of clipped ones, which raises the evidence required of a short
+side. A far value is certainly a spike; dangerous are those that might not be one."""
+
+TAIL = 0.35
+"""A strength with a short side is divided by 1 + this times the excess kurtosis of the other side:
+three consecutive values of heavy-tailed noise reach a limit for normal noise more often, and a
+longer side's mean is nearly normal."""
+
+TAIL_MARGIN = 2.0
+"""Deduction from that excess kurtosis, divided by the square root of the number of values: 0.4 of
+the standard error of the kurtosis of normal values."""
+
+SMALL_SIDE = 12
+"""Sides with fewer values than this must show the change without their best value, too."""
+
+SPARE_SHARE = 0.2
+"""Share of the evidence that must remain without that value, if nothing was clipped."""
+
+SPARE_SLOPE = 45.0
+"""Increase of that share with the share of clipped values: where spikes are common, one of three
+values proves nothing. At 1.8 % clipped, all of the evidence must remain."""
+
+RAMP_MARGIN = 5.0
+"""Evidence, in squared deviations, that a step needs against a straight line."""
+
+PHI_MARGIN = 1.35
+"""Standard errors by which the autocorrelation must be positive to count, less ``PHI_SHORT`` / n
+because its estimate is too low in short series."""
+
+PHI_SHORT = 8.0
+"""Reduction of ``PHI_MARGIN`` in short series, times 1 / n."""
+
+PHI_LONG = 0.19
+"""Additional tolerated autocorrelation: it hardly affects a lasting level."""
+
+PHI_NEAR = 0.5
+"""Addition to a significant autocorrelation where a side is shorter than ``NEAR_SIDE``: a drift of
+the machine over days looks like a level of days, and most false alarms of autocorrelated series
+have such a side. Chosen together with ``PHI_LONG``: at 3 alarms in 1000 nights with a coefficient
+of .5, this penalty on short sides finds one step in twenty more."""
+
+NEAR_SIDE = 40
+"""Values of a side from which ``PHI_NEAR`` is not added."""
+
+GRID = 0.02
+"""Relative step of the grid for the clipping scale. The scale, and with it every clipped value,
+then stays the same on most nights, so a growing series need not be clipped again."""
+
+MAX_PHI = 0.9
+"""Largest corrected autocorrelation: beyond it a level has no meaning."""
+
+NORMAL_MEDIAN = 0.6744897501960817
+"""Median of |z|, z standard normal."""
+
+
+@compiled
+def on_grid(scale: float) -> float:
+    """``scale`` rounded to a grid of relative steps of ``GRID``; 0 stays 0."""
+    if scale <= 0.0:
+        return 0.0
+    return math.exp(GRID * math.floor(math.log(scale) / GRID + 0.5))
+
+
+@compiled
+def rough_scale(values: Floats) -> float:
+    """A robust deviation from the differences of neighbours, on the grid: for clipping only.
+
+    If most neighbours are equal, the median difference is 0, and half the mean difference replaces
+    it.
+    """
+    # A loop: for operations on two arrays numba also compiles the message about unequal shapes.
+    gaps = np.empty(len(values) - 1)
+    for i in range(len(gaps)):
+        gaps[i] = abs(values[i + 1] - values[i])
+    return scale_of_gaps(float(np.median(gaps)), gaps)
+
+
+@compiled
+def scale_of_gaps(median: float, gaps: Floats) -> float:
+    """The same from the median of the differences; gaps: (n - 1,), in the order of the series."""
+    if median == 0.0:
+        return on_grid(0.5 * float(np.mean(gaps)))
+    return on_grid(median / (NORMAL_MEDIAN * math.sqrt(2.0)))
+
+
+@compiled
+def set_clipped(values: Floats, scale: float, start: int, out: Floats) -> None:
+    """Write ``values`` into out[start:], with outliers clipped to their neighbourhood.
+
+    An outlier is more than ``CLIP`` scales from the median of its neighbourhood. If most of the
+    neighbourhood is within reach of a value, so is the median, which need not be computed.
+    """
+    n = len(values)
+    reach = CLIP * scale
+    for i in range(start, n):
+        value = values[i]
+        out[i] = value
+        first, last = max(i - HALF_WINDOW, 0), min(i + HALF_WINDOW + 1, n)
+        half = (last - first) // 2
+        near = 0
+        j = first
+        while j < last and near <= half:
+            near += abs(values[j] - value) <= reach
+            j += 1
+        if near <= half:
+            ordered = np.sort(values[first:last])
+            middle = 0.5 * (ordered[(len(ordered) - 1) // 2] + ordered[half])
+            away = abs(value - middle)
+            if away > reach:
+                # An infinite slope at a scale of 0 would be 0 * inf: compare without dividing.
+                kept = max(FAR * scale, reach - SLOPE * (away - reach))
+                out[i] = middle + math.copysign(kept, value - middle)
+
+
+@compiled
+def clipped_counts(values: Floats, y: Floats, scale: float) -> tuple[int, int]:
+    """The number of clipped values, and of those clipped all the way."""
+    moved = 0
+    far = 0
+    # Both are compared for every value: without a branch the loop is vectorised.
+    for i in range(len(values)):
+        away = abs(y[i] - values[i])
+        moved += away > 0.0
+        far += away > FAR_OUT * scale
+    return moved, far
+
+
+@compiled
+def share_of(moved: int, far: int, n: int) -> float:
+    """The share of n values that counts as clipped; the weight of far ones is ``FAR_WEIGHT``."""
+    return (moved - far + FAR_WEIGHT * far) / n
+
+
+@compiled
+def clipped_share(values: Floats, y: Floats, scale: float) -> float:
+    """The share of values that counts as clipped."""
+    moved, far = clipped_counts(values, y, scale)
+    return share_of(moved, far, len(values))
+
+
+@compiled
+def set_sums(values: Floats, start: int, sums: Sums) -> None:
+    """Write the running sums of values from number ``start`` on; earlier ones exist."""
+    total, moment = sums
+    for i in range(start, len(values)):
+        total[i + 1] = total[i] + values[i]
+        moment[i + 1] = moment[i] + i * values[i]
+
+
+@compiled
+def sums_of(values: Floats) -> Sums:
+    """The running sums of all values."""
+    sums = (np.zeros(len(values) + 1), np.zeros(len(values) + 1))
+    set_sums(values, 0, sums)
+    return sums
+
+
+@compiled
+def squared_error(values: Floats, level: float) -> float:
+    """The sum of squared distances from a level."""
+    a = b = c = d = 0.0
+    whole = len(values) - len(values) % LANES
+    for i in range(0, whole, LANES):
+        a += (values[i] - level) ** 2
+        b += (values[i + 1] - level) ** 2
+        c += (values[i + 2] - level) ** 2
+        d += (values[i + 3] - level) ** 2
+    for i in range(whole, len(values)):
+        a += (values[i] - level) ** 2
+    return (a + b) + (c + d)
+
+
+@compiled
+def squared_differences(values: Floats, lag: int) -> float:
+    """The sum of squared differences between values ``lag`` apart."""
+    a = b = c = d = 0.0
+    whole = lag + max(len(values) - lag, 0) // LANES * LANES
+    for i in range(lag, whole, LANES):
+        a += (values[i] - values[i - lag]) ** 2
+        b += (values[i + 1] - values[i + 1 - lag]) ** 2
+        c += (values[i + 2] - values[i + 2 - lag]) ** 2
+        d += (values[i + 3] - values[i + 3 - lag]) ** 2
+    for i in range(whole, len(values)):
+        a += (values[i] - values[i - lag]) ** 2
+    return (a + b) + (c + d)
+
+
+@compiled
+def best_gain(total: Floats, start: int, stop: int, least: int) -> tuple[float, int]:
+    """The split of [start, stop) that explains most squared error, and how much: (gain, at).
+
+    total: (n + 1,) running sums of the values. least: minimum values of each side. (-1, -1) if
+    there are too few values for two sides.
+    """
+    n = stop - start
+    if n < 2 * least:
+        return -1.0, -1
+    best = -1.0
+    at = -1
+    base = total[start]
+    mean = (total[stop] - base) / n
+    for tau in range(start + least, stop - least + 1):
+        k = float(tau - start)
+        excess = total[tau] - base - k * mean
+        gain = excess * excess / (k * (n - k))
+        if gain > best:
+            best = gain
+            at = tau
+    return best * n, at
+
+
+@compiled
+def line_gain(total: Floats, moment: Floats, start: int, stop: int) -> float:
+    """Squared error that a straight line through [start, stop) explains.
+
+    moment: (n + 1,) running sums of value times index.
+    """
+    n = float(stop - start)
+    middle = 0.5 * (start + stop - 1)
+    cross = float(moment[stop] - moment[start] - middle * (total[stop] - total[start]))
+    return cross * cross * 12.0 / (n * (n * n - 1.0))
+
+
+@compiled
+def spare_gain(values: Floats, total: Floats, start: int, tau: int, stop: int) -> float:
+    """The gain of a split without the strongest value of its smaller side."""
+    left = float(total[tau] - total[start]) / (tau - start)
+    right = float(total[stop] - total[tau]) / (stop - tau)
+    first, last, mine, other = start, tau, left, right
+    if stop - tau < tau - start:
+        first, last, mine, other = tau, stop, right, left
+    n = float(last - first)
+    m = float(stop - start) - n
+    sign = 1.0 if mine > other else -1.0
+    best = 0.0
+    for i in range(first, last):
+        best = max(best, sign * float(values[i] - other))
+    rest = (sign * (mine - other) * n - best) / (n - 1.0)
+    if rest <= 0.0:
+        return 0.0
+    return rest * rest * (n - 1.0) * m / (n - 1.0 + m)
+
+
+@compiled
+def heaviness(values: Floats, total: Floats, place: tuple[int, int, int]) -> float:
+    """The significant excess kurtosis of the larger side of a split, 0 or more.
+
+    place: start, split and stop.
+    """
+    first, last = place[0], place[1]
+    if place[2] - place[1] > last - first:
+        first, last = place[1], place[2]
+    n = float(last - first)
+    level = (total[last] - total[first]) / n
+    two = four = 0.0
+    for i in range(first, last):
+        square = (values[i] - level) ** 2
+        two += square
+        four += square * square
+    if two <= 0.0:
+        return 0.0
+    return max(n * four / (two * two) - 3.0 - TAIL_MARGIN / math.sqrt(n), 0.0)
+
+
+@compiled
+def mean_factor(phi: float, k: float) -> float:
+    """Variance of a mean of k values of an AR(1) over that of k independent ones."""
+    if phi == 0.0:
+        return 1.0
+    return (1.0 + phi) / (1.0 - phi) - 2.0 * phi * (1.0 - math.pow(phi, k)) / (k * (1.0 - phi) ** 2)
+
+
+@compiled
+def split_factor(phi: float, k: float, m: float) -> float:
+    """The same for the difference between means of k and of m values, larger for a short side.
+
+    phi: from ``segment.counted_phi``; 0 if no autocorrelation counts.
+    """
+    if phi > 0.0 and min(k, m) < NEAR_SIDE:
+        phi = min(phi + PHI_NEAR, MAX_PHI)
+    return (mean_factor(phi, k) / k + mean_factor(phi, m) / m) / (1.0 / k + 1.0 / m)
+
+
+@compiled
+def evidence(gain: float, rest: float, degrees: float, factor: float) -> float:
+    """A gain as a squared normal deviation: t squared, converted from Student to normal.
+
+    rest: remaining squared error, with ``degrees`` degrees of freedom. factor: of the variance of a
+    difference of means, for autocorrelation. n log(1 + t^2/n) is nearly exact for large n and
+    conservative for small n.
+    """
+    return (degrees - 0.5) * math.log1p(gain / (factor * rest))

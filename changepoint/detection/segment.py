@@ -1,0 +1,406 @@
+"""The compiled search of the default method for changes in a series of single values."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from changepoint.detection.inner_intervals import Inner
+from changepoint.detection.interval_cache import Memo, cached_interval
+from changepoint.detection.scan import (
+    CLIP,
+    HALF_WINDOW,
+    MAX_PHI,
+    PHI_LONG,
+    PHI_MARGIN,
+    PHI_SHORT,
+    RAMP_MARGIN,
+    SMALL_SIDE,
+    SPARE_SHARE,
+    SPARE_SLOPE,
+    Sizes,
+    Sums,
+    best_gain,
+    evidence,
+    heaviness,
+    line_gain,
+    spare_gain,
+    split_factor,
+)
+from changepoint.jit import compiled
+from changepoint.series import Floats, Ints
+
+BUMP = 2.0
+"""Factor of the evidence required of a split of an inner interval: a temporary level has two
+changes, and many more possible places."""
+
+LARGEST_EXPONENT = 700.0
+"""exp() of more overflows a double."""
+
+TIE = 1.0 - 1e-9
+"""Tolerance for gains that rounding put just below their limit: they are checked exactly
+afterwards."""
+
+SMALLEST_GAIN = 1e-300
+"""Smaller gains count as zero."""
+
+BUMP_MARGIN = 14.0
+"""Minimum difference between the limits of inner and other splits, which matters for a generous
+budget."""
+
+BUMP_LENGTH = 10_000.0
+"""Values from which the number of inner intervals counts: twice as many raise the limit for chance
+findings by 2 log 2."""
+
+
+@compiled
+def strength(
+    values: Floats,
+    sums: Sums,
+    place: tuple[int, int, int],
+    noise: tuple[float, float, float, float, float],
+) -> float:
+    """The evidence for a split after every guard, as a squared normal deviation.
+
+    sums: running sums of the values. place: start, split and stop. noise: remaining squared error,
+    its degrees, autocorrelation, share of clipped values, weight of heavy tails.
+    """
+    start, tau, stop = place
+    rest, degrees, phi, share, tail = noise
+    k = float(tau - start)
+    m = float(stop - tau)
+    left = (sums[0][tau] - sums[0][start]) / k
+    right = (sums[0][stop] - sums[0][tau]) / m
+    gain = (left - right) ** 2 * k * m / (k + m)
+    factor = split_factor(phi, k, m)
+    found = evidence(gain, rest, degrees, factor)
+    line = line_gain(sums[0], sums[1], start, stop)
+    if line >= gain or evidence(gain - line, rest, degrees, factor) < RAMP_MARGIN:
+        return 0.0
+    if min(k, m) < SMALL_SIDE:
+        spare = spare_gain(values, sums[0], start, tau, stop)
+        needed = min(SPARE_SHARE + SPARE_SLOPE * share, 1.0)
+        found = min(found, evidence(spare, rest, degrees, factor) / needed)
+        if tail > 0.0:
+            found /= 1.0 + tail * heaviness(values, sums[0], place)
+    return found
+
+
+@compiled
+def _across(values: Floats, tau: int) -> tuple[float, float]:
+    """Squared differences at lag 1 and 2 across tau."""
+    n = len(values)
+    one = (values[tau] - values[tau - 1]) ** 2
+    two = 0.0
+    for i in range(tau - 2, tau):
+        if i >= 0 and i + 2 < n:
+            two += (values[i + 2] - values[i]) ** 2
+    return one, two
+
+
+@compiled
+def counted_phi(one: float, two: float, n: int, changes: int) -> float:
+    """The significant autocorrelation, from the sums of squared differences at lag 1 and 2.
+
+    For an autoregression of order one the mean squares are as 1 to 1 + phi, whatever the level.
+    """
+    ones = n - 1 - changes
+    twos = n - 2 - 2 * changes
+    if one <= 0.0 or ones <= 0 or twos <= 0:
+        return 0.0
+    phi = (two / twos) / (one / ones) - 1.0
+    margin = PHI_LONG + PHI_MARGIN / math.sqrt(n) - PHI_SHORT / n
+    return min(max(phi - margin, 0.0), MAX_PHI)
+
+
+@compiled
+def _best_segment(
+    y: Floats, sums: Sums, edges: Ints, parts: Floats, sizes: Sizes, limit: float
+) -> tuple[int, int]:
+    """The segment whose best split passes, largest gain first, and the split; (-1, -1) if none.
+
+    edges: (segments + 1,). parts: (segments, 5), results of ``cached_interval`` for each.
+    """
+    share, smallest, tail = sizes
+    n = len(y)
+    changes = len(edges) - 1
+    degrees = float(n - changes - 1)
+    rest, one, two = np.sum(parts[:, 2]), np.sum(parts[:, 3]), np.sum(parts[:, 4])
+    order = np.empty(0, np.int64)
+    for rank in range(len(parts)):
+        if rank == 0:
+            s = int(np.argmax(parts[:, 0]))
+        else:
+            # Nearly always the first one passes or none does, so they are sorted only now.
+            if rank == 1:
+                order = np.argsort(-parts[:, 0], kind="mergesort")
+            s = int(order[rank])
+        gain, at = parts[s, 0], int(parts[s, 1])
+        left_over = max(rest - gain, degrees * smallest)
+        if gain <= 0.0 or evidence(gain, left_over, degrees, 1.0) < limit:
+            break
+        d1, d2 = _across(y, at)
+        noise = (left_over, degrees, counted_phi(one - d1, two - d2, n, changes), share, tail)
+        if strength(y, sums, (edges[s], at, edges[s + 1]), noise) >= limit:
+            return s, at
+    return -1, -1
+
+
+@compiled
+def inner_limit(limit: float, n: int) -> float:
+    """The strength required of a split of an inner interval of n values."""
+    return max(BUMP * limit, limit + BUMP_MARGIN) + 2.0 * math.log(max(n / BUMP_LENGTH, 1.0))
+
+
+@compiled
+def best_inner(
+    y: Floats,
+    sums: Sums,
+    edges: Ints,
+    parts: Floats,
+    inner: Inner,
+    sizes: Sizes,
+    limit: float,
+) -> tuple[int, int]:
+    """The same for the inner intervals inside one segment; returns that segment."""
+    starts, stops, places, gains = inner
+    share, smallest, tail = sizes
+    n = len(y)
+    changes = len(edges) - 1
+    degrees = float(n - changes - 1)
+    if degrees < 1.0:
+        return -1, -1
+    rest, one, two = np.sum(parts[:, 2]), np.sum(parts[:, 3]), np.sum(parts[:, 4])
+    # The minimum gain without corrections: few intervals reach it.
+    odds = math.expm1(min(limit / (degrees - 0.5), LARGEST_EXPONENT))
+    needed = max(odds * rest * TIE / (1.0 + odds), SMALLEST_GAIN)
+    inside = np.empty(len(gains), np.int64)
+    order = np.empty(len(gains))
+    count = 0
+    for i in range(len(gains)):
+        if gains[i] >= needed:
+            s = np.searchsorted(edges, starts[i], side="right") - 1
+            if stops[i] <= edges[s + 1]:
+                inside[count] = i
+                order[count] = float(stops[i]) * (n + 1) + starts[i]
+                count += 1
+    # Of equal gains the one that ends first, independent of the intervals' order.
+    inside = inside[:count]
+    inside = inside[np.argsort(order[:count], kind="mergesort")]
+    for i in inside[np.argsort(-gains[inside], kind="mergesort")]:
+        s = int(np.searchsorted(edges, starts[i], side="right")) - 1
+        left_over = max(rest - gains[i], degrees * smallest)
+        d1, d2 = _across(y, places[i])
+        noise = (left_over, degrees, counted_phi(one - d1, two - d2, n, changes), share, tail)
+        if strength(y, sums, (starts[i], places[i], stops[i]), noise) >= limit:
+            return s, places[i]
+    return -1, -1
+
+
+@compiled
+def parts_of(y: Floats, sums: Sums, edges: Ints, least: int, memo: Memo) -> Floats:
+    """The results of ``cached_interval`` for each segment, (segments, 5)."""
+    parts = np.empty((len(edges) - 1, 5))
+    _set_parts(y, sums, edges, least, memo, parts)
+    return parts
+
+
+@compiled
+def _set_parts(y: Floats, sums: Sums, edges: Ints, least: int, memo: Memo, parts: Floats) -> None:
+    """Write the results of ``cached_interval`` for each segment between edges into parts."""
+    for s in range(len(edges) - 1):
+        gain, at, rest, one, two = cached_interval(y, sums, edges[s], edges[s + 1], least, memo)
+        parts[s, 0], parts[s, 1] = gain, at
+        parts[s, 2], parts[s, 3], parts[s, 4] = rest, one, two
+
+
+@compiled
+def _greedy(
+    y: Floats,
+    sums: Sums,
+    sizes: Sizes,
+    limit: float,
+    least: int,
+    memo: Memo,
+    inner: Inner,
+) -> Ints:
+    """Edges (segments + 1,) of a binary segmentation, the strongest split first."""
+    # One array for all possible edges: allocating one per split costs more than the splits.
+    most = len(y) // least + 1
+    edges, parts = np.empty(most + 1, np.int64), np.empty((most, 5))
+    edges[0], edges[1] = 0, len(y)
+    segments = 1
+    _set_parts(y, sums, edges[:2], least, memo, parts)
+    needed = inner_limit(limit, len(y))
+    while True:
+        mine, known = edges[: segments + 1], parts[:segments]
+        s, at = _best_segment(y, sums, mine, known, sizes, limit)
+        if s < 0:
+            s, at = best_inner(y, sums, mine, known, inner, sizes, needed)
+        if s < 0:
+            return mine.copy()
+        for i in range(segments, s, -1):
+            edges[i + 1] = edges[i]
+            for j in range(parts.shape[1]):
+                parts[i, j] = parts[i - 1, j]
+        edges[s + 1] = at
+        segments += 1
+        _set_parts(y, sums, edges[s : s + 3], least, memo, parts[s:])
+
+
+@compiled
+def _relocated(values: Floats, edges: Ints, reach: float, least: int) -> Ints:
+    """``edges`` next to short segments, moved to the place that the measured values imply.
+
+    Near the end, the neighbourhood's median still is the old level, and the first values after a
+    large step were clipped to it. With known levels, a value is clipped to within ``reach`` of the
+    two it can belong to.
+    """
+    moved = edges.copy()
+    for i in range(1, len(edges) - 1):
+        start, at, stop = moved[i - 1], edges[i], edges[i + 1]
+        if min(at - start, stop - at) > HALF_WINDOW:
+            continue
+        left = np.median(values[start:at])
+        right = np.median(values[at:stop])
+        total = np.zeros(stop - start + 1)
+        for j in range(start, stop):
+            inside = min(max(values[j], min(left, right) - reach), max(left, right) + reach)
+            total[j - start + 1] = total[j - start] + inside - left
+        best = best_gain(total, 0, stop - start, least)[1]
+        if best > 0:
+            moved[i] = start + best
+    return moved
+
+
+@compiled
+def search(
+    values: Floats,
+    y: Floats,
+    sums: Sums,
+    scale: float,
+    limit: float,
+    sizes: Sizes,
+    least: int,
+    memo: Memo,
+    inner: Inner,
+) -> tuple[Ints, Floats]:
+    """The changes of a series of single values: places and strengths.
+
+    values, y: (n,), n >= 2, as measured and clipped. sums: running sums of y. scale: robust
+    deviation of the values. limit: least strength of a change. least: minimum values of a side. A
+    greedy binary segmentation starts with the strongest split. Every change is then moved to its
+    best place between its neighbours and must pass there again; the weakest is dropped first.
+    """
+    found = _greedy(y, sums, sizes, limit, least, memo, inner)
+    edges, strengths = _settled(y, sums, found, sizes, limit, least, memo)
+    stairs = _stairs(y, sums, edges, sizes, limit, least, memo)
+    if len(stairs) > len(edges):
+        needed = inner_limit(limit, len(y))
+        steps, theirs = _settled(y, sums, stairs, sizes, needed, least, memo)
+        if len(steps) > len(edges) and _beyond_lines(y, sums, edges, steps, least, memo) >= limit:
+            edges, strengths = steps, theirs
+    moved = _relocated(values, edges, CLIP * scale, least)
+    return moved[1 : len(moved) - 1].copy(), strengths
+
+
+@compiled
+def _settled(
+    y: Floats, sums: Sums, found: Ints, sizes: Sizes, limit: float, least: int, memo: Memo
+) -> tuple[Ints, Floats]:
+    """Edges that all pass between their neighbours, at their best places, and their strengths."""
+    edges = found.copy()
+    while True:
+        changes = len(edges) - 2
+        for i in range(1, changes + 1):
+            edges[i] = cached_interval(y, sums, edges[i - 1], edges[i + 1], least, memo)[1]
+        strengths = strengths_of(y, sums, edges, sizes, least, memo, 0.0)
+        if changes == 0 or np.min(strengths) >= limit:
+            return edges, strengths
+        weakest = np.argmin(strengths) + 1
+        edges = np.concatenate((edges[:weakest], edges[weakest + 1 :]))
+
+
+@compiled
+def _beyond_lines(y: Floats, sums: Sums, edges: Ints, steps: Ints, least: int, memo: Memo) -> float:
+    """The evidence for levels between ``steps`` against a line in each segment of ``edges``."""
+    lines = 0.0
+    for s in range(len(edges) - 1):
+        around = cached_interval(y, sums, edges[s], edges[s + 1], least, memo)[2]
+        lines += around - line_gain(sums[0], sums[1], edges[s], edges[s + 1])
+    rest = np.sum(parts_of(y, sums, steps, least, memo)[:, 2])
+    if lines <= rest:
+        return 0.0
+    return evidence(lines - rest, max(rest, SMALLEST_GAIN), float(len(y) - len(steps)), 1.0)
+
+
+@compiled
+def _stairs(
+    y: Floats, sums: Sums, found: Ints, sizes: Sizes, limit: float, least: int, memo: Memo
+) -> Ints:
+    """Edges with possible steps of stairs added; unchanged where nothing looks like stairs.
+
+    Steps in one direction look like a ramp until all of them are known, and each adds to the noise
+    that hides the others. A segment whose best split is evident, and rejected as a ramp, is
+    therefore split regardless of the guards, as long as splits are evident. A true step stays
+    significant between its neighbours; none of a ramp's splits does.
+    """
+    edges, known = found, False
+    smallest = sizes[1]
+    while True:
+        parts = parts_of(y, sums, edges, least, memo)
+        degrees = float(len(y) - len(edges))
+        if degrees < 1.0:
+            return found
+        rest = np.sum(parts[:, 2])
+        if not known:
+            for s in range(len(parts)):
+                gain = parts[s, 0]
+                left_over = max(rest - gain, degrees * smallest)
+                if gain <= 0.0 or evidence(gain, left_over, degrees, 1.0) < limit:
+                    continue
+                line = line_gain(sums[0], sums[1], edges[s], edges[s + 1])
+                if line >= gain or evidence(gain - line, left_over, degrees, 1.0) < RAMP_MARGIN:
+                    known = True
+            if not known:
+                return found
+        s = int(np.argmax(parts[:, 0]))
+        gain = parts[s, 0]
+        left_over = max(rest - gain, degrees * smallest)
+        if gain <= 0.0 or evidence(gain, left_over, degrees, 1.0) < limit:
+            return edges
+        at = np.array([int(parts[s, 1])])
+        edges = np.concatenate((edges[: s + 1], at, edges[s + 1 :]))
+
+
+@compiled
+def strengths_of(
+    y: Floats,
+    sums: Sums,
+    edges: Ints,
+    sizes: Sizes,
+    least: int,
+    memo: Memo,
+    phi: float,
+) -> Floats:
+    """The strength of every change between two neighbours, (changes,).
+
+    phi: least autocorrelation.
+    """
+    share, smallest, tail = sizes
+    changes = len(edges) - 2
+    parts = parts_of(y, sums, edges, least, memo)
+    degrees = max(float(len(y) - changes - 1), 1.0)
+    rest = max(np.sum(parts[:, 2]), degrees * smallest)
+    noise = (rest, degrees, max(autocorrelation(parts, len(y)), phi), share, tail)
+    strengths = np.empty(changes)
+    for i in range(changes):
+        strengths[i] = strength(y, sums, (edges[i], edges[i + 1], edges[i + 2]), noise)
+    return strengths
+
+
+@compiled
+def autocorrelation(parts: Floats, n: int) -> float:
+    """The significant autocorrelation of n values in segments. parts: (segments, 5)."""
+    return counted_phi(np.sum(parts[:, 3]), np.sum(parts[:, 4]), n, len(parts) - 1)

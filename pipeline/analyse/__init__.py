@@ -1,1 +1,0 @@
-"""From measurements to conclusions: series, change points, regressions."""

@@ -1,0 +1,52 @@
+"""Arguments and options of the verbs that compare two builds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pipeline.cli.options import read_option
+from pipeline.text.errors import UserError
+from pipeline.text.units import parse_duration, parse_percent
+from pipeline.use_cases.compare import ComparisonRequest
+
+BaseArgument = Annotated[
+    str, typer.Argument(help="The base: target:version[@options][+config], or a folder.")
+]
+HeadArgument = Annotated[
+    str, typer.Argument(help="The head, which is compared with the base; same syntax.")
+]
+StepOption = Annotated[list[str] | None, typer.Option(help="A step or group of steps; repeatable.")]
+MetricOption = Annotated[list[str] | None, typer.Option(help="A metric to compare; repeatable.")]
+WorkloadOption = Annotated[str, typer.Option(help="A workload of the configuration.")]
+SmallestOption = Annotated[str, typer.Option(help="Smallest change of interest.")]
+BudgetOption = Annotated[str, typer.Option(help="Limit of the measured time, for example 30m.")]
+GateOption = Annotated[
+    bool, typer.Option("--gate", help="Exit with code 1 if there is a regression.")
+]
+AgainOption = Annotated[
+    bool, typer.Option("--again", help="Measure everything again, ignoring earlier runs.")
+]
+ResultsOption = Annotated[
+    Path | None, typer.Option(help="Results folder to use instead of paths.results.")
+]
+
+
+def comparison_request(
+    base: str,
+    head: str,
+    steps: Sequence[str] | None,
+    metrics: Sequence[str] | None,
+    workload: str,
+    smallest: str,
+    budget: str,
+) -> ComparisonRequest:
+    """Return the request that the options describe. Raises UserError for an invalid value."""
+    effect = read_option("smallest", smallest, parse_percent)
+    if effect >= 1:
+        raise UserError(f"--smallest: {smallest} is not below 100%")
+    seconds = read_option("budget", budget, parse_duration)
+    return ComparisonRequest(base, head, steps or (), metrics or (), workload, effect, seconds)

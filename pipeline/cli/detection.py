@@ -1,0 +1,48 @@
+"""Print the regressions that a detection found, one line each."""
+
+from __future__ import annotations
+
+from pipeline.cli.console import out
+from pipeline.cli.regression_summary import summary
+from pipeline.model import Regression, RegressionState
+from pipeline.regressions.detected import Detected
+from pipeline.text.units import plural
+
+
+def show_detected(detected: Detected) -> None:
+    """Print one line for each regression, worst first, then the improvements.
+
+    A regression in another state than suspected is printed with its state.
+    """
+    worse = [regression for regression in detected.regressions if regression.worse]
+    better = [regression for regression in detected.regressions if not regression.worse]
+    suspected = sum(regression.state is RegressionState.SUSPECTED for regression in worse)
+    others = [
+        f", {count} {state.value}"
+        for state in RegressionState
+        if state is not RegressionState.SUSPECTED
+        and (count := sum(regression.state is state for regression in worse))
+    ]
+    out.print(
+        f"{plural(suspected, 'suspected regression')}{''.join(others)} and "
+        f"{plural(len(better), 'improvement')} "
+        f"in {detected.series} series"
+    )
+    for regression in worse:
+        out.print(f"  worse   {_told(regression)}", style="yellow", markup=False)
+    for regression in better:
+        out.print(f"  better  {_told(regression)}", style="blue", markup=False)
+    if detected.excused:
+        machines = ", ".join(sorted({each.machine for each in detected.excused}))
+        changes = plural(len(detected.excused), "change")
+        out.print(
+            f"  {changes} may be caused by {machines}: not counted as regressions", markup=False
+        )
+
+
+def _told(regression: Regression) -> str:
+    state = regression.state
+    known = f"  ({state.value})" if state is not RegressionState.SUSPECTED else ""
+    recovery = f"  (recovery of {regression.recovers})" if regression.recovers else ""
+    culprit = f"\n            culprit {regression.culprit}" if regression.culprit else ""
+    return f"{summary(regression)}{known}{recovery}{culprit}"

@@ -1,0 +1,45 @@
+"""Progress of transfers to and from places."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from rich.console import Console
+
+from pipeline.cli.console import is_quiet
+from pipeline.cli.progress import Lines, make_watcher, show_left, time_left
+from pipeline.measure.progress import Watcher
+
+_PAUSE = 30.0
+"""Seconds between two progress lines without a terminal."""
+
+
+def transfers(console: Console) -> Watcher:
+    """Return a watcher of transfers: a bar on a terminal, occasional lines elsewhere."""
+    return make_watcher(console) if is_quiet() or console.is_terminal else Now(console)
+
+
+class Now(Lines):
+    """Prints a line every half minute, so nothing for a short transfer."""
+
+    def __init__(self, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
+        """Print to ``console``; ``clock`` counts seconds."""
+        super().__init__(console, clock)
+        self._told = 0.0
+
+    def begin(self, stage: str, total: float) -> None:
+        """Start counting a stage."""
+        super().begin(stage, total)
+        self._told = self._clock()
+
+    def advance(self, amount: float, left: float | None = None) -> None:
+        """Count transferred bytes, and print the progress if a line is due."""
+        super().advance(amount, left)
+        moment = self._clock()
+        if moment - self._told < _PAUSE:
+            return
+        self._told = moment
+        wait = time_left(self._done, self._total, moment - self._began)
+        remaining = f", {show_left(wait)} left" if wait is not None else ""
+        self.note(f"{self._done / 1e6:.0f} of {self._total / 1e6:.0f} MB{remaining}")

@@ -1,0 +1,93 @@
+"""Changes of a machine: steps and ramps, distinguished from each other."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from pipeline.environment.fit import LevelFit, MachineChange, courses, fit
+from pipeline.environment.panel import Floats, Panel
+from pipeline.environment.ramps import best_ramp
+from pipeline.environment.steps import NEAR, steps_of
+
+MOST_RAMPS = 3
+"""The most ramps searched for in one machine. Three lines describe a bent course well."""
+
+
+def changes_of(
+    panel: Panel,
+    updates: Sequence[int],
+    deviation: Floats,
+    alarms_per_1000: float,
+    smallest: float,
+) -> LevelFit:
+    """Fit the levels of a machine's figures, with every change that is clear in a figure.
+
+    ``updates`` are the nights with a changed fingerprint. A step there needs no search, only a
+    clear effect, and absorbs a step detected close by. ``deviation`` is (figures,), the standard
+    deviation of a night; ``smallest`` is the smallest relative change of interest. Where a ramp and
+    steps both fit, the cheaper model by Schwarz's criterion is kept.
+    """
+    metrics = [figure.metric for figure in panel.figures]
+
+    fixed = _placed((), updates)
+
+    def with_steps(ramps: list[MachineChange]) -> LevelFit:
+        """Fit these ramps, and the steps that remain without them."""
+        known = fit(panel.means, [*ramps, *fixed], deviation)
+        slow = known.sizes[:, : len(ramps)] @ known.courses[: len(ramps)]
+        found = steps_of(panel.means - slow, metrics, alarms_per_1000, smallest)
+        return fit(panel.means, [*ramps, *_placed(found, updates)], deviation)
+
+    ramps: list[MachineChange] = []
+    level = with_steps(ramps)
+    while len(ramps) < MOST_RAMPS:
+        # A ramp may replace detected steps, but no step at a changed fingerprint.
+        known = courses([*ramps, *fixed], len(panel.nights))
+        ramp = best_ramp(panel.means, known, deviation, smallest)
+        if ramp is None:
+            break
+        other = with_steps([*ramps, ramp])
+        if _cost(other) >= _cost(level):
+            break
+        ramps, level = [*ramps, ramp], other
+    return _cleared(panel.means, level, smallest)
+
+
+def _placed(found: Sequence[MachineChange], updates: Sequence[int]) -> list[MachineChange]:
+    """Move steps to the night of a fingerprint change where their interval allows it."""
+    placed = {night: MachineChange(night, night, night, night) for night in updates}
+    for step in found:
+        if not any(step.earliest - NEAR <= night <= step.latest + NEAR for night in updates):
+            placed.setdefault(step.first, step)
+    return [placed[night] for night in sorted(placed)]
+
+
+def _cleared(means: Floats, level: LevelFit, smallest: float) -> LevelFit:
+    """Refit with only those changes that move a figure by at least ``smallest``."""
+    while True:
+        largest = np.abs(level.sizes).max(axis=0, initial=0.0)
+        kept = [
+            each
+            for each, size in zip(level.changes, largest, strict=True)
+            if size >= math.log1p(smallest)
+        ]
+        if len(kept) == len(level.changes):
+            return level
+        level = fit(means, kept, level.deviation)
+
+
+def _cost(level: LevelFit) -> float:
+    """Return Schwarz's criterion: the residual noise plus a penalty for the changes.
+
+    Each change pays for its nights once per machine (one for a step, two for a ramp), and for a
+    size in each figure that it moves (Schwarz 1978; nights count as parameters, Yao 1988).
+    """
+    there = np.isfinite(level.residuals)
+    left = np.nansum(level.residuals**2, axis=1) / level.deviation**2
+    nights = max(int(there.sum(axis=1).max(initial=0)), 2)
+    used = [change for change, size in zip(level.changes, level.sizes.T, strict=True) if size.any()]
+    places = sum(2 if change.ramp else 1 for change in used)
+    return float(left.sum() + (np.count_nonzero(level.sizes) + places) * math.log(nights))

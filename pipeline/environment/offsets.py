@@ -1,0 +1,108 @@
+"""Offsets of a class's machines from the median of the machines it began with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+import numpy as np
+
+from pipeline.environment.fit import LevelFit
+from pipeline.environment.panel import ControlFigure, Floats, Panel
+
+BEGINNING = timedelta(days=7)
+"""Machines whose first control is within a week of the class's first form the reference. A later
+machine therefore moves no value measured before."""
+
+SIGNIFICANT = 2.0
+"""Standard errors below which an offset counts as zero. Of equal machines, one figure in twenty
+exceeds this and moves by what shrinkage leaves."""
+
+
+@dataclass(frozen=True)
+class MachineOffset:
+    """A machine's offset from its class, as natural logarithms.
+
+    ``offsets`` is (figures,): each figure's distance from the class where the machine began, shrunk
+    towards 0, and 0 where it is not significant. ``errors`` are the standard errors before
+    shrinkage.
+    """
+
+    panel: Panel
+    fit: LevelFit
+    offsets: Floats
+    errors: Floats
+
+    @property
+    def levels(self) -> Floats:
+        """Return (figures, nights): the distance of each figure from the class."""
+        levels: Floats = self.offsets[:, None] + self.fit.moved
+        return levels
+
+
+def machine_offsets(measured: Sequence[tuple[Panel, LevelFit]]) -> list[MachineOffset]:
+    """Compare the machines of each class."""
+    by_class: dict[str, list[tuple[Panel, LevelFit]]] = {}
+    for panel, fit in measured:
+        by_class.setdefault(panel.place.machine_class, []).append((panel, fit))
+    return [one for members in by_class.values() for one in _of_class(members)]
+
+
+def _of_class(members: Sequence[tuple[Panel, LevelFit]]) -> list[MachineOffset]:
+    reference = _reference(members)
+    raw = [
+        np.array([start - reference[figure] for figure, start in _starts(*member).items()])
+        for member in members
+    ]
+    errors = [fit.start_errors for _, fit in members]
+    metrics = [np.array([figure.metric for figure in panel.figures]) for panel, _ in members]
+    shrunk = [offsets.copy() for offsets in raw]
+    for metric in dict.fromkeys(name for names in metrics for name in names.tolist()):
+        chosen = [names == metric for names in metrics]
+        between = variance_between(
+            np.concatenate([each[mine] for each, mine in zip(raw, chosen, strict=True)]),
+            np.concatenate([each[mine] for each, mine in zip(errors, chosen, strict=True)]),
+        )
+        for offsets, error, mine in zip(shrunk, errors, chosen, strict=True):
+            offsets[mine] = _shrunk(offsets[mine], error[mine], between)
+    return [
+        MachineOffset(panel, fit, offsets, error)
+        for (panel, fit), offsets, error in zip(members, shrunk, errors, strict=True)
+    ]
+
+
+def variance_between(offsets: Floats, errors: Floats) -> float:
+    """Return the variance of the true offsets between machines, around zero.
+
+    This is the method of moments of DerSimonian and Laird (Controlled Clinical Trials 7, 1986),
+    with a known mean of 0.
+    """
+    weights = 1.0 / errors**2
+    excess = float((weights * offsets**2).sum()) - len(offsets)
+    return max(excess, 0.0) / float(weights.sum())
+
+
+def _shrunk(offsets: Floats, errors: Floats, between: float) -> Floats:
+    """Shrink offsets by the variance between machines (empirical Bayes; Efron and Morris 1975)."""
+    expected = offsets * between / (between + errors**2)
+    return np.where(np.abs(offsets) >= SIGNIFICANT * errors, expected, 0.0)
+
+
+def _reference(members: Sequence[tuple[Panel, LevelFit]]) -> dict[ControlFigure, float]:
+    """Return the level of each figure at the beginning of the class."""
+    began: dict[ControlFigure, list[tuple[date, float]]] = {}
+    for panel, fit in members:
+        for at, (figure, start) in enumerate(_starts(panel, fit).items()):
+            column = int(np.isfinite(panel.means[at]).argmax())
+            began.setdefault(figure, []).append((panel.nights[column], start))
+    return {
+        figure: float(
+            np.median([start for night, start in known if night - min(known)[0] <= BEGINNING])
+        )
+        for figure, known in began.items()
+    }
+
+
+def _starts(panel: Panel, fit: LevelFit) -> dict[ControlFigure, float]:
+    return dict(zip(panel.figures, fit.start.tolist(), strict=True))

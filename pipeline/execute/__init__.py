@@ -1,1 +1,0 @@
-"""From what there is to what was measured: discover, plan, build, run."""

@@ -1,0 +1,1 @@
+"""Experiments: confirm, compare, bisect, backfill and pull request measurements."""

@@ -1,0 +1,121 @@
+"""Compare: measure two revisions, builds, configurations or source trees against each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pipeline.config import Config, WorkloadSection
+from pipeline.experiments.experiment import Figure
+from pipeline.experiments.interleaved import BlocksResult, FigureVerdict, Question, copy_of
+from pipeline.experiments.record import Experiment
+from pipeline.model import Cell, Frozen, Scale, Workload
+from pipeline.text.errors import UserError
+from pipeline.workloads import find_family
+from pipeline.workloads.base import UnknownStepError
+from pipeline.workloads.base.options import OptionError
+
+USUAL = WorkloadSection(
+    name="compare",
+    configs={"mysql": "z12a_nogtid", "mariadb": "z12b", "sqlite": "wal", "rocksdb": "byrx"},
+    steps=("point-query", "scan", "update-index"),
+)
+"""The default workload without a configuration: the steps of a quick night."""
+
+USUAL_ROCKSDB = USUAL.model_copy(update={"family": "db_bench", "steps": ("all",)})
+"""The default workload of RocksDB, which has its own load generator."""
+
+
+class TwoSideComparison(Frozen):
+    """A comparison of two sides, ``base`` and ``head``: the question and the result."""
+
+    base: str
+    head: str
+    workload: str
+    machine_class: str
+    question: Question
+    answer: BlocksResult
+
+    @property
+    def rows(self) -> list[FigureVerdict]:
+        """Return the rows, worst first. If the machine moved, nothing is decided."""
+        rows = list(self.answer.rows)
+        if self.answer.moved:
+            why = f"the machine changed: {self.answer.moved[0]}"
+            rows = [row.model_copy(update={"verdict": "undecided", "note": why}) for row in rows]
+        order = ("failed", "worse", "undecided", "same", "not worse", "better")
+        return sorted(rows, key=lambda row: (order.index(row.verdict), -row.loss))
+
+    @property
+    def regressed(self) -> bool:
+        """Whether a regression was shown, which makes a gate fail."""
+        return any(row.verdict in ("worse", "failed") for row in self.rows)
+
+
+def compared(experiment: Experiment, answer: BlocksResult) -> TwoSideComparison:
+    """Return a result with the names of its sides for tables."""
+    return TwoSideComparison(
+        base=side_name(experiment.base),
+        head=side_name(experiment.head),
+        workload=experiment.base.workload.name,
+        machine_class=experiment.base.machine_class,
+        question=experiment.question,
+        answer=answer,
+    )
+
+
+def side_name(cell: Cell) -> str:
+    """Return the name of a side: ``postgres 17.11 official x10a_c2r24``."""
+    return f"{cell.revision.target} {cell.revision.label} {cell.build_options} {cell.config.name}"
+
+
+def distinct_head(base: Cell, head: Cell) -> Cell:
+    """Return head, as a copy if it equals base: the comparison is then A/A."""
+    if head.key != base.key:
+        return head
+    return copy_of(head, 3 if base.revision.copy_number == 2 else 2)
+
+
+def choose_workload(config: Config, name: str, targets: Sequence[str]) -> WorkloadSection:
+    """Return the workload with this name, or the first one that runs on all the targets.
+
+    Without a workload in the configuration, the default one is returned. Raises UserError for an
+    unknown name, and for a workload that cannot run on a target.
+    """
+    sections = {section.name: section for section in config.workload}
+    if name and name not in sections:
+        known = ", ".join(sections) or "none"
+        raise UserError(f"there is no workload {name!r}; the configuration has {known}")
+    usual = USUAL_ROCKSDB if set(targets) == {"rocksdb"} else USUAL
+    wanted = [sections[name]] if name else [*sections.values(), usual]
+    for section in wanted:
+        if set(targets) <= set(find_family(section.family).targets):
+            return section
+    raise UserError(
+        f"the workload {wanted[0].name} does not run on {' and '.join(dict.fromkeys(targets))}; "
+        "choose another with --workload"
+    )
+
+
+def workload_of(section: WorkloadSection, steps: Sequence[str]) -> Workload:
+    """Return a workload with these steps, or its own, and its first number of clients.
+
+    Raises UserError for an unknown step.
+    """
+    family = find_family(section.family)
+    scale = Scale(
+        tables=section.tables,
+        rows=section.rows,
+        clients=section.clients[0],
+        measure=section.measure,
+        warmup=section.warmup,
+    )
+    try:
+        workload = family.workload(section.name, steps or section.steps, scale, section.options)
+    except (UnknownStepError, OptionError, ValueError) as error:
+        raise UserError(f"workload {section.name}: {error}") from error
+    return workload.model_copy(update={"profile": section.profile})
+
+
+def figures_of_steps(workload: Workload, metrics: Sequence[str]) -> tuple[Figure, ...]:
+    """Return every metric of every step."""
+    return tuple(Figure(step.name, metric) for step in workload.steps for metric in metrics)

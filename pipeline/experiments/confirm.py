@@ -1,0 +1,252 @@
+"""Confirm: remeasure a suspected regression or improvement.
+
+The revisions before and after the change are measured in blocks with a control
+(:mod:`pipeline.experiments.interleaved`), only in the affected steps, on this machine. The outcome
+is written beside the bundles, in ``results/experiments/NAME/outcome.json``.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Literal
+
+from pipeline.config import ConfirmSection
+from pipeline.experiments.experiment import Figure, Runner
+from pipeline.experiments.interleaved import BlocksResult, FigureVerdict, Question, Way, interleave
+from pipeline.experiments.record import Experiment
+from pipeline.experiments.runner import only_steps
+from pipeline.files.atomic_write import write_atomically
+from pipeline.files.json_file import read_json
+from pipeline.measure.build import NotBuiltError
+from pipeline.measure.plan import Plan
+from pipeline.model import (
+    Cell,
+    Frozen,
+    Regression,
+    RegressionKind,
+    RegressionState,
+    Shift,
+    digest,
+)
+from pipeline.regressions.grouping import cell_of, clearest
+from pipeline.regressions.reconcile import certain_ends
+from pipeline.regressions.repository import OUTCOME
+from pipeline.storage.journal import now
+from pipeline.text.errors import UserError
+
+Verdict = Literal["confirmed", "rejected", "undecided", "environment"]
+"""The verdict on a suspicion.
+
+``environment``: the control moved, so the machine changed and not (only) the DBMS.
+"""
+
+
+class OutcomeRow(Frozen):
+    """The verdict on one figure of a comparison.
+
+    ``effect`` and ``interval`` are relative to the last good revision: of the level; for a spread,
+    of the standard deviation; for an SLA, the difference in the share of runs that met it.
+    """
+
+    step: str
+    metric: str
+    effect: float
+    interval: tuple[float, float]
+    verdict: str
+
+
+class ConfirmOutcome(Frozen):
+    """The outcome of confirming a regression or improvement, and its cost.
+
+    ``at`` is when the experiment ended, which distinguishes its outcomes. ``evidence`` identifies
+    the evidence of the suspicion (:func:`evidence_of`). ``blocks`` is the number measured so far
+    and ``minutes`` their total duration; ``note`` explains an undecided verdict that the rows do
+    not.
+    """
+
+    fingerprint: str
+    at: datetime
+    kind: RegressionKind
+    worse: bool
+    evidence: str
+    verdict: Verdict
+    blocks: int
+    minutes: float
+    rows: tuple[OutcomeRow, ...]
+    note: str = ""
+
+
+def verdict_of(answer: BlocksResult, way: Way = "worse") -> Verdict:
+    """Return the verdict on a suspected change in this direction from its figures.
+
+    One figure that surely changed in this direction confirms it; a rejection needs all figures to
+    exclude it.
+    """
+    verdicts = {row.verdict for row in answer.rows}
+    if answer.moved:
+        return "environment"
+    if way in verdicts or (way == "worse" and "failed" in verdicts):
+        return "confirmed"
+    # A step that fails on head is no evidence against an improvement.
+    return "undecided" if verdicts & {"undecided", "failed"} else "rejected"
+
+
+def suspected(regressions: tuple[Regression, ...]) -> list[Regression]:
+    """Return the changes to confirm: regressions, then improvements, each worst first.
+
+    An improvement that ends a regression is its recovery, which is already measured.
+    """
+    chosen = [
+        regression
+        for regression in regressions
+        if regression.state is RegressionState.SUSPECTED and not regression.recovers
+    ]
+    return sorted(chosen, key=lambda regression: not regression.worse)
+
+
+def evidence_of(regression: Regression) -> str:
+    """Return an identifier of a regression's evidence; it changes with further measurements.
+
+    Positions are not part of it, because they change when a line gets another beginning.
+    """
+    return digest(
+        [
+            (shift.series.model_dump(), shift.before, shift.after, shift.pvalue)
+            for shift in regression.shifts
+        ]
+    )[:12]
+
+
+def experiment_of(regression: Regression, plan: Plan, settings: ConfirmSection) -> Experiment:
+    """Return the experiment that confirms a regression or an improvement.
+
+    It measures the :func:`clearest` figures at the :func:`certain_ends` of the interval. Raises
+    UserError if the plan has no such cells, and if no level with a ratio changed.
+    """
+    chosen = clearest(regression, settings.figures)
+    base, head = (
+        planned_cell(plan, regression, chosen[0], label) for label in certain_ends(regression, plan)
+    )
+    steps = list(dict.fromkeys(shift.series.step for shift in chosen))
+    workload = only_steps(base.workload, steps)
+    return Experiment(
+        kind=f"confirm-{regression.fingerprint}",
+        base=base.model_copy(update={"workload": workload}),
+        head=head.model_copy(update={"workload": workload}),
+        question=Question(
+            figures=tuple(Figure(shift.series.step, shift.series.metric) for shift in chosen),
+            kind=regression.kind,
+            smallest_effect=settings.smallest_effect,
+            blocks=settings.blocks,
+            seconds=settings.budget,
+            only="worse" if regression.worse else "better",
+        ),
+    )
+
+
+def planned_cells(plan: Plan, regression: Regression, shift: Shift) -> list[Cell]:
+    """Return the plan's cells of a shift's setup, for all revisions in line order."""
+    return [
+        cell
+        for line in plan.lines
+        if line.name == regression.line
+        for cell in line.cells
+        if (cell.workload.hash, cell.config.family, cell.build_options, cell.machine_class)
+        == cell_of(shift)
+    ]
+
+
+def planned_cell(plan: Plan, regression: Regression, shift: Shift, label: str) -> Cell:
+    """Return the plan's cell of a shift's setup for another revision.
+
+    Raises UserError if the plan has no such cell.
+    """
+    for cell in planned_cells(plan, regression, shift):
+        if cell.revision.label == label:
+            return cell
+    raise UserError(
+        f"{regression.fingerprint}: {regression.target} {label} is no longer in the plan of "
+        f"line {regression.line}; run `nightshift detect`"
+    )
+
+
+def confirm(
+    experiment: Experiment,
+    regression: Regression,
+    runner: Runner,
+    folder: Path,
+    seconds: float = math.inf,
+    clock: Callable[[], float] = time.monotonic,
+) -> ConfirmOutcome:
+    """Remeasure a regression or an improvement and write the outcome.
+
+    Runs and minutes of an earlier, undecided attempt are included. ``seconds`` is the experiment's
+    share of the night, if less than the question's budget. Raises UserError for an error that ends
+    a run.
+    """
+    before = outcome_in(folder)
+    spent = before.minutes if before is not None else 0.0
+    question = experiment.question
+    question = question.model_copy(update={"seconds": min(question.seconds, seconds)})
+    verdict: Verdict = "undecided"
+    rows: tuple[FigureVerdict, ...] = ()
+    blocks = 0
+    try:
+        answer = interleave(runner, experiment.pair, question, clock)
+    except NotBuiltError as error:
+        note = str(error)
+    else:
+        verdict = verdict_of(answer, "worse" if regression.worse else "better")
+        rows, blocks = answer.rows, answer.blocks
+        spent += answer.seconds / 60.0
+        note = "; ".join(answer.moved or dict.fromkeys(row.note for row in rows if row.note))
+    outcome = ConfirmOutcome(
+        fingerprint=regression.fingerprint,
+        at=now(),
+        kind=regression.kind,
+        worse=regression.worse,
+        evidence=evidence_of(regression),
+        verdict=verdict,
+        blocks=blocks,
+        minutes=spent,
+        rows=tuple(
+            OutcomeRow(
+                step=row.step,
+                metric=row.metric,
+                effect=row.effect,
+                interval=row.interval,
+                verdict=row.verdict,
+            )
+            for row in rows
+        ),
+        note=note,
+    )
+    write_atomically(folder / OUTCOME, outcome.model_dump_json(indent=1))
+    return outcome
+
+
+def share_night(
+    waiting: Sequence[tuple[Regression, Experiment]],
+    seconds: float,
+    measure: Callable[[Regression, Experiment, float], float],
+) -> None:
+    """Measure experiments one after the other, each with an equal share of the remaining night.
+
+    Every experiment gets a turn, and unused time goes to the later ones. ``measure`` receives an
+    experiment's share in seconds and returns the seconds it took. Measuring stops once ``seconds``
+    are spent.
+    """
+    left = seconds
+    for place, (regression, experiment) in enumerate(waiting):
+        if left <= 0:
+            return
+        left -= measure(regression, experiment, left / (len(waiting) - place))
+
+
+def outcome_in(folder: Path) -> ConfirmOutcome | None:
+    """Return the outcome in an experiment's folder; None if it is missing or unreadable."""
+    return read_json(folder / OUTCOME, ConfirmOutcome.model_validate_json)

@@ -1,0 +1,103 @@
+"""Prepare the bisection of a regression, and convert its result to a culprit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+from pipeline.config import ConfigFile
+from pipeline.experiments.bisect import Bisected, LocatedChange
+from pipeline.experiments.confirm import planned_cell
+from pipeline.experiments.experiment import Figure
+from pipeline.experiments.revision_range import ladder_of, revisions_between
+from pipeline.experiments.runner import only_steps
+from pipeline.measure.discover import Discovered
+from pipeline.measure.plan import Plan, make_cell, section_of
+from pipeline.measure.release_tags import commit_of
+from pipeline.model import Cell, Culprit, Machine, Regression, RegressionKind, RegressionState
+from pipeline.regressions.grouping import clearest
+from pipeline.regressions.reconcile import certain_ends
+from pipeline.text.errors import UserError
+
+
+class Search(NamedTuple):
+    """The input of a bisection: cells of a range in order, the good one first, and the figures."""
+
+    cells: tuple[Cell, ...]
+    figures: tuple[Figure, ...]
+
+
+def to_locate(regression: Regression) -> bool:
+    """Whether to search for the culprit: only for a confirmed regression of a level."""
+    return (
+        regression.worse
+        and regression.kind is RegressionKind.LEVEL
+        and regression.state is RegressionState.CONFIRMED
+        and (regression.culprit is None or not regression.culprit.confirmed)
+    )
+
+
+def search_for(
+    regression: Regression,
+    plan: Plan,
+    file: ConfigFile,
+    known: Discovered,
+    machine: Machine,
+    quick: bool,
+    cache: Path,
+) -> Search:
+    """Return the bisection of a regression: its clearest figures, between its ends.
+
+    On a branch the range includes all commits, measured or not; on a line of releases, also those
+    that a line of only the newest releases skips. If the line names a branch to bisect on, the
+    range consists of that branch's commits. Raises UserError for anything missing from the plan or
+    the configuration, for figures without a ratio, and if the branch has no commits between the
+    releases.
+    """
+    good, bad = measured_good, _ = certain_ends(regression, plan)
+    ladder = ladder_of(file, regression.target, regression.line)
+    branch = "" if ladder.at is None else file.config.line[ladder.at].bisect
+    if branch:
+        ladder = ladder_of(file, regression.target, branch)
+        good, bad = (commit_of(release, ladder.offer, cache) for release in (good, bad))
+        if good == bad:
+            raise UserError(
+                f"the line {branch} has no commit between the two releases; set bisect to a "
+                "line of the branch from which they were released"
+            )
+    (line,) = (line for line in plan.lines if line.name == regression.line)
+    if line.kept or ladder.offer.supply.commits:
+        # A control has the commit of the revision that it copies.
+        good, bad = (label.partition("#")[0] for label in (good, bad))
+        revisions = revisions_between(file, ladder, known[ladder.offer], good, bad)
+    else:
+        revisions = line.revisions[line.positions[good] : line.positions[bad] + 1]
+    shifts = clearest(regression, file.config.confirm.figures)
+    planned = planned_cell(plan, regression, shifts[0], measured_good).workload
+    workload = only_steps(planned, list(dict.fromkeys(shift.series.step for shift in shifts)))
+    section = section_of(file, planned, quick)
+    return Search(
+        cells=tuple(
+            make_cell(file, section, workload, revision, ladder.options, machine)
+            for revision in revisions
+        ),
+        figures=tuple(Figure(shift.series.step, shift.series.metric) for shift in shifts),
+    )
+
+
+def answer(found: Bisected) -> LocatedChange | None:
+    """Return the culprit's change: the largest one for the worse."""
+    worse = [each for each in found.found if any(row.verdict == "worse" for row in each.rows)]
+    return found.model_copy(update={"found": tuple(worse)}).worst
+
+
+def culprit_of(found: LocatedChange, subject: str) -> Culprit:
+    """Return a change as a regression's culprit; ``subject`` is its commit subject."""
+    return Culprit(
+        revision=found.culprit,
+        parent=found.parent,
+        between=found.between,
+        probability=found.probability,
+        confirmed=found.confirmed,
+        subject=subject,
+    )

@@ -1,0 +1,288 @@
+"""Measurements of a pull request as one file to transfer: ``answer.json``.
+
+The measuring machine runs untrusted code, so its file is untrusted too. The file holds numbers and
+names only, no verdict and no markdown. The publisher recomputes the verdict from the runs
+(:func:`pipeline.experiments.interleaved.judged`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from itertools import count
+from typing import Annotated, Literal, Self
+
+from pydantic import AfterValidator, ConfigDict, Field, ValidationError, model_validator
+
+from pipeline import __version__
+from pipeline.config.config_errors import NAME
+from pipeline.experiments.compare import TwoSideComparison
+from pipeline.experiments.experiment import Figure, Figures, Runner
+from pipeline.experiments.interleaved import ANEW, BLOCKS, Block, Pair, Question, judged
+from pipeline.experiments.record import Experiment
+from pipeline.model import Cell, Frozen
+from pipeline.model.metrics import METRICS
+
+ANSWER = "answer.json"
+"""The file with the measurements of a pull request."""
+
+REASON = 300
+"""Maximum length of the reason why a pull request could not be measured, in characters."""
+
+FIGURES = 500
+"""Maximum number of figures: the steps of a workload times a few metrics."""
+
+_LEAST, _MOST = 1e-9, 1e15
+"""Range of comparable levels. Every figure of a real run is inside, or zero."""
+
+_LABEL = r"^[A-Za-z0-9][A-Za-z0-9._+#-]*$"
+_STEP = r"^[A-Za-z0-9][A-Za-z0-9._=+-]*$"
+_PRINTABLE = r"^[ -~]*$"
+_COMMIT = r"^([0-9a-f]{40}|[0-9a-f]{64})?$"
+
+_LINK = re.compile(r"www\.|gh-\d", re.IGNORECASE)
+
+
+def _no_link(name: str) -> str:
+    """Reject a name that GitHub would turn into a link to a page or an issue."""
+    if _LINK.search(name):
+        raise ValueError("a name must not contain a link")
+    return name
+
+
+Name = Annotated[str, Field(pattern=NAME, max_length=80), AfterValidator(_no_link)]
+StepName = Annotated[str, Field(pattern=_STEP, max_length=80), AfterValidator(_no_link)]
+Level = Annotated[float, Field(ge=0.0, le=_MOST, allow_inf_nan=False)] | None
+
+
+class _Told(Frozen):
+    """Base of the file's models: strict types, and no additional fields."""
+
+    model_config = ConfigDict(strict=True)
+
+
+class PullRequestSide(_Told):
+    """One side: its full ``commit`` hash, empty without one, and its names in tables."""
+
+    commit: str = Field(pattern=_COMMIT)
+    label: str = Field(pattern=_LABEL, max_length=80)
+    options: Name
+    config: Name
+
+    def written(self, target: str) -> str:
+        """Return the side as an argument of ``nightshift compare`` in a clone of the repository."""
+        place = f".#{self.commit}" if self.commit else self.label
+        return f"{target}:{place}@{self.options}+{self.config}"
+
+
+class Levels(_Told):
+    """The runs of one figure: a number per block, null where a run did not yield it."""
+
+    step: StepName
+    metric: str = Field(max_length=80)
+    base: tuple[Level, ...] = Field(max_length=BLOCKS)
+    head: tuple[Level, ...] = Field(max_length=BLOCKS)
+    control: tuple[Level, ...] = Field(max_length=BLOCKS)
+
+    @property
+    def figure(self) -> Figure:
+        """The figure of these runs."""
+        return Figure(self.step, self.metric)
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        """Reject an unknown figure."""
+        if self.metric not in METRICS:
+            raise ValueError("unknown metric")
+        if not len(self.base) == len(self.head) == len(self.control):
+            raise ValueError("each block must have a run of base, of head and of the control")
+        if any(level and level < _LEAST for level in (*self.base, *self.head, *self.control)):
+            raise ValueError("a level is too small")
+        return self
+
+
+class PullRequestRuns(_Told):
+    """The measurement of a pull request: question, seconds spent, and every run's figures."""
+
+    target: str = Field(pattern=r"^[a-z]+$", max_length=20)
+    base: PullRequestSide
+    head: PullRequestSide
+    machine_class: Name
+    workload: Name
+    smallest_effect: float = Field(gt=0, lt=1)
+    budget: float = Field(gt=0, le=1e6)
+    seconds: float = Field(ge=0, le=1e6)
+    levels: tuple[Levels, ...] = Field(min_length=1, max_length=FIGURES)
+
+    @model_validator(mode="after")
+    def _whole(self) -> Self:
+        """Reject duplicate figures, and figures with different numbers of blocks."""
+        if len({each.figure for each in self.levels}) < len(self.levels):
+            raise ValueError("a figure appears twice")
+        if len({len(each.base) for each in self.levels}) > 1:
+            raise ValueError("all figures must have the same number of blocks")
+        return self
+
+    def comparison(self, smallest: float | None = None) -> TwoSideComparison:
+        """Return the verdict of the runs; ``smallest`` overrides the smallest effect."""
+        question = Question(
+            figures=tuple(each.figure for each in self.levels),
+            smallest_effect=smallest or self.smallest_effect,
+            seconds=self.budget,
+            anew=ANEW,
+        )
+        base, head = (
+            f"{self.target} {side.label} {side.options} {side.config}"
+            for side in (self.base, self.head)
+        )
+        return TwoSideComparison(
+            base=base,
+            head=head,
+            workload=self.workload,
+            machine_class=self.machine_class,
+            question=question,
+            answer=judged(question, self._blocks(), self.seconds),
+        )
+
+    def _blocks(self) -> Iterator[Block]:
+        def run(at: int, side: Callable[[Levels], tuple[Level, ...]]) -> Figures:
+            found = {each.figure: side(each)[at] for each in self.levels}
+            return {figure: level for figure, level in found.items() if level is not None}
+
+        for at in range(len(self.levels[0].base)):
+            yield (
+                run(at, lambda each: each.base),
+                run(at, lambda each: each.head),
+                run(at, lambda each: each.control),
+            )
+
+
+class PullRequestAnswer(_Told):
+    """The file: the runs or, if there are none, the ``reason`` in one line."""
+
+    schema_version: Literal[1] = 1
+    nightshift: str = Field(default=__version__, pattern=_LABEL, max_length=40)
+    status: Literal["measured", "could not run"]
+    reason: str = Field(default="", pattern=_PRINTABLE, max_length=REASON)
+    measured: PullRequestRuns | None = None
+
+    @model_validator(mode="after")
+    def _one_of_two(self) -> Self:
+        """Reject an answer with neither or both."""
+        if (self.measured is None) != (self.status == "could not run") or bool(self.reason) == (
+            self.measured is not None
+        ):
+            raise ValueError("give either runs or a reason, and not both")
+        return self
+
+
+def read_answer(data: bytes) -> PullRequestAnswer:
+    """Parse an answer. Raises ValueError, with our own message, for an invalid one."""
+    try:
+        return PullRequestAnswer.model_validate_json(data)
+    except ValidationError as error:
+        where = ".".join(str(part) for part in error.errors(include_input=False)[0]["loc"])
+        at = plain(where)[:80] or "its beginning"
+        raise ValueError(f"{ANSWER} is invalid at {at}") from None
+
+
+def could_not_run(reason: str) -> PullRequestAnswer:
+    """Return the answer for a pull request that could not be measured."""
+    return PullRequestAnswer(
+        status="could not run", reason=plain(reason)[:REASON] or "no reason is known"
+    )
+
+
+def plain(text: str) -> str:
+    """Return untrusted text as one line of printable ASCII without workflow commands.
+
+    GitHub's runner interprets lines that begin with ``::`` as commands, and ``##[`` anywhere.
+    """
+    line = re.sub(r"[^ -~]+", "?", " ".join(text.split()))
+    line = re.sub(r"#(?=#\[)", "# ", line)
+    return re.sub(r"^:(?=:)", ": ", line)
+
+
+class RecordingRunner:
+    """A proxy for a runner that records its figures."""
+
+    def __init__(self) -> None:
+        self._seen: dict[tuple[str, int], Figures] = {}
+
+    def around(self, runner: Runner) -> Runner:
+        """Return a runner that forwards to the given one and records its figures."""
+        return _Recorded(runner, self._seen)
+
+    def blocks(self, pair: Pair) -> list[Block]:
+        """Return the complete blocks of a pair."""
+        found: list[Block] = []
+        for number in count(1):
+            base, head, control = (
+                self._seen.get((cell.key, number)) for cell in (pair.base, pair.head, pair.control)
+            )
+            if base is None or head is None or control is None:
+                break
+            found.append((base, head, control))
+        return found
+
+
+class _Recorded:
+    def __init__(self, runner: Runner, seen: dict[tuple[str, int], Figures]) -> None:
+        self._runner, self._seen = runner, seen
+
+    def prepare(self, cell: Cell) -> None:
+        """Forward to the wrapped runner."""
+        self._runner.prepare(cell)
+
+    def built(self, cell: Cell) -> bool:
+        """Forward to the wrapped runner."""
+        return self._runner.built(cell)
+
+    def measure(self, cell: Cell, attempt: int) -> Figures:
+        """Run a cell with the wrapped runner, and record its figures."""
+        figures = self._runner.measure(cell, attempt)
+        self._seen[cell.key, attempt] = figures
+        return figures
+
+
+def answer_of(experiment: Experiment, blocks: list[Block], seconds: float) -> PullRequestAnswer:
+    """Return the answer of a measured experiment."""
+    question = experiment.question
+
+    def runs(figure: Figure, side: int) -> tuple[float | None, ...]:
+        return tuple(block[side].get(figure) for block in blocks)
+
+    measured = PullRequestRuns(
+        target=experiment.head.revision.target,
+        base=_side(experiment.base),
+        head=_side(experiment.head),
+        machine_class=experiment.base.machine_class,
+        workload=experiment.base.workload.name,
+        smallest_effect=question.smallest_effect,
+        budget=question.seconds,
+        seconds=seconds,
+        levels=tuple(
+            Levels(
+                step=figure.step,
+                metric=figure.metric,
+                base=runs(figure, 0),
+                head=runs(figure, 1),
+                control=runs(figure, 2),
+            )
+            for figure in question.figures
+        ),
+    )
+    return PullRequestAnswer(status="measured", measured=measured)
+
+
+def _side(cell: Cell) -> PullRequestSide:
+    revision = cell.revision
+    commit = revision.locator if re.fullmatch(_COMMIT, revision.locator) else ""
+    # A folder's state has the same kind of hash as a commit.
+    changed = revision.supply is None or revision.supply.kind != "git"
+    return PullRequestSide(
+        commit="" if changed else commit,
+        label=revision.label,
+        options=cell.build_options,
+        config=cell.config.family,
+    )

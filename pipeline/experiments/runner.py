@@ -1,0 +1,208 @@
+"""The runner of experiments on this machine, with its builds, servers and bundles."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Self
+
+from pipeline.experiments.experiment import Figure, Figures
+from pipeline.machine.disturbance.guard import Guard
+from pipeline.machine.pinning import available, choose
+from pipeline.measure.build import Builder
+from pipeline.measure.expected_time import Expectation
+from pipeline.measure.harness import ATTEMPTS, HarnessError
+from pipeline.measure.measure import Bench, measure_cell
+from pipeline.measure.progress import Silent, Watcher
+from pipeline.measure.workspace import Workspace
+from pipeline.model import Build, Cell, Machine, Pinning, Step, StepStatus, Workload
+from pipeline.storage.bundle import (
+    BUNDLES,
+    Bundle,
+    BundleError,
+    bundle_path,
+    read_bundle,
+)
+from pipeline.storage.derive.background import SLA_METRICS
+from pipeline.storage.ingest import steps_of
+from pipeline.storage.quarantine import Quarantine
+from pipeline.text.errors import UserError
+from pipeline.workloads import find_family
+
+
+class BenchRunner:
+    """A runner that measures cells on this machine into one experiment's folder.
+
+    A context manager: inside it, no other process measures here (:meth:`Workspace.held`). Existing
+    bundles are read and not measured again; one that cannot be used goes to the quarantine and its
+    run is repeated.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        builder: Builder,
+        workspace: Workspace,
+        machine: Machine,
+        watcher: Watcher,
+        guard: Guard,
+        quarantine: Quarantine,
+        *,
+        pin: bool = True,
+        port: int = 0,
+        preflight: Callable[[], dict[str, str]] = dict,
+    ) -> None:
+        """Measure into ``folder``/bundles.
+
+        Args:
+            folder: of the experiment, as ``results/experiments/NAME``; created on demand.
+            builder: provides the builds.
+            workspace: where servers run.
+            machine: description of this machine.
+            watcher: receives every run and its duration in seconds.
+            guard: watches the steps; disturbed ones are repeated.
+            quarantine: where bundles go that cannot be used.
+            pin: keep server, client and harness on fixed cores.
+            port: of the server on loopback; 0 picks a free one.
+            preflight: checks this machine once no other process measures on it; its result is
+                kept in every bundle.
+        """
+        self._bundles = folder / BUNDLES
+        self._builder, self._workspace, self._machine = builder, workspace, machine
+        self._watcher, self._guard, self._quarantine = watcher, guard, quarantine
+        self._pin, self._port = pin, port
+        self._preflight = preflight
+        self._warned: dict[str, str] = {}
+        self._made: dict[str, Build] = {}
+        self._held = ExitStack()
+
+    def __enter__(self) -> Self:
+        """Acquire this machine.
+
+        Raises UserError while another process measures on it, and if preflight fails.
+        """
+        self._workspace.check_tools()
+        with ExitStack() as held:
+            held.enter_context(self._workspace.held())
+            held.callback(os.sched_setaffinity, 0, available())
+            self._warned = self._preflight()
+            self._held = held.pop_all()
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        """Release the machine, and restore the CPU affinity of this process."""
+        self._held.close()
+
+    def prepare(self, cell: Cell) -> None:
+        """Build or install the build of a cell, if it is missing.
+
+        Raises :class:`pipeline.measure.build.NotBuiltError` for a revision that does not build, and
+        UserError for errors that are not the revision's.
+        """
+        if not self.built(cell):
+            self._watcher.note(
+                f"preparing the build of {cell.revision.target} {cell.revision.version}"
+            )
+        self._made[cell.key] = self._builder.obtain(cell.revision, cell.build_options)
+
+    def built(self, cell: Cell) -> bool:
+        """Whether the build of a cell exists."""
+        return self._builder.find(cell.revision, cell.build_options) is not None
+
+    def measure(self, cell: Cell, attempt: int) -> Figures:
+        """Run a cell once on a freshly started server, and return its figures.
+
+        Raises as :meth:`prepare` does, and UserError for an error that ends the whole run. A run
+        that ends with a harness error is repeated first.
+        """
+        path = bundle_path(self._bundles, cell.run_id(attempt))
+        if path.exists():
+            try:
+                return figures_of(read_bundle(path))
+            except BundleError as error:
+                self._watcher.note(self._quarantine.take(error))
+        if cell.key not in self._made:
+            self.prepare(cell)
+        for _ in range(ATTEMPTS - 1):
+            try:
+                return figures_of(read_bundle(self._run(cell, attempt)))
+            except HarnessError as error:
+                self._watcher.note(f"{cell.run_id(attempt)}: harness error: {error}; repeated")
+        return figures_of(read_bundle(self._run(cell, attempt)))
+
+    def _run(self, cell: Cell, attempt: int) -> Path:
+        if cell.machine_class != self._machine.machine_class:
+            raise UserError(
+                f"{cell.revision.target} {cell.revision.label} must be measured on a machine of "
+                f"class {cell.machine_class}, but this machine is of class "
+                f"{self._machine.machine_class}; run `nightshift pursue` on the other"
+            )
+        processors = available()
+        clients = cell.workload.scale.clients
+        pinning = choose(clients, processors) if self._pin else Pinning()
+        bench = Bench(
+            machine=self._machine,
+            pinning=pinning,
+            port=self._port,
+            tools=find_family(cell.workload.family).tools(),
+            preflight=self._warned,
+        )
+        began = time.monotonic()
+        self._watcher.run_begins(cell, attempt)
+        if pinning.harness:
+            os.sched_setaffinity(0, pinning.harness)
+        try:
+            return measure_cell(
+                cell,
+                attempt,
+                self._made[cell.key],
+                bench,
+                self._workspace,
+                self._bundles,
+                _Steps(self._watcher),
+                Expectation([cell]),
+                self._guard,
+            )
+        finally:
+            os.sched_setaffinity(0, processors)
+            # The total number of runs is unknown, so only the time spent is reported.
+            self._watcher.advance(time.monotonic() - began)
+
+
+class _Steps(Silent):
+    """A watcher that forwards a run's messages, but not the progress of that single run."""
+
+    def __init__(self, watcher: Watcher) -> None:
+        self._watcher = watcher
+
+    def note(self, text: str) -> None:
+        """Forward one line."""
+        self._watcher.note(text)
+
+    def step_begins(self, step: Step) -> None:
+        """A step begins."""
+        self._watcher.step_begins(step)
+
+
+def figures_of(bundle: Bundle) -> Figures:
+    """Return every figure of a run.
+
+    A step that failed has none; one that failed its SLA has only those that the SLA is about.
+    """
+    return {
+        Figure(values.step.name, metric): value
+        for values in steps_of(bundle)
+        for metric, value in values.values.items()
+        if values.status is StepStatus.OK
+        or (values.status is StepStatus.SLA_FAILED and metric in SLA_METRICS)
+    }
+
+
+def only_steps(workload: Workload, steps: Sequence[str]) -> Workload:
+    """Return a workload with only some steps, and the loads and writes that they need."""
+    family = find_family(workload.family)
+    fewer = family.workload(workload.name, steps, workload.scale, workload.options)
+    return fewer.model_copy(update={"profile": workload.profile})

@@ -1,0 +1,59 @@
+"""Local source trees as revisions: a commit, or the current state of the folder."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from pipeline.measure.discover import SHORT, commit_revision
+from pipeline.model import Revision, Supply
+from pipeline.sources.base.git import knows_commit
+from pipeline.sources.tree import SourceTree, commit_named, is_changed, is_repository
+from pipeline.targets import find_target
+from pipeline.text.errors import UserError
+
+_SHORT_STATE = 8
+"""Digits of a folder's hash that distinguish its states in tables."""
+
+
+def revision_of_tree(
+    target: str, folder: Path, commit: str, cache: Path, results: Path
+) -> Revision:
+    """Return a commit of a source tree or, without one, the tree's current state.
+
+    A tree without changes to tracked files is its commit. ``results`` is where nightshift writes;
+    inside the tree it is ignored. Raises UserError for a target that is not compiled, a missing
+    commit, and an unreadable folder.
+    """
+    if all(supply.prebuilt for supply in find_target(target).supplies):
+        raise UserError(f"{target} cannot be built from a source tree; name a release")
+    if commit and not is_repository(folder):
+        raise UserError(
+            f"{folder} is not a git repository, so it has no commit {commit}; name a clone"
+        )
+    if commit or (is_repository(folder) and not is_changed(folder)):
+        revision = commit_revision(target, 0, commit_named(folder, commit or "HEAD"))
+        return revision.model_copy(update={"supply": _supply("git", str(folder))})
+    written = results.resolve()
+    inside = written.is_relative_to(folder) and written != folder
+    supply = _supply("tree", f"{folder}#{written.relative_to(folder)}" if inside else str(folder))
+    (state,) = SourceTree(supply.coordinates, cache).versions()
+    return Revision(
+        target=target,
+        version=f"{_name_of(folder)}-{state[:_SHORT_STATE]}",
+        order=(0,),
+        major="",
+        locator=state,
+        supply=supply,
+    )
+
+
+def _supply(kind: str, coordinates: str) -> Supply:
+    return Supply(name=kind, kind=kind, coordinates=coordinates, prebuilt=False, commits=True)
+
+
+def _name_of(folder: Path) -> str:
+    """Return the name of a source tree in tables: its commit, if it has one, or the folder."""
+    if is_repository(folder) and knows_commit(folder, "HEAD"):
+        return f"{commit_named(folder, 'HEAD')[:SHORT]}-dirty"
+    return re.sub(r"[^\w.]+", "-", folder.name) or "tree"

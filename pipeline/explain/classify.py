@@ -1,0 +1,178 @@
+"""Rules that classify a slowdown, with the figures as evidence.
+
+docs/guide/explaining.md documents the rules and the reasons for their constants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from enum import StrEnum
+
+from pipeline.explain.figures import FigureChange
+from pipeline.explain.functions import FunctionChange
+from pipeline.explain.plans import PlanChange
+from pipeline.explain.trial import Trial, causes
+from pipeline.model import Frozen
+
+
+class SlowdownClass(StrEnum):
+    """Why a step is slower, most credible reason first: causes, then symptoms."""
+
+    SLA = "SLA"
+    CHANGED_DEFAULT = "changed default"
+    PLAN = "plan change"
+    CPU = "CPU"
+    CONTENTION = "contention"
+    IO = "IO"
+    VARIANCE = "variance"
+    UNKNOWN = "unknown"
+
+
+class Reason(Frozen):
+    """One reason, with sentences as its evidence."""
+
+    kind: SlowdownClass
+    evidence: tuple[str, ...]
+
+
+PROPORTION = 0.5
+"""The part of the lost throughput that a cost per operation must explain, both as logarithms."""
+
+MORE = 1.5
+"""The factor from which another growth exceeds that of the CPU time, both as logarithms."""
+
+LEAST_IO: Mapping[str, float] = {"r/o": 0.01, "w/o": 0.01, "rKB/o": 0.1, "wKB/o": 0.1}
+"""Growth per operation below which storage is not the reason: a request in a hundred operations, or
+a page in forty. In the unit of the metric."""
+
+LEAST_SWITCHES = 0.01
+"""Growth of the context switches per operation below which they are not the reason. Each costs some
+microseconds (Li, Ding and Shen 2007), so one in a hundred operations costs some tens of
+nanoseconds."""
+
+_SWITCHES = ("server_cs/o", "cs/o")
+_COUNTERS = (
+    "instructions/o",
+    "cycles/o",
+    "branch_misses/o",
+    "cache_misses/o",
+    "dtlb_misses/o",
+    "itlb_misses/o",
+    "page_faults/o",
+)
+_SPREAD = ("qps_cv", "qps_p1", "stall_s", "latency_p99")
+_LEVEL = ("qps", "latency_avg", "latency_p50", "latency_p95", "latency_p99")
+
+
+def classify(
+    figures: Sequence[FigureChange],
+    detected: Collection[str],
+    plans: Sequence[PlanChange],
+    missed: Sequence[str],
+    trials: Sequence[Trial],
+    spread: Sequence[str] = (),
+    functions: Sequence[FunctionChange] = (),
+) -> tuple[Reason, ...]:
+    """Return the reasons why a step is slower, at least one; the first is its class.
+
+    ``detected`` are the metrics whose series became worse, whatever two revisions alone can show.
+    ``missed`` names the rates that the step sustained before and no longer sustains, ``spread`` the
+    metrics whose noise increased, one sentence each. ``functions`` is the differential profile.
+    """
+    by_name = {figure.metric: figure for figure in figures}
+
+    def worse(*names: str) -> list[FigureChange]:
+        return [
+            by_name[name]
+            for name in names
+            if name in by_name and (by_name[name].verdict == "worse" or name in detected)
+        ]
+
+    found = [
+        Reason(kind=SlowdownClass.SLA, evidence=tuple(missed)),
+        Reason(
+            kind=SlowdownClass.CHANGED_DEFAULT,
+            evidence=tuple(trial.sentence() for trial in causes(trials)),
+        ),
+        Reason(kind=SlowdownClass.PLAN, evidence=tuple(_plan_sentence(change) for change in plans)),
+    ]
+    lost = max([0.0, *(-figure.growth for figure in worse("qps"))])
+    level = worse(*_LEVEL)
+    (cpu,) = worse("cpu_us/o") or (None,)
+    cost = max(cpu.growth, 0.0) if cpu is not None else 0.0
+    switches = [
+        figure
+        for figure in worse(*_SWITCHES)
+        if figure.after - figure.before >= LEAST_SWITCHES and figure.growth > MORE * cost
+    ]
+    storage = [
+        figure
+        for figure in worse(*LEAST_IO)
+        if figure.after - figure.before >= LEAST_IO[figure.metric]
+        and figure.growth > MORE * cost
+        and figure.growth >= PROPORTION * lost
+    ]
+    found += [
+        Reason(
+            kind=SlowdownClass.CPU,
+            evidence=(
+                *_sentences([cpu, *worse("qps"), *worse(*_COUNTERS)]),
+                *_mostly(functions, cpu),
+            )
+            if cpu is not None and cost >= PROPORTION * lost and not (switches and level)
+            else (),
+        ),
+        Reason(
+            kind=SlowdownClass.CONTENTION,
+            evidence=_sentences(
+                [*switches, *worse("cpu_us/o", "qps")] if level and switches else []
+            ),
+        ),
+        Reason(
+            kind=SlowdownClass.IO,
+            evidence=_sentences([*storage, *worse("qps")] if level and storage else []),
+        ),
+        Reason(
+            kind=SlowdownClass.VARIANCE,
+            evidence=(*spread, *_sentences([] if worse("qps") else worse(*_SPREAD))),
+        ),
+    ]
+    told = tuple(finding for finding in found if finding.evidence)
+    return told or (Reason(kind=SlowdownClass.UNKNOWN, evidence=_open(figures, worse("qps"))),)
+
+
+def _sentences(figures: Sequence[FigureChange]) -> tuple[str, ...]:
+    return tuple(figure.sentence() for figure in figures)
+
+
+def _mostly(functions: Sequence[FunctionChange], cpu: FigureChange) -> tuple[str, ...]:
+    """Name the functions whose own cost explains most of the additional CPU time per operation."""
+    least = PROPORTION * (cpu.after - cpu.before)
+    return tuple(each.sentence() for each in functions if each.gained >= least > 0)
+
+
+def _plan_sentence(change: PlanChange) -> str:
+    first = (plan.splitlines()[0].strip() if plan else "no plan" for plan in _differing(change))
+    before, after = first
+    return f"{change.statement}: {before} -> {after}"
+
+
+def _differing(change: PlanChange) -> tuple[str, str]:
+    """Return the rest of both plans from the first differing line on."""
+    before, after = change.before.splitlines(), change.after.splitlines()
+    same = 0
+    while same < min(len(before), len(after)) and before[same] == after[same]:
+        same += 1
+    return "\n".join(before[same:]), "\n".join(after[same:])
+
+
+def _open(figures: Sequence[FigureChange], lost: Sequence[FigureChange]) -> tuple[str, ...]:
+    """Describe the figures for a step that no rule fits."""
+    said = list(_sentences(lost))
+    undecided = sum(figure.verdict == "undecided" for figure in figures)
+    if undecided:
+        runs = "with {} and {} repetitions".format(*figures[0].runs)
+        said.append(
+            f"{runs}, {undecided} of {len(figures)} figures could not be distinguished from noise"
+        )
+    return tuple(said) or ("no recorded figure changed with it",)

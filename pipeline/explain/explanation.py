@@ -1,0 +1,118 @@
+"""Stored explanations of regressions: steps, worst first, each with its reasons.
+
+Reading them needs none of the modules that explaining needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from pydantic import TypeAdapter
+
+from pipeline.explain.classify import Reason, SlowdownClass
+from pipeline.explain.figures import FigureChange
+from pipeline.explain.functions import FunctionChange
+from pipeline.explain.plans import PlanChange
+from pipeline.explain.settings import SettingDifferences, Suspect
+from pipeline.explain.trial import Trial
+from pipeline.files.atomic_write import write_atomically
+from pipeline.files.json_file import read_json
+from pipeline.model import Frozen, Regression
+
+
+class StepExplanation(Frozen):
+    """Why one step is slower in one setup; the first finding is its class.
+
+    With ``again`` its figures are from the runs that confirmed the regression. ``pictures`` are the
+    files of its flame graphs, beside the explanation: before, after, and difference.
+    """
+
+    step: str
+    setup: str
+    findings: tuple[Reason, ...]
+    figures: tuple[FigureChange, ...]
+    plans: tuple[PlanChange, ...]
+    functions: tuple[FunctionChange, ...]
+    again: bool = False
+    pictures: tuple[str, ...] = ()
+
+
+class Explanation(Frozen):
+    """Why a regression is slower. ``kind`` is the class of its worst step.
+
+    ``settings`` are those of the worst step's setup, ``suspects`` are the changed settings that can
+    be tested, and ``trials`` the tests.
+    """
+
+    fingerprint: str
+    line: str
+    target: str
+    last_good: str
+    first_bad: str
+    kind: SlowdownClass
+    steps: tuple[StepExplanation, ...]
+    settings: SettingDifferences
+    suspects: tuple[Suspect, ...]
+    trials: tuple[Trial, ...]
+
+
+class Explained(NamedTuple):
+    """An explanation, and the flame graphs of its steps by file name."""
+
+    explanation: Explanation
+    pictures: dict[str, str]
+
+
+def explained_folder(fingerprint: str, results: Path) -> Path:
+    """Return the folder of a regression's explanation, which may not exist."""
+    return results / "explained" / fingerprint
+
+
+def save_explained(explained: Explained, results: Path) -> Path:
+    """Save an explanation and its flame graphs in results/explained/FINGERPRINT."""
+    folder = explained_folder(explained.explanation.fingerprint, results)
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, picture in explained.pictures.items():
+        (folder / name).write_text(picture, encoding="utf-8")
+    return write_atomically(
+        folder / _EXPLANATION_FILE, explained.explanation.model_dump_json(indent=1)
+    )
+
+
+def class_of(regression: Regression, results: Path) -> str:
+    """Return the class of a regression from its last explanation; empty without one."""
+    known = last_explanation(regression, results)
+    return known.kind.value if known is not None else ""
+
+
+def last_explanation(regression: Regression, results: Path) -> Explanation | None:
+    """Return the last explanation of a regression.
+
+    The result is None if there is none, or if it is between other revisions than the current ones.
+    """
+    path = explained_folder(regression.fingerprint, results) / _EXPLANATION_FILE
+    known = read_json(path, Explanation.model_validate_json)
+    if known is None:
+        return None
+    same = (known.last_good, known.first_bad) == (regression.last_good, regression.first_bad)
+    return known if same else None
+
+
+def save_trials(trials: Sequence[Trial], folder: Path) -> Path:
+    """Save the trials in the folder of their experiment."""
+    folder.mkdir(parents=True, exist_ok=True)
+    return write_atomically(
+        folder / _TRIALS_FILE, _TRIALS.dump_json(tuple(trials), indent=1).decode()
+    )
+
+
+def load_trials(folder: Path) -> tuple[Trial, ...]:
+    """Load the trials of an experiment; empty if they are missing or unreadable."""
+    return read_json(folder / _TRIALS_FILE, _TRIALS.validate_json) or ()
+
+
+_EXPLANATION_FILE = "explanation.json"
+_TRIALS_FILE = "trials.json"
+_TRIALS = TypeAdapter(tuple[Trial, ...])

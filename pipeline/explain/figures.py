@@ -1,0 +1,101 @@
+"""Before against after: one figure of one step, and whether it moved beyond its noise."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from pipeline.model import Frozen
+from pipeline.model.metrics import LEAST_CHANGE, METRICS, Direction
+from pipeline.text.units import show_figure
+
+ACTIVITY = "dbms "
+"""Prefix of metrics of the DBMS's own activity, as a mean over the step."""
+
+HEAVY_TAILED = frozenset({"latency_max"})
+"""Figures of a single extreme event: they say nothing about a step."""
+
+
+class FigureChange(Frozen):
+    """A figure on both sides: the medians of its runs, and their ratio with its interval.
+
+    ``verdict`` is from changepoint: better, worse, same, undecided. The DBMS's own activity has no
+    good direction, so there *worse* only means more.
+    """
+
+    metric: str
+    unit: str
+    before: float
+    after: float
+    ratio: float
+    low: float
+    high: float
+    runs: tuple[int, int]
+    verdict: str
+
+    @property
+    def moved(self) -> bool:
+        """Whether it differs by more than the noise between repetitions."""
+        return self.verdict in {"better", "worse"}
+
+    @property
+    def growth(self) -> float:
+        """The logarithm of the ratio: equal and opposite for twice and half as much."""
+        return math.log(self.ratio) if self.ratio > 0 else -math.inf
+
+    def sentence(self) -> str:
+        """Format it as evidence: ``cpu_us/o 41.2 -> 60.3 us (x1.46)``."""
+        unit = "" if self.unit in {"count", "ratio", ""} else f" {self.unit}"
+        times = f" (x{self.ratio:.2f})" if math.isfinite(self.ratio) else ""
+        return f"{self.metric} {show_figure(self.before)} -> {show_figure(self.after)}{unit}{times}"
+
+
+def figure_change(
+    metric: str, before: Sequence[float], after: Sequence[float], smallest_effect: float
+) -> FigureChange:
+    """Compare the runs of both sides, each with at least one value.
+
+    ``smallest_effect`` is the relative change that matters. For a figure that is normally zero, a
+    change below the least one in its unit (LEAST_CHANGE) does not count.
+    """
+    known = METRICS.get(metric)
+    higher = known is not None and known.direction is Direction.MORE_IS_BETTER
+    # Imported here, because reading a stored explanation needs no statistics.
+    from changepoint import compare  # noqa: PLC0415
+
+    found = compare(
+        before,
+        after,
+        smallest_effect=smallest_effect,
+        better="higher" if higher else "lower",
+    )
+    small = abs(found.head.level - found.base.level) < LEAST_CHANGE.get(metric, 0.0)
+    low, high = found.ratio_interval
+    return FigureChange(
+        metric=metric,
+        unit=known.unit if known is not None else "",
+        before=found.base.level,
+        after=found.head.level,
+        ratio=found.ratio,
+        # Figures are never negative, so a normal approximation's interval is clipped.
+        low=max(low, 0.0),
+        high=high,
+        runs=(found.base.runs, found.head.runs),
+        verdict="same" if small and found.verdict in {"better", "worse"} else found.verdict,
+    )
+
+
+def figure_changes(
+    before: Mapping[str, Sequence[float]],
+    after: Mapping[str, Sequence[float]],
+    smallest_effect: float,
+) -> tuple[FigureChange, ...]:
+    """Compare every figure that both sides have, in the order of METRICS, activity last."""
+    order = {name: place for place, name in enumerate(METRICS)}
+    shared = [
+        name for name in before if before[name] and after.get(name) and name not in HEAVY_TAILED
+    ]
+    return tuple(
+        figure_change(name, before[name], after[name], smallest_effect)
+        for name in sorted(shared, key=lambda name: (order.get(name, len(order)), name))
+    )

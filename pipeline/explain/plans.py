@@ -1,0 +1,24 @@
+"""Query plans that changed between two sides."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pipeline.model import Frozen
+
+
+class PlanChange(Frozen):
+    """A statement that both sides execute, with different plans."""
+
+    statement: str
+    before: str
+    after: str
+
+
+def plan_changes(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[PlanChange, ...]:
+    """Return the statements of a step whose plans differ; plans are comparable texts."""
+    return tuple(
+        PlanChange(statement=statement, before=plan, after=after[statement])
+        for statement, plan in before.items()
+        if statement in after and after[statement] != plan
+    )

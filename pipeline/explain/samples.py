@@ -1,0 +1,99 @@
+"""One side of a change: everything recorded by the runs of one cell, by step."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import fmean
+
+from pipeline.explain.figures import ACTIVITY
+from pipeline.model import Cell, StepStatus
+from pipeline.profiles.folded import load_folded
+from pipeline.storage.bundle import SETTINGS_MEMBER, Bundle, BundleError, bundle_path, read_bundle
+from pipeline.storage.derive.background import SLA_METRICS
+from pipeline.storage.ingest import steps_of
+from pipeline.workloads.base.plans import PLANS_MEMBER, read_plans
+
+
+@dataclass
+class StepSide:
+    """A step in all runs of one side: the values of each figure, in the order of the runs.
+
+    ``missed`` lists the rates not sustained by runs that failed their SLA.
+    """
+
+    values: dict[str, list[float]] = field(default_factory=dict)
+    missed: list[str] = field(default_factory=list)
+    stacks: Counter[str] = field(default_factory=Counter)
+    plans: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass
+class RevisionSamples:
+    """The runs of one revision in one setup. Settings and plans are those of its first run."""
+
+    revision: str
+    runs: int = 0
+    settings: Mapping[str, str] = field(default_factory=dict)
+    steps: dict[str, StepSide] = field(default_factory=dict)
+
+
+def side_of(revision: str, bundles: Iterable[Bundle]) -> RevisionSamples:
+    """Collect the contents of one cell's bundles."""
+    side = RevisionSamples(revision)
+    for bundle in bundles:
+        side.runs += 1
+        if not side.settings and SETTINGS_MEMBER in bundle.files:
+            side.settings = json.loads(bundle.files[SETTINGS_MEMBER])
+        folders = {record.step.name: record.folder for record in bundle.manifest.steps}
+        for told in steps_of(bundle):
+            step = side.steps.setdefault(told.step.name, StepSide())
+            if told.status is StepStatus.SLA_FAILED:
+                step.missed.append(told.note)
+            usable = told.status is StepStatus.OK
+            values = dict(told.values) | {
+                f"{ACTIVITY}{name}": fmean(value for _, value in points)
+                for name, points in told.activity.items()
+                if points
+            }
+            for name, value in values.items():
+                # A step that failed its SLA has figures of another load.
+                if usable or name in SLA_METRICS:
+                    step.values.setdefault(name, []).append(value)
+            profile = bundle.files.get(f"{folders[told.step.name]}/profile.folded", b"")
+            step.stacks.update(load_folded(profile.decode(errors="replace")))
+        for name, plans in read_plans(bundle.files.get(PLANS_MEMBER, b"").decode()).items():
+            step = side.steps.setdefault(name, StepSide())
+            step.plans = step.plans or plans
+    return side
+
+
+def read_side(folder: Path, cell: Cell, repetitions: int) -> RevisionSamples:
+    """Collect the runs of a cell from the bundles in ``folder``, skipping damaged ones.
+
+    Profiles also come from profiling runs of the same cell (``nightshift run --profile``). The
+    figures of such runs are ignored, because profiling has overhead.
+    """
+    side = side_of(cell.revision.label, _bundles(folder, cell, repetitions))
+    if not cell.workload.profile:
+        workload = cell.workload.model_copy(update={"profile": True})
+        profiled = cell.model_copy(update={"workload": workload})
+        recorded = side_of(cell.revision.label, _bundles(folder, profiled, repetitions))
+        for name, step in recorded.steps.items():
+            if name in side.steps:
+                side.steps[name].stacks.update(step.stacks)
+    return side
+
+
+def _bundles(folder: Path, cell: Cell, repetitions: int) -> Iterator[Bundle]:
+    for repetition in range(1, repetitions + 1):
+        path = bundle_path(folder, cell.run_id(repetition))
+        if path.exists():
+            try:
+                yield read_bundle(path)
+            except BundleError:
+                # Ingest reports damage, and the next night repeats the run.
+                continue

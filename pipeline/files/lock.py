@@ -1,0 +1,87 @@
+"""A lock between processes: an exclusive lock on a file."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import logging
+import math
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+_LOG = logging.getLogger(__name__)
+_POLL = 0.05
+"""Seconds between two attempts to lock."""
+
+
+class LockHeldError(Exception):
+    """Another process holds the lock. The text names it: "process 4711", or "another process"."""
+
+
+@contextmanager
+def held(
+    path: Path, patience: float = math.inf, waits: Callable[[str], None] | None = None
+) -> Iterator[None]:
+    """Hold the lock file ``path``; create it if it is missing, and leave it afterwards.
+
+    ``patience`` is in seconds, 0 for a single attempt. ``waits`` is called once, with the name of
+    the holder, before waiting for another process. The kernel releases the lock when this process
+    ends, in any way. Raises LockHeldError when ``patience`` is over, and OSError if the file cannot
+    be created or locked.
+    """
+    # Imported here, because commands that only read take less time than this import.
+    from filelock import FileLock, Timeout  # noqa: PLC0415
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # Refuse a file system without flock, where the lock would outlive a killed process.
+    lock = FileLock(
+        path, thread_local=False, fallback_to_soft=False, poll_interval=_POLL, on_acquired=_sign
+    )
+    try:
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            if not patience:
+                raise
+            (waits or _log_wait(path))(_holder(path))
+            lock.acquire(timeout=patience)
+    except Timeout as error:
+        raise LockHeldError(_holder(path)) from error
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def is_held(path: Path) -> bool:
+    """Return whether a process holds the lock. Writes nothing, so any reader may call it."""
+    try:
+        with path.open() as file:
+            # A shared lock, so that two callers do not take each other for a holder.
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
+def _sign(descriptor: int) -> None:
+    """Write the holder's process id. A full disk does not prevent locking."""
+    with contextlib.suppress(OSError):
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, str(os.getpid()).encode(), 0)
+
+
+def _holder(path: Path) -> str:
+    try:
+        number = path.read_text("ascii", "replace").strip()
+    except OSError:
+        number = ""
+    return f"process {number}" if number.isdecimal() else "another process"
+
+
+def _log_wait(path: Path) -> Callable[[str], None]:
+    return lambda holder: _LOG.info("waiting for %s, which holds the lock %s", holder, path)

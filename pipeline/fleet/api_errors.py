@@ -1,0 +1,137 @@
+"""Errors of Hetzner Cloud: whether they are transient, and otherwise the remedy."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from http import HTTPStatus
+from typing import TypeVar
+
+import requests
+from hcloud import APIException
+
+from pipeline.fleet.retry import TransientError
+from pipeline.text.errors import UserError
+
+_Answer = TypeVar("_Answer")
+
+
+class SoldOutError(UserError):
+    """Servers of a type are currently unavailable in a location."""
+
+
+class Limited(UserError):
+    """A limit of the project is reached; other locations do not help."""
+
+
+class NameTakenError(UserError):
+    """The name is already in use."""
+
+
+class Gone(UserError):
+    """The resource does not exist, or no longer."""
+
+
+class Failed(UserError):
+    """An action ended with an error, which the text reports in a line."""
+
+
+def _unknown_token(said: str) -> Exception:
+    return UserError(f"Hetzner Cloud rejects the token ({said}); set a valid one")
+
+
+def _weak_token(said: str) -> Exception:
+    return UserError(
+        f"Hetzner Cloud: {said}; use a token of the project with read and write access"
+    )
+
+
+def _gone(said: str) -> Exception:
+    return Gone(f"Hetzner Cloud: {said}; check that the names in [fleet] and [[class]] exist")
+
+
+def _limited(said: str) -> Exception:
+    return Limited(
+        f"Hetzner Cloud: {said}; delete unused resources, request a higher limit, lower the "
+        "count of a [[class]], or name smaller types in its setting instead"
+    )
+
+
+def _locked(said: str) -> Exception:
+    return UserError(f"Hetzner Cloud: {said}; the resource is locked: ask the support of Hetzner")
+
+
+def _removed(said: str) -> Exception:
+    return UserError(
+        f"Hetzner Cloud: {said}; this release of nightshift is too old for the API: upgrade it"
+    )
+
+
+_PASSING = frozenset(
+    {
+        "bad_gateway",
+        "conflict",
+        "gateway_timeout",
+        "locked",
+        "maintenance",
+        "rate_limit_exceeded",
+        "resource_in_use",
+        "robot_unavailable",
+        "server_error",
+        "service_error",
+        "timeout",
+        "unavailable",
+        "unknown_error",
+    }
+)
+"""Transient errors of the API; see https://docs.hetzner.cloud/reference/cloud#errors."""
+
+_MEANING: Mapping[str, Callable[[str], Exception]] = {
+    "resource_unavailable": SoldOutError,
+    "placement_error": SoldOutError,
+    # A type that is no longer sold.
+    "invalid_server_type": SoldOutError,
+    "resource_limit_exceeded": _limited,
+    "uniqueness_error": NameTakenError,
+    "not_found": _gone,
+    "404": _gone,
+    "429": TransientError,
+    "unauthorized": _unknown_token,
+    "401": _unknown_token,
+    "forbidden": _weak_token,
+    "token_readonly": _weak_token,
+    "403": _weak_token,
+    "resource_locked": _locked,
+    "deprecated_api_endpoint": _removed,
+}
+"""Exceptions for the other errors, by error code."""
+
+_NOT_SOLD_THERE = "unsupported location for server type"
+"""The message of ``invalid_input`` for a type that a location does not (or no longer) have."""
+
+
+def translated(ask: Callable[[], _Answer]) -> _Answer:
+    """Call once, translating the SDK's exceptions to those of this module or UserError."""
+    try:
+        return ask()
+    except requests.RequestException as error:
+        raise TransientError(f"Hetzner Cloud does not respond ({type(error).__name__})") from error
+    except APIException as error:
+        raise _ours(error) from error
+
+
+def plain(text: str) -> str:
+    """Return untrusted text as one line that a terminal can display."""
+    return re.sub(r"[^\x20-\x7e]+", " ", text).strip()[:200]
+
+
+def _ours(error: APIException) -> Exception:
+    said, code = plain(error.message or ""), plain(str(error.code))
+    status = error.code if isinstance(error.code, int) else 0
+    if code in _PASSING or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        return TransientError(f"Hetzner Cloud: {said} ({code})")
+    if _NOT_SOLD_THERE in said:
+        return SoldOutError(said)
+    if code in _MEANING:
+        return _MEANING[code](said)
+    return UserError(f"Hetzner Cloud: {said} ({code})")

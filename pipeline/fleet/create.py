@@ -1,0 +1,257 @@
+"""Create the servers of a night: idempotently, and all or none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol, TypeVar
+
+from hcloud import Client
+from hcloud.firewalls import BoundFirewall
+from hcloud.images import Image
+from hcloud.locations import Location
+from hcloud.placement_groups import BoundPlacementGroup
+from hcloud.server_types import ServerType
+from hcloud.servers import BoundServer
+from hcloud.ssh_keys import SSHKey
+
+from pipeline.config import FleetSection
+from pipeline.fleet.api_errors import Failed, Gone, Limited, NameTakenError, SoldOutError
+from pipeline.fleet.labels import ResourceMark, labels, night_name, server_name
+from pipeline.fleet.quote import ServerRequest
+from pipeline.fleet.resources import ProjectResources
+from pipeline.fleet.runner_wait import arrived
+from pipeline.fleet.runners import Program
+from pipeline.fleet.user_data import user_data
+from pipeline.text.errors import UserError
+
+_Thing = TypeVar("_Thing", BoundFirewall, BoundPlacementGroup)
+
+_SPREAD = 10
+"""Servers per placement group, each on a different host."""
+
+
+class RunnerRegistry(Protocol):
+    """A registry of runners."""
+
+    def program(self) -> Program:
+        """Return the runner program."""
+        ...
+
+    def register(self, name: str, labels: Sequence[str]) -> str:
+        """Register a runner and return its configuration."""
+        ...
+
+    def remove(self, prefix: str) -> int:
+        """Remove the runners with this name prefix."""
+        ...
+
+    def silent(self) -> set[str]:
+        """Return the names of the registered runners that are not connected."""
+        ...
+
+
+class Up:
+    """The creation of one night's servers."""
+
+    def __init__(
+        self,
+        estate: ProjectResources,
+        registry: RunnerRegistry,
+        settings: FleetSection,
+        night: ResourceMark,
+        tell: Callable[[str], None],
+    ) -> None:
+        self._estate, self._registry, self._settings = estate, registry, settings
+        self._night, self._tell = night, tell
+        self._made: list[BoundServer] = []
+        self._registered: set[str] = set()
+
+    def make(self, wishes: Sequence[ServerRequest], there: Mapping[str, BoundServer]) -> list[str]:
+        """Create the servers that are not ``there`` and return the names of all.
+
+        If a server is unavailable or unusable, or on an interrupt, the created servers are deleted.
+        """
+        program = self._registry.program()
+        try:
+            wall = self._firewall()
+            names = [
+                self._server(wish, number, program, wall, there)
+                for wish in wishes
+                for number in range(1, wish.count + 1)
+            ]
+            runners = {name: self._runners(name) for name in names}
+            arrived(runners, self._registry.silent, self._estate.cloud.pace)
+            return names
+        except BaseException:
+            self._undo()
+            raise
+
+    def _server(
+        self,
+        wish: ServerRequest,
+        number: int,
+        program: Program,
+        wall: BoundFirewall,
+        there: Mapping[str, BoundServer],
+    ) -> str:
+        mark = self._night.model_copy(update={"machine_class": wish.machine_class})
+        name = server_name(self._estate.name, mark.night, wish.machine_class, number)
+        if name in there and self._begun(there[name]):
+            return name
+        group = self._group(wish, number)
+        configurations: list[str] = []
+        limited: dict[str, Limited] = {}
+        for kind, location in wish.places:
+            if kind in limited:
+                continue
+            configurations = configurations or self._register(name, wish)
+            told = user_data(program, wish.machine_class, configurations, self._settings.packages)
+            order = self._order(name, kind, location, mark, told, wall, group)
+            try:
+                server = self._bought(name, mark, order)
+            except SoldOutError as error:
+                self._tell(f"no {kind} in {location} now ({error})")
+                continue
+            except Limited as error:
+                self._tell(f"no {kind} anywhere ({error})")
+                limited[kind] = error
+                continue
+            if self._begun(server):
+                self._tell(f"{name} is a {kind} in {location}")
+                return name
+            configurations = []
+        if {kind for kind, _ in wish.places} == set(limited):
+            raise next(iter(limited.values()))
+        places = ", ".join(f"{kind} in {location}" for kind, location in wish.places)
+        raise UserError(
+            f"{name} is unavailable ({places}); name other locations in [fleet], or try later"
+        )
+
+    def _bought(
+        self, name: str, mark: ResourceMark, order: Callable[[Client], BoundServer]
+    ) -> BoundServer:
+        """Return an ordered server, even if the response to the order was lost."""
+        try:
+            server = self._estate.cloud.make(order)
+        except NameTakenError as error:
+            found = self._estate.servers(mark.night).get(name)
+            if found is None:
+                raise UserError(
+                    f"a server {name} exists that does not belong to this night; rename or "
+                    "delete it"
+                ) from error
+            server = found
+        self._made.append(server)
+        self._estate.books.made(server, mark)
+        return server
+
+    def _begun(self, server: BoundServer) -> bool:
+        """Wait until a server runs; delete it if it does not."""
+        try:
+            self._estate.cloud.started(server)
+        except (Failed, Gone) as error:
+            self._tell(f"{server.name} did not start ({error})")
+            self._estate.delete(server)
+            return False
+        return True
+
+    def _order(
+        self,
+        name: str,
+        kind: str,
+        location: str,
+        mark: ResourceMark,
+        told: str,
+        wall: BoundFirewall,
+        group: BoundPlacementGroup | None,
+    ) -> Callable[[Client], BoundServer]:
+        def ask(client: Client) -> BoundServer:
+            return client.servers.create(
+                name,
+                ServerType(name=kind),
+                Image(name=self._settings.image),
+                ssh_keys=[SSHKey(name=key) for key in self._settings.ssh_keys],
+                firewalls=[wall],
+                user_data=told,
+                labels=labels(self._estate.name, mark),
+                location=Location(name=location),
+                placement_group=group,
+            ).server
+
+        return ask
+
+    def _register(self, name: str, wish: ServerRequest) -> list[str]:
+        """Register the runners of a server and return their configurations."""
+        self._registered.add(name)
+        return [self._registry.register(each, wish.runner_labels) for each in self._runners(name)]
+
+    def _runners(self, name: str) -> list[str]:
+        """Return the names of a server's runners, one per job."""
+        return [f"{name}-{job}" for job in range(1, self._settings.jobs + 1)]
+
+    def _firewall(self) -> BoundFirewall:
+        """Return the night's firewall: without rules, it blocks all inbound traffic."""
+        return self._one(
+            night_name(self._estate.name, self._night.night),
+            BoundFirewall,
+            lambda client, name, about: (
+                client.firewalls.create(name, rules=[], labels=about).firewall
+            ),
+        )
+
+    def _group(self, wish: ServerRequest, number: int) -> BoundPlacementGroup | None:
+        """Return the placement group that puts a class's servers on different hosts."""
+        if wish.count == 1:
+            return None
+        name = server_name(
+            self._estate.name, self._night.night, wish.machine_class, (number - 1) // _SPREAD + 1
+        )
+        return self._one(
+            name,
+            BoundPlacementGroup,
+            lambda client, name, about: (
+                client.placement_groups.create(name, "spread", about).placement_group
+            ),
+        )
+
+    def _one(
+        self,
+        name: str,
+        kind: type[_Thing],
+        make: Callable[[Client, str, Any], _Thing],
+    ) -> _Thing:
+        """Return the night's resource with this name; create it if it is missing."""
+        known = self._known(name, kind)
+        if known is not None:
+            return known
+        about = labels(self._estate.name, self._night)
+        try:
+            return self._estate.cloud.make(lambda client: make(client, name, about))
+        except NameTakenError as error:
+            known = self._known(name, kind)
+            if known is None:
+                raise UserError(
+                    f"a resource {name} exists that does not belong to this night; rename or "
+                    "delete it"
+                ) from error
+            return known
+
+    def _known(self, name: str, kind: type[_Thing]) -> _Thing | None:
+        owned = self._estate.owned(self._night.night, [kind])
+        things = (each.thing for each in owned if isinstance(each.thing, kind))
+        return next((thing for thing in things if thing.name == name), None)
+
+    def _undo(self) -> None:
+        """Delete the created servers; `down` and the reaper find any that remain."""
+        for server in self._made:
+            try:
+                self._estate.delete(server)
+            except UserError as error:
+                self._tell(
+                    f"{server.name} was not deleted ({error}); `nightshift fleet down` deletes it"
+                )
+        for name in self._registered:
+            try:
+                self._registry.remove(f"{name}-")
+            except UserError as error:
+                self._tell(f"the runners of {name} could not be removed from GitHub: {error}")

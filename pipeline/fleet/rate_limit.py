@@ -1,0 +1,38 @@
+"""Rate limiting for Hetzner Cloud: slow down before the API refuses requests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import requests
+
+_HOUR = 3600.0
+"""Seconds in which a full allowance refills continuously.
+
+See https://docs.hetzner.cloud/reference/cloud#rate-limiting.
+"""
+_RESERVE = 0.05
+"""The share of the allowance reserved for other users of the project: people, Terraform."""
+
+
+class Allowance:
+    """The number of remaining requests, from the last response; unknown before the first."""
+
+    def __init__(self) -> None:
+        self._limit, self._remaining = 0.0, 0.0
+
+    def hear(self, answer: requests.Response, *_: Any, **__: Any) -> None:
+        """Read the headers of a response, as a hook of requests; one without them is ignored."""
+        try:
+            limit, remaining = (
+                float(answer.headers[f"RateLimit-{name}"]) for name in ("Limit", "Remaining")
+            )
+        except (KeyError, ValueError):
+            return
+        self._limit, self._remaining = limit, remaining
+
+    @property
+    def pause(self) -> float:
+        """Seconds to wait before a request: none, or until one request has refilled."""
+        scarce = self._limit > 0 and self._remaining < self._limit * _RESERVE
+        return _HOUR / self._limit if scarce else 0.0

@@ -1,0 +1,58 @@
+"""Retries with a bounded total time."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from pipeline.text.errors import UserError
+
+_LOG = logging.getLogger(__name__)
+
+
+_Answer = TypeVar("_Answer")
+
+_FIRST, _LONGEST = 1.0, 30.0
+"""First and longest delay in seconds; the delay doubles between retries."""
+
+
+class TransientError(Exception):
+    """A transient failure, described in a line."""
+
+
+@dataclass(frozen=True)
+class RetryPolicy:
+    """The limits of retries. ``patience`` and the results of ``clock`` are in seconds.
+
+    ``tell`` receives a line when something does not succeed at once.
+    """
+
+    patience: float
+    tell: Callable[[str], None] = lambda text: None
+    clock: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], None] = time.sleep
+
+    def persist(self, attempt: Callable[[], _Answer], longest: float = _LONGEST) -> _Answer:
+        """Retry until the attempt raises no TransientError, with delays of at most ``longest``.
+
+        Raises UserError once the patience is over, and any other exception of the attempt.
+        """
+        until, wait, told = self.clock() + self.patience, _FIRST, ""
+        while True:
+            try:
+                return attempt()
+            except TransientError as passing:
+                said = str(passing)
+                if self.clock() + wait > until:
+                    raise UserError(
+                        f"{said}; this lasted longer than {self.patience:.0f} s: try again later"
+                    ) from passing
+            if said != told:
+                self.tell(f"{said}; trying again")
+            told = said
+            _LOG.info("%s; retrying in %.0f s", said, wait)
+            self.sleep(wait)
+            wait = min(2 * wait, longest)

@@ -1,0 +1,26 @@
+"""Detection of unusable servers: those whose runners never connected."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from pipeline.fleet.retry import RetryPolicy, TransientError
+
+
+def arrived(
+    runners: Mapping[str, Sequence[str]], silent: Callable[[], set[str]], pace: RetryPolicy
+) -> None:
+    """Wait until a runner of each server connected; ``runners`` are by server name.
+
+    ``silent`` returns the names of registered runners that are not connected. A runner that is no
+    longer registered has finished its job, so it did connect. Between two jobs of a server none is
+    connected, but the first one is gone. Raises UserError once the patience is over.
+    """
+
+    def look() -> None:
+        away = silent()
+        missing = [name for name, its in runners.items() if away.issuperset(its)]
+        if missing:
+            raise TransientError(f"no runner of {', '.join(missing)} has registered yet")
+
+    pace.persist(look)

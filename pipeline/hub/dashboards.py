@@ -1,0 +1,17 @@
+"""The hub's dashboards: the committed ones, with the addresses of their links."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+
+def write_addresses(boards: Path, addresses: Mapping[str, str]) -> None:
+    """Write addresses into every dashboard of a folder, by the names of their constants."""
+    for path in boards.glob("*.json"):
+        board = json.loads(path.read_text())
+        for variable in board["templating"]["list"]:
+            if variable["type"] == "constant" and variable["name"] in addresses:
+                variable["query"] = addresses[variable["name"]]
+        path.write_text(json.dumps(board, indent=2) + "\n")

@@ -1,0 +1,1 @@
+"""The value and the cost of alarms: precision, machine time, money, replays."""

@@ -1,0 +1,170 @@
+"""The ledger: the value and cost of alarms, and the sensitivity of this setup."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+
+from sqlalchemy import Engine
+
+from changepoint import Detection
+from pipeline.ledger.machine_time import OUTCOMES, Spent, spent_explaining, spent_in_all, spent_on
+from pipeline.model import Frozen, RegressionKind, RegressionState, SeriesKey
+from pipeline.model.metrics import LEAST_CHANGE
+from pipeline.regressions.rules import NIGHTS, Rules
+from pipeline.regressions.shifts import SLA, detect_in
+from pipeline.regressions.states import KnownRegression
+from pipeline.storage.derive.background import SUSTAINED
+from pipeline.storage.journal import Event
+from pipeline.storage.series import Series
+
+NOT_MEASURED = "not measured again"
+"""The verdict on an alarm without an experiment."""
+
+VERDICTS = ("confirmed", "noise", "environment", "undecided", NOT_MEASURED)
+"""The possible verdicts on an alarm."""
+
+
+class Alarm(Frozen):
+    """A reported regression or improvement, and its verdict.
+
+    ``verdict`` is from the last experiment: confirmed, noise, environment, undecided, or
+    ``NOT_MEASURED``. ``experiments`` and ``blocks`` count the confirmation experiments; ``spent``
+    is the machine time of everything measured about the alarm.
+    """
+
+    fingerprint: str
+    raised: datetime
+    line: str
+    last_good: str
+    first_bad: str
+    kind: RegressionKind
+    worse: bool
+    state: RegressionState
+    verdict: str
+    experiments: int
+    blocks: int
+    spent: Spent
+
+
+class Sensitivity(Frozen):
+    """The sensitivity of one series.
+
+    ``detectable_effect`` is the relative change of level in the middle of the series that is
+    detected and reported in about 8 of 10 cases. ``detectable_fresh`` is the same for a change that
+    only the five newest revisions have. Both are infinite if no change is detectable. ``positions``
+    and ``values`` are the series' numbers of positions and values.
+    """
+
+    series: SeriesKey
+    positions: int
+    values: int
+    alarms_per_1000: float
+    detectable_effect: float
+    detectable_fresh: float
+
+
+class Ledger(Frozen):
+    """Alarms, oldest first, and series, the least sensitive first.
+
+    ``wrong_issues_per_month`` is what the thresholds of all series together allow, if each gets a
+    new position every night. ``spent`` is the total machine time.
+    """
+
+    alarms: tuple[Alarm, ...]
+    series: tuple[Sensitivity, ...]
+    wrong_issues_per_month: float
+    spent: Spent
+
+    def count(self, verdict: str) -> int:
+        """Return the number of alarms with a verdict."""
+        return sum(alarm.verdict == verdict for alarm in self.alarms)
+
+
+def make_ledger(
+    known: Iterable[KnownRegression],
+    series: Sequence[Series],
+    rules: Rules,
+    results: Path,
+    store: Engine,
+) -> Ledger:
+    """Return the ledger of the known regressions and the searched series.
+
+    An improvement that ends a regression is no alarm. Costs are read from the store and from the
+    experiments in ``results``.
+    """
+    unmuted = rules.unmuted(series)
+    sensitivities = [_sensitivity(one, rules, len(unmuted)) for one in unmuted]
+    explained = spent_explaining(results)
+    rows = sorted(known, key=lambda row: row.events[0].at)
+    alarms = tuple(_alarm(row, explained) for row in rows if not row.regression.recovers)
+    return Ledger(
+        alarms=alarms,
+        series=tuple(sorted(sensitivities, key=lambda one: -one.detectable_effect)),
+        wrong_issues_per_month=sum(one.alarms_per_1000 for one in sensitivities) * NIGHTS / 1000,
+        spent=spent_in_all(rows, explained, results, store),
+    )
+
+
+def _alarm(row: KnownRegression, explained: Mapping[str, float]) -> Alarm:
+    found = row.regression
+    outcomes = [event for event in row.events if event.event in OUTCOMES]
+    # A continued experiment has several outcomes; the last one counts all of its blocks.
+    last = {event.experiment: event for event in outcomes}
+    return Alarm(
+        fingerprint=found.fingerprint,
+        raised=row.events[0].at,
+        line=found.line,
+        last_good=found.last_good,
+        first_bad=found.first_bad,
+        kind=found.kind,
+        worse=found.worse,
+        state=found.state,
+        verdict=verdict_on(row.events),
+        experiments=len(last),
+        blocks=sum(event.blocks for event in last.values()),
+        spent=spent_on(row.events, explained.get(found.fingerprint, 0.0)),
+    )
+
+
+def verdict_on(events: Iterable[Event]) -> str:
+    """Return the verdict of the last experiment among a regression's events."""
+    outcomes = [event for event in events if event.event in OUTCOMES]
+    if not outcomes:
+        return NOT_MEASURED
+    return outcomes[-1].reason or outcomes[-1].event.value
+
+
+def verdicts_on(known: Iterable[KnownRegression]) -> dict[str, int]:
+    """Return the number of alarms by verdict, including verdicts without alarms."""
+    counted = Counter(verdict_on(row.events) for row in known if not row.regression.recovers)
+    return {verdict: counted[verdict] for verdict in VERDICTS}
+
+
+def _sensitivity(series: Series, rules: Rules, count: int) -> Sensitivity:
+    watch = rules.settings_of(series.key, count)
+    detection = detect_in(series, watch)
+    least = _least(series.key.metric, detection)
+    return Sensitivity(
+        series=series.key,
+        positions=len(set(series.positions.tolist())),
+        values=len(series.values),
+        alarms_per_1000=watch.alarms_per_1000,
+        detectable_effect=max(detection.detectable_effect, least),
+        detectable_fresh=max(detection.detectable_fresh, least),
+    )
+
+
+def _least(metric: str, detection: Detection) -> float:
+    """Return the smallest reported relative change, where the metric has a least change.
+
+    For an SLA, a met one must become missed.
+    """
+    level = abs(detection.segments[-1].level.level) if detection.segments else 0.0
+    if level == 0.0:
+        return 0.0
+    if metric == SLA:
+        return max(1.0 - SUSTAINED / level, 0.0)
+    return LEAST_CHANGE.get(metric, 0.0) / level

@@ -1,0 +1,147 @@
+"""Machine time of nights and experiments.
+
+The journal records the time of confirming and bisecting, the bundles that of other experiments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from sqlalchemy import Engine
+
+from pipeline.experiments.record import ASIDE, EXPLAINING
+from pipeline.model import Frozen
+from pipeline.regressions.states import KnownRegression
+from pipeline.storage.bundle import (
+    BUNDLES,
+    EXPERIMENTS,
+    DamagedBundleError,
+    list_all,
+    read_manifest,
+)
+from pipeline.storage.journal import Event, EventKind
+from pipeline.storage.runs import measured_time
+from pipeline.text.units import Money
+
+OUTCOMES = (EventKind.CONFIRMED, EventKind.REJECTED, EventKind.UNDECIDED)
+"""The events that end a confirmation experiment."""
+
+
+class Spent(Frozen):
+    """Machine time in minutes.
+
+    ``confirm`` is measured time, ``bisect`` includes the time for builds, and ``nights``,
+    ``explain`` and ``other`` are the runs alone. ``other`` includes comparisons and bisections by
+    hand, and experiments set aside to be repeated.
+    """
+
+    nights: float = 0.0
+    confirm: float = 0.0
+    bisect: float = 0.0
+    explain: float = 0.0
+    other: float = 0.0
+
+    @property
+    def minutes(self) -> float:
+        """The total."""
+        return self.nights + self.confirm + self.bisect + self.explain + self.other
+
+
+def spent_on(events: Iterable[Event], explained: float = 0.0) -> Spent:
+    """Return the time spent on a regression with these events; ``explained`` minutes on settings.
+
+    Each event reports its experiment's time so far, so the last event of a continued experiment
+    reports all of it.
+    """
+    confirm: dict[str, float] = {}
+    bisect: dict[str, float] = {}
+    for event in events:
+        if event.event is EventKind.BISECTED:
+            bisect[event.experiment] = event.minutes
+        elif event.experiment:
+            confirm[event.experiment] = event.minutes
+    return Spent(confirm=sum(confirm.values()), bisect=sum(bisect.values()), explain=explained)
+
+
+def spent_since(events: Iterable[Event], since: datetime) -> Spent:
+    """Return the time spent on confirming and bisecting since a moment, from the journal.
+
+    A continued experiment reports its total time, so the time before is subtracted. An experiment
+    that confirmed or rejected is not continued, but repeated.
+    """
+    before: dict[str, float] = {}
+    minutes = {"confirm": 0.0, "bisect": 0.0}
+    for event in events:
+        if not event.experiment:
+            continue
+        if event.at >= since:
+            on = "bisect" if event.event is EventKind.BISECTED else "confirm"
+            minutes[on] += max(event.minutes - before.get(event.experiment, 0.0), 0.0)
+        decided = event.event in (EventKind.CONFIRMED, EventKind.REJECTED)
+        before[event.experiment] = 0.0 if decided else event.minutes
+    return Spent(**minutes)
+
+
+def spent_in_all(
+    known: Sequence[KnownRegression], explained: Mapping[str, float], results: Path, store: Engine
+) -> Spent:
+    """Return the total machine time.
+
+    ``known`` are all regressions and improvements, ``explained`` is the result of
+    :func:`spent_explaining`.
+    """
+    about = [spent_on(row.events) for row in known]
+    told = {event.experiment for row in known for event in row.events}
+    return Spent(
+        nights=spent_in_nights(store),
+        confirm=sum(each.confirm for each in about),
+        bisect=sum(each.bisect for each in about),
+        explain=sum(explained.values()),
+        other=spent_otherwise(results, told),
+    )
+
+
+def cost_of(minutes: float, price: Money) -> Money:
+    """Return the cost of some minutes of a machine at an hourly price."""
+    return price._replace(amount=price.amount * minutes / 60.0)
+
+
+def spent_explaining(results: Path) -> dict[str, float]:
+    """Return the minutes spent on testing changed settings, by the regression's fingerprint."""
+    folders = (results / EXPERIMENTS).glob(f"{EXPLAINING}*")
+    return {folder.name.removeprefix(EXPLAINING): _runs_in(folder) for folder in folders}
+
+
+def spent_otherwise(results: Path, told: Iterable[str]) -> float:
+    """Return the minutes of runs in experiments that neither the journal nor explain records.
+
+    ``told`` are the names of those in the journal.
+    """
+    known = {*told, ASIDE}
+    folders = [
+        folder
+        for folder in (results / EXPERIMENTS).glob("*")
+        if folder.name not in known and not folder.name.startswith(EXPLAINING)
+    ]
+    folders += (results / EXPERIMENTS / ASIDE).glob("*")
+    return sum(_runs_in(folder) for folder in folders)
+
+
+def spent_in_nights(store: Engine) -> float:
+    """Return the minutes of all runs of the nights."""
+    return measured_time(store) / timedelta(minutes=1)
+
+
+def _runs_in(folder: Path) -> float:
+    """Return the minutes of the runs in an experiment's folder."""
+    took = timedelta()
+    for path in list_all(folder / BUNDLES):
+        try:
+            manifest = read_manifest(path)
+        except DamagedBundleError:
+            # A damaged run is repeated when it is needed, and then it counts.
+            continue
+        took += manifest.ended_at - manifest.started_at
+    return took / timedelta(minutes=1)

@@ -1,0 +1,136 @@
+"""Kernel counters that are read twice: the difference says what happened in between.
+
+Each reading is of one moment, through a :class:`Tree`. A machine without a counter has no reading
+of it (None, or a missing key), which differs from a count of zero.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from pipeline.machine.kernel_files import Tree
+
+CPU = "/sys/devices/system/cpu"
+"""The folder of the kernel's files about processors."""
+
+
+class Ticks(NamedTuple):
+    """Time of all processors together since boot, in clock ticks of the kernel.
+
+    ``steal`` is the time that the hypervisor gave to others while this machine had work.
+    """
+
+    total: int
+    idle: int
+    steal: int
+
+
+class Shares(NamedTuple):
+    """Shares of the time of all processors between two readings, each from 0 to 1."""
+
+    busy: float
+    steal: float
+
+
+def ticks(tree: Tree) -> Ticks | None:
+    """Return the processors' time from the first line of /proc/stat (proc_pid_stat(5))."""
+    found = re.match(r"cpu ((?:\s*\d+){8,})", tree.read("/proc/stat"))
+    if found is None:
+        return None
+    # The guest fields that follow are included in user and nice.
+    user, nice, system, idle, wait, irq, soft, steal = map(int, found[1].split()[:8])
+    total = user + nice + system + idle + wait + irq + soft + steal
+    return Ticks(total, idle + wait, steal)
+
+
+def shares(before: Ticks, after: Ticks) -> Shares:
+    """Return how the time between two readings was spent; zeros if none has passed."""
+    passed = after.total - before.total
+    if passed <= 0:
+        return Shares(0.0, 0.0)
+    # The kernel documents that its counter of waiting for storage may decrease.
+    idle = max(0, after.idle - before.idle)
+    steal = max(0, after.steal - before.steal)
+    return Shares(max(0.0, (passed - idle - steal) / passed), steal / passed)
+
+
+def throttled(tree: Tree) -> dict[str, int]:
+    """Return how often each processor was slowed because of heat, since boot.
+
+    Keys have the processor and the hot part, as ``cpu3 core`` or ``cpu0 package``. Empty where the
+    counters are missing: only Intel's processors on real hardware have them.
+    """
+    counts = {}
+    for path in tree.glob(f"{CPU}/cpu[0-9]*/thermal_throttle/*_throttle_count"):
+        count = tree.number(path)
+        if count is not None:
+            cpu, _, name = path.split("/")[-3:]
+            counts[f"{cpu} {name.removesuffix('_throttle_count')}"] = count
+    return counts
+
+
+def increases(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, int]:
+    """Return the increases of the counters that grew and are in both readings."""
+    grew = {name: after[name] - before[name] for name in after if name in before}
+    return {name: by for name, by in grew.items() if by > 0}
+
+
+def memory_events(tree: Tree) -> dict[str, int]:
+    """Return counts of pages swapped in and out (pswpin, pswpout) and of oom_kill, since boot."""
+    wanted = {"pswpin", "pswpout", "oom_kill"}
+    pairs = (line.split() for line in tree.read("/proc/vmstat").splitlines())
+    return {pair[0]: int(pair[1]) for pair in pairs if len(pair) == 2 and pair[0] in wanted}
+
+
+def memory_errors(tree: Tree) -> dict[str, int]:
+    """Return the errors of memory with ECC since boot, as ``mc0 ce`` and ``mc0 ue``.
+
+    ce are corrected errors, ue uncorrectable ones. Empty without such counters.
+    """
+    counts = {}
+    for path in tree.glob("/sys/devices/system/edac/mc/mc[0-9]*/[cu]e_count"):
+        count = tree.number(path)
+        if count is not None:
+            controller, name = path.split("/")[-2:]
+            counts[f"{controller} {name.removesuffix('_count')}"] = count
+    return counts
+
+
+class Temperature(NamedTuple):
+    """A sensor's reading in degrees Celsius, and its maker's ``limit``."""
+
+    degrees: float
+    limit: float | None
+
+
+def temperatures(tree: Tree) -> dict[str, Temperature]:
+    """Return the temperatures of hwmon's sensors, as ``nvme Composite`` or ``k10temp Tctl``.
+
+    A sensor's limit is the lower of its ``max`` and ``crit``. Several devices of a kind are
+    distinguished by the number of the sensor's folder: ``nvme hwmon2 Composite``.
+    """
+    devices = tree.glob("/sys/class/hwmon/hwmon[0-9]*/name")
+    kinds = [tree.read(path) for path in devices]
+    found = {}
+    for device, kind in zip(devices, kinds, strict=True):
+        folder = device.removesuffix("/name")
+        named = kind if kinds.count(kind) == 1 else f"{kind} {folder.rpartition('/')[2]}"
+        for path in tree.glob(f"{folder}/temp[0-9]*_input"):
+            sensor = path.removesuffix("_input")
+            value = tree.number(path)
+            if value is None:
+                continue
+            label = tree.read(f"{sensor}_label") or sensor.rpartition("/")[2]
+            limits = [tree.number(f"{sensor}_{name}") for name in ("max", "crit")]
+            # Firmware without a limit reports 0 or an absurd value.
+            sane = [limit / 1000 for limit in limits if limit and 0 < limit < 150_000]
+            found[f"{named} {label}"] = Temperature(value / 1000, min(sane, default=None))
+    return found
+
+
+def clock_ticks() -> int:
+    """Return the kernel's clock ticks per second."""
+    return os.sysconf("SC_CLK_TCK")

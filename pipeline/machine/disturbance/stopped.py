@@ -1,0 +1,29 @@
+"""Detect processes of the measurement that a signal stopped, as SIGSTOP does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pipeline.machine.disturbance.base import Ending, Scene
+from pipeline.model import ProbeSample
+from pipeline.text.units import plural
+
+_PARTS = {"server": "the DBMS", "client": "the load generator"}
+"""The process trees that are sampled. A DBMS inside the load generator is the server."""
+
+
+def watch_stopped(_scene: Scene) -> Ending:
+    """Watch whether a process of the DBMS or the load generator is stopped by a signal."""
+
+    def ending(samples: Sequence[ProbeSample]) -> str:
+        seen = {
+            told: sum(sample.values.get(f"{part}.stopped", 0) > 0 for sample in samples)
+            for part, told in _PARTS.items()
+        }
+        return ", and ".join(
+            f"a signal had stopped {told} in {plural(count, 'sample')} of {len(samples)}"
+            for told, count in seen.items()
+            if count
+        )
+
+    return ending

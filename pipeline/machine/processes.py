@@ -1,0 +1,88 @@
+"""The processes of this machine: their times, and who descends from whom."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import NamedTuple
+
+from pipeline.machine.kernel_files import Tree
+
+_KERNEL = 0x00200000
+"""PF_KTHREAD of the kernel's sched.h. Kernel threads work for the process that caused the work: for
+the DBMS, whose pages they write."""
+
+_ENDED = frozenset("ZX")
+"""States of processes that have ended and that nobody has waited for yet."""
+
+_STOPPED = frozenset("Tt")
+"""States of processes that a signal or a debugger has stopped."""
+
+Identity = tuple[int, int]
+"""A process: its number and start time, a pair that is never reused."""
+
+
+class ProcessSnapshot(NamedTuple):
+    """A process at one moment; times in ticks.
+
+    ``own`` is the time of all its threads, ``reaped`` that of its ended children; ``user`` is the
+    part of both in user mode. A process that has ``ended`` exists until its parent has waited for
+    it. A ``stopped`` one waits for a signal to go on.
+    """
+
+    name: str
+    parent: int
+    own: int
+    reaped: int
+    user: int = 0
+    ended: bool = False
+    stopped: bool = False
+
+
+Processes = Mapping[Identity, ProcessSnapshot]
+
+
+def read_processes(
+    tree: Tree, pids: Iterable[int] | None = None, *, kernel: bool = False
+) -> dict[Identity, ProcessSnapshot]:
+    """Return all present processes (proc_pid_stat(5)), with ``kernel`` also kernel threads.
+
+    With ``pids``, only those with these numbers.
+    """
+    paths = (
+        tree.glob("/proc/[0-9]*/stat") if pids is None else [f"/proc/{pid}/stat" for pid in pids]
+    )
+    found = {}
+    for path in paths:
+        # The name in parentheses may contain anything, even parentheses and spaces.
+        head, _, rest = tree.read(path).rpartition(")")
+        fields = rest.split()
+        if len(fields) < 20:
+            continue  # It has ended meanwhile.
+        pid, _, name = head.partition(" (")
+        if not kernel and int(fields[6]) & _KERNEL:
+            continue
+        user, system, reaped_user, reaped_system = map(int, fields[11:15])
+        found[int(pid), int(fields[19])] = ProcessSnapshot(
+            name,
+            parent=int(fields[1]),
+            own=user + system,
+            reaped=reaped_user + reaped_system,
+            user=user + reaped_user,
+            ended=fields[0] in _ENDED,
+            stopped=fields[0] in _STOPPED,
+        )
+    return found
+
+
+def heir(pid: int, parents: Mapping[int, int], alive: Collection[int]) -> int:
+    """Return the nearest living ancestor, which inherited the time of an ended process."""
+    while (pid := parents.get(pid, 0)) and pid not in alive:
+        pass
+    return pid
+
+
+def below(pid: int, parents: Mapping[int, int], ours: Collection[int]) -> bool:
+    """Return whether a process is one of ours or descends from one."""
+    while pid and pid not in ours:
+        pid = parents.get(pid, 0)
+    return pid in ours

@@ -1,0 +1,23 @@
+"""The paths of programs that tools/setup unpacks, or a package of the system has."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+
+_ALSO = ("/usr/sbin", "/usr/local/sbin")
+"""Folders of packaged servers that PATH often lacks."""
+
+
+def find_program(*names: str) -> Path | None:
+    """Return the first of the programs on PATH, or beside this Python, where tools/setup puts it.
+
+    Returns None if there is none.
+    """
+    folders = (os.environ.get("PATH", ""), str(Path(sys.executable).parent), *_ALSO)
+    for name in names:
+        if (found := shutil.which(name, path=os.pathsep.join(folders))) is not None:
+            return Path(found)
+    return None

@@ -1,0 +1,1 @@
+"""The stages discover, plan, build and run: from available revisions to bundles."""

@@ -1,0 +1,54 @@
+"""Expected duration of a plan's steps: the family's estimate, then the last observed duration.
+
+The estimate is good for a step of fixed duration. A step that ends when its rows are processed has
+no good estimate until it has run once.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from pipeline.model import Cell, Step
+from pipeline.workloads import find_family
+from pipeline.workloads.base import Measure
+
+_Key = tuple[str, str, str]
+
+
+class Expectation:
+    """The expected duration of the steps of some runs, in seconds, warm-up included."""
+
+    def __init__(self, cells: Iterable[Cell]) -> None:
+        """Expect the steps of the given cells; pass a cell once for each of its runs."""
+        self._left: Counter[_Key] = Counter()
+        self._seconds: dict[_Key, float] = {}
+        for cell in cells:
+            family = find_family(cell.workload.family)
+            for action in family.actions(cell.workload):
+                if isinstance(action, Measure):
+                    key = _key(cell, action.step)
+                    self._left[key] += 1
+                    self._seconds[key] = family.timing(action, cell.workload).expected
+
+    @property
+    def left(self) -> float:
+        """The expected seconds of the steps that have not ended."""
+        return sum(count * self._seconds[key] for key, count in self._left.items())
+
+    def again(self, cell: Cell) -> None:
+        """Expect the steps of a cell once more, because its run is repeated."""
+        for action in find_family(cell.workload.family).actions(cell.workload):
+            if isinstance(action, Measure):
+                self._left[_key(cell, action.step)] += 1
+
+    def over(self, cell: Cell, step: Step, took: float | None) -> None:
+        """Expect a step once less, and equal steps to take ``took`` s; None keeps the estimate."""
+        key = _key(cell, step)
+        self._left[key] -= 1
+        if took is not None:
+            self._seconds[key] = took
+
+
+def _key(cell: Cell, step: Step) -> _Key:
+    return cell.revision.target, cell.workload.hash, step.name

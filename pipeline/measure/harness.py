@@ -1,0 +1,57 @@
+"""Errors of the harness: a run that failed because of nightshift or its machine, not the DBMS."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+from pipeline.measure.step import Executed
+from pipeline.text.errors import UserError
+
+ATTEMPTS = 3
+"""How often a night attempts a run that ends with a harness error."""
+
+BROKEN = 6
+"""Harness errors in a row after which a night measures no more: the machine is at fault."""
+
+_NOT_RUN = {126, 127}
+"""Exit codes of setpriv and taskset for a program that cannot be run."""
+
+_FROM_OUTSIDE = {signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT}
+"""Signals that somebody sends; a program that crashes ends with others."""
+
+
+class HarnessError(UserError):
+    """A run ended with an error of the harness: it says nothing of the DBMS and does not count."""
+
+
+def client_error(done: Executed, *, is_dbms: bool) -> str:
+    """Return why a failed load generator is a harness error, or an empty string.
+
+    ``is_dbms`` is true for a DBMS that runs inside the load generator: its crash is a result.
+    """
+    if done.hung:
+        stopped = bool(done.samples) and done.samples[-1].values.get("client.stopped", 0) > 0
+        return "a signal stopped the load generator" if stopped else ""
+    if done.exit_code in _NOT_RUN and "failed to execute" in done.text:
+        return f"the load generator cannot be run ({done.failure})"
+    if done.exit_code < 0 and (not is_dbms or -done.exit_code in _FROM_OUTSIDE):
+        return f"the load generator was {done.failure}"
+    return ""
+
+
+def server_end(pid: int | None) -> signal.Signals | int | None:
+    """Return how a server's first process ended: a signal or an exit code; None if it lives.
+
+    The process is not reaped. None, too, without a process.
+    """
+    if pid is None:
+        return None
+    try:
+        ended = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:
+        return None
+    if ended is None:
+        return None
+    by_signal = ended.si_code in (os.CLD_KILLED, os.CLD_DUMPED)
+    return signal.Signals(ended.si_status) if by_signal else ended.si_status

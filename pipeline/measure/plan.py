@@ -1,0 +1,388 @@
+"""Plan: turn the configuration and the known revisions into the cells to be measured."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from functools import cached_property
+from itertools import product
+from types import MappingProxyType
+
+from pipeline.config import Config, ConfigFile, WorkloadSection
+from pipeline.measure.build_options import build_options, check_options
+from pipeline.measure.discover import Discovered, offer_of, revisions_of_line
+from pipeline.model import (
+    Cell,
+    Frozen,
+    Machine,
+    OptionValue,
+    Revision,
+    Scale,
+    ServerConfig,
+    Workload,
+    digest,
+)
+from pipeline.targets import find_target
+from pipeline.text.errors import UserError
+from pipeline.workloads import find_family
+from pipeline.workloads.base import Family, UnknownStepError
+from pipeline.workloads.base.options import OptionError
+
+_ANY_SCALE = Scale(tables=1, rows=1, clients=1, measure=1.0, warmup=0.0)
+"""A scale to look up the steps of a family with; they are the same at every scale."""
+
+
+LONG = 40
+"""The most revisions of a line that a terminal or a table shows all of. Wider tables fit on no
+screen; the published reports have at most some thirty columns."""
+
+NEWEST = 12
+"""The number of newest revisions that are shown of a longer line."""
+
+
+class Line(Frozen):
+    """A sequence of revisions of a target; a revision's position is its place in it.
+
+    ``cells`` are ordered by workload, then by revision. ``kept`` has the labels of revisions that
+    stay on the line because they were measured while they were among its newest; nights no longer
+    measure them.
+    """
+
+    name: str
+    target: str
+    revisions: tuple[Revision, ...]
+    cells: tuple[Cell, ...]
+    kept: frozenset[str] = frozenset()
+
+    def due(self) -> tuple[Cell, ...]:
+        """Return the cells that a night measures, without those of kept revisions."""
+        return tuple(cell for cell in self.cells if cell.revision.label not in self.kept)
+
+    def classes(self) -> list[str]:
+        """Return the machine classes that measure the line, each once."""
+        return list(dict.fromkeys(cell.machine_class for cell in self.cells))
+
+    def workloads(self) -> list[Workload]:
+        """Return the workloads, each once for every number of clients."""
+        return list({cell.workload.hash: cell.workload for cell in self.cells}.values())
+
+    def keys(self, workload: Workload | None = None, machine_class: str | None = None) -> list[str]:
+        """Return the keys of the cells, optionally of one workload or machine class only."""
+        return [
+            cell.key
+            for cell in self.cells
+            if workload in (None, cell.workload) and machine_class in (None, cell.machine_class)
+        ]
+
+    def only(self, labels: Collection[str]) -> Line:
+        """Return the line with the revisions of these labels alone."""
+        if all(revision.label in labels for revision in self.revisions):
+            return self
+        return self.model_copy(
+            update={
+                "revisions": tuple(each for each in self.revisions if each.label in labels),
+                "cells": tuple(cell for cell in self.cells if cell.revision.label in labels),
+                "kept": self.kept.intersection(labels),
+            }
+        )
+
+    @cached_property
+    def positions(self) -> Mapping[str, int]:
+        """The position of each revision, by its label."""
+        return {revision.label: place for place, revision in enumerate(self.revisions)}
+
+
+class Plan(Frozen):
+    """The cells of the lines that a night measures, and the number of repetitions of each."""
+
+    lines: tuple[Line, ...]
+    repetitions: int
+
+    @cached_property
+    def cells(self) -> tuple[Cell, ...]:
+        """All cells, line by line; a cell that lines share appears once."""
+        return tuple({cell.key: cell for line in self.lines for cell in line.cells}.values())
+
+    @cached_property
+    def due(self) -> tuple[Cell, ...]:
+        """The cells that a night measures, in the same order, without those of kept revisions."""
+        return tuple({cell.key: cell for line in self.lines for cell in line.due()}.values())
+
+    def keys(self) -> list[str]:
+        """Return the keys of the cells."""
+        return [cell.key for cell in self.cells]
+
+    @cached_property
+    def hash(self) -> str:
+        """Digest of the plan: conclusions about one plan do not apply to another."""
+        return digest([[line.name, line.keys()] for line in self.lines])
+
+    def of_class(self, machine_class: str) -> Plan:
+        """Return the plan with the cells of one machine class only."""
+        lines = tuple(
+            line.model_copy(
+                update={
+                    "cells": tuple(c for c in line.cells if c.machine_class == machine_class),
+                }
+            )
+            for line in self.lines
+        )
+        return self.model_copy(update={"lines": lines})
+
+    def of_revision(self, line: str, label: str) -> Plan:
+        """Return the plan of one revision of one line only."""
+        (whole,) = (each for each in self.lines if each.name == line)
+        return self.model_copy(update={"lines": (whole.only({label}),)})
+
+    def remaining(self, measured: Collection[tuple[str, int]]) -> list[tuple[Cell, int]]:
+        """Return the runs not in ``measured`` (pairs of cell key and repetition), in order.
+
+        Repetitions are interleaved: the first of all cells, then the second of all. A drift of the
+        machine then affects all cells alike. Every other pass runs backwards, which cancels a drift
+        within a pass.
+        """
+        runs = []
+        for repetition in range(1, self.repetitions + 1):
+            cells = self.due if repetition % 2 else tuple(reversed(self.due))
+            runs += [(cell, repetition) for cell in cells]
+        return [(cell, n) for cell, n in runs if (cell.key, n) not in measured]
+
+
+def quicken(config: Config) -> Config:
+    """Return the configuration with the [quick] settings in place of the usual ones.
+
+    A workload gets the quick steps that its family knows; if there are none, it keeps its own.
+    Options that depend on the workload's scale are dropped.
+    """
+    quick = config.quick
+    lines = tuple(
+        line.model_copy(update={} if line.revisions else {"newest": quick.newest})
+        for line in config.line
+    )
+    workloads = tuple(
+        workload.model_copy(
+            update={
+                "name": f"{workload.name}-quick",
+                "steps": _known_steps(find_family(workload.family), quick.steps) or workload.steps,
+                "rows": quick.rows,
+                "measure": quick.measure,
+                "warmup": quick.warmup,
+                "options": _quick_options(workload),
+            }
+        )
+        for workload in config.workload
+    )
+    night = config.night.model_copy(update={"repetitions": quick.repetitions})
+    return config.model_copy(update={"line": lines, "workload": workloads, "night": night})
+
+
+def profiled(config: Config) -> Config:
+    """Return the configuration with a CPU profile enabled for every workload."""
+    workloads = tuple(each.model_copy(update={"profile": True}) for each in config.workload)
+    return config.model_copy(update={"workload": workloads})
+
+
+def check_workloads(file: ConfigFile) -> None:
+    """Refuse unknown families, steps and build options, in the file and its [quick] table.
+
+    Also refuse a workload on a line whose target the family does not run on.
+    """
+    check_options(file)
+    for index, section in enumerate(file.config.workload):
+        _workload(file, ("workload", index), section, clients=section.clients[0])
+        family = find_family(section.family)
+        for line in file.config.line:
+            if line.target not in family.targets and line.name in (section.lines or (line.name,)):
+                raise file.problem(
+                    ("workload", index, "family"),
+                    f"{family.name} does not run on {line.target}, the target of line "
+                    f"{line.name}; set lines in the workload, or choose another family",
+                )
+    for section in quicken(file.config).workload:
+        _workload(file, ("quick",), section, clients=section.clients[0])
+    for index, control in enumerate(file.config.control):
+        (section,) = (each for each in file.config.workload if each.name == control.workload)
+        family = find_family(section.family)
+        if control.target not in family.targets:
+            raise file.problem(
+                ("control", index, "workload"),
+                f"the workload {section.name} of family {family.name} does not run on "
+                f"{control.target}; choose another workload",
+            )
+    _check_quick_steps(file)
+
+
+def _check_quick_steps(file: ConfigFile) -> None:
+    """Refuse a step of the [quick] table that no family of the workloads knows."""
+    quick = file.config.quick
+    families = [find_family(section.family) for section in file.config.workload]
+    known = {step for family in families for step in _known_steps(family, quick.steps)}
+    for at, step in enumerate(quick.steps):
+        if families and step not in known and "steps" in quick.model_fields_set:
+            try:
+                families[0].workload("", (step,), _ANY_SCALE, {})
+            except UnknownStepError as error:
+                raise file.problem(("quick", "steps", at), str(error)) from error
+
+
+def make_plan(
+    file: ConfigFile,
+    found: Discovered,
+    machines: Sequence[Machine],
+    quick: bool,
+    profile: bool = False,
+    measured: Mapping[tuple[str, str], Collection[str]] = MappingProxyType({}),
+    also: Mapping[str, Collection[str]] = MappingProxyType({}),
+) -> Plan:
+    """Return everything that a night measures, in the order of the first repetition.
+
+    ``machines`` has one machine of each class that measures. A class of the configuration measures
+    the lines that its table names; any other class measures all lines. ``quick`` and ``profile``
+    change the configuration as :func:`quicken` and :func:`profiled`. ``measured`` has the keys of
+    the cells with runs, by target and revision: a revision that was measured stays on its line when
+    it is no longer among the newest. ``also`` has the labels of further revisions to measure, by
+    line. Raises UserError, with file and line, for an unknown revision or configuration.
+    """
+    check_workloads(file)
+    config = quicken(file.config) if quick else file.config
+    config = profiled(config) if profile else config
+    lines_of = {each.name: frozenset(each.lines) for each in config.machine_class if each.lines}
+    lines = []
+    for at, line in enumerate(config.line):
+        offer = offer_of(file, at, line)
+        chosen = revisions_of_line(file, at, line, found.get(offer, ()))
+        due = {revision.label for revision in chosen[-line.newest :]}
+        due |= {revision.label for revision in chosen if revision.label in also.get(line.name, ())}
+        candidates = [
+            revision
+            for revision in chosen
+            if revision.label in due or (line.target, revision.label) in measured
+        ]
+        measuring = [
+            each for each in machines if line.name in lines_of.get(each.machine_class, {line.name})
+        ]
+        # By key, so that a repeated number of clients gives one cell.
+        cells: dict[str, Cell] = {}
+        for index, section in enumerate(config.workload):
+            if section.lines and line.name not in section.lines:
+                continue
+            for clients in section.clients:
+                workload = _workload(file, ("workload", index), section, clients)
+                options = build_options(line, offer.supply)
+                for machine, revision in product(measuring, candidates):
+                    cell = make_cell(file, index, workload, revision, options, machine)
+                    label = revision.label
+                    if label in due or cell.key in measured[line.target, label]:
+                        cells.setdefault(cell.key, cell)
+        there = due | {cell.revision.label for cell in cells.values()}
+        lines.append(
+            Line(
+                name=line.name,
+                target=line.target,
+                revisions=tuple(each for each in candidates if each.label in there),
+                cells=tuple(cells.values()),
+                kept=frozenset(there - due),
+            )
+        )
+    return Plan(lines=tuple(lines), repetitions=config.night.repetitions)
+
+
+def make_cell(
+    file: ConfigFile,
+    index: int,
+    workload: Workload,
+    revision: Revision,
+    options: str,
+    machine: Machine,
+) -> Cell:
+    """Return the cell of a revision, with the DBMS configuration of the ``index``-th workload.
+
+    Raises UserError, with file and line, for an unknown configuration.
+    """
+    section = file.config.workload[index]
+    return Cell(
+        revision=revision,
+        build_options=options,
+        config=_server_config(file, index, section, revision, machine),
+        machine_class=machine.machine_class,
+        workload=workload,
+    )
+
+
+def workload_at(file: ConfigFile, index: int, quick: bool) -> Workload:
+    """Return the ``index``-th workload of the configuration, with the first number of clients."""
+    section = (quicken(file.config) if quick else file.config).workload[index]
+    return _workload(file, ("workload", index), section, section.clients[0])
+
+
+def section_of(file: ConfigFile, workload: Workload, quick: bool) -> int:
+    """Return the index in the configuration of the workload that a planned workload came from.
+
+    Raises UserError if the configuration no longer has it.
+    """
+    config = quicken(file.config) if quick else file.config
+    for index, section in enumerate(config.workload):
+        for clients in section.clients:
+            made = _workload(file, ("workload", index), section, clients)
+            if made.hash == workload.hash:
+                return index
+    raise UserError(
+        f"{file.path} no longer has the workload {workload.name} with the measured "
+        "settings; restore them to repeat its runs"
+    )
+
+
+def _quick_options(workload: WorkloadSection) -> dict[str, OptionValue]:
+    scaled = {option.name for option in find_family(workload.family).options if not option.quick}
+    return {name: value for name, value in workload.options.items() if name not in scaled}
+
+
+def _server_config(
+    file: ConfigFile, index: int, section: WorkloadSection, revision: Revision, machine: Machine
+) -> ServerConfig:
+    name = section.configs.get(revision.target, section.config)
+    at = "configs" if revision.target in section.configs else "config"
+    try:
+        return find_target(revision.target).config(name, revision, machine)
+    except UserError as error:
+        raise file.problem(("workload", index, at), str(error)) from error
+
+
+def _workload(
+    file: ConfigFile, table: tuple[str | int, ...], section: WorkloadSection, clients: int
+) -> Workload:
+    """Return the workload of a section; errors name ``table``, which has its settings."""
+    try:
+        family = find_family(section.family)
+    except KeyError as error:
+        raise file.problem((*table, "family"), error.args[0]) from error
+    scale = Scale(
+        tables=section.tables,
+        rows=section.rows,
+        clients=clients,
+        measure=section.measure,
+        warmup=section.warmup,
+    )
+    try:
+        workload = family.workload(section.name, section.steps, scale, section.options)
+    except UnknownStepError as error:
+        known = _known_steps(family, section.steps)
+        at = next(at for at, step in enumerate(section.steps) if step not in known)
+        raise file.problem((*table, "steps", at), str(error)) from error
+    except OptionError as error:
+        raise file.problem((*table, "options", error.option), str(error)) from error
+    except ValueError as error:
+        raise file.problem((*table, "measure"), str(error)) from error
+    return workload.model_copy(update={"profile": section.profile})
+
+
+def _known_steps(family: Family, steps: Sequence[str]) -> tuple[str, ...]:
+    """Return the names that are steps or groups of a family."""
+
+    def known(step: str) -> bool:
+        try:
+            family.workload("", (step,), _ANY_SCALE, {})
+        except UnknownStepError:
+            return False
+        return True
+
+    return tuple(filter(known, steps))

@@ -1,0 +1,224 @@
+"""The stages build and run of a whole plan."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from pathlib import Path
+from typing import NamedTuple
+
+from pydantic import TypeAdapter
+
+from pipeline.files.atomic_write import write_atomically
+from pipeline.files.json_file import read_json
+from pipeline.machine.disturbance.guard import Guard
+from pipeline.machine.pinning import available, choose
+from pipeline.measure.build import Builder, NotBuiltError
+from pipeline.measure.expected_time import Expectation
+from pipeline.measure.harness import ATTEMPTS, BROKEN, HarnessError
+from pipeline.measure.measure import Bench, measure_cell
+from pipeline.measure.progress import Watcher
+from pipeline.measure.workspace import Workspace
+from pipeline.model import Build, Cell, Frozen, Machine, Pinning
+from pipeline.probes import perf_counters
+from pipeline.text.errors import UserError
+from pipeline.text.units import plural
+from pipeline.workloads import find_family
+
+_LOG = logging.getLogger(__name__)
+
+BuildKey = tuple[str, str, str, str]
+"""Target, source, version and build options of a build."""
+
+
+class Builds(NamedTuple):
+    """The builds that a night needs and the failures, by :func:`build_key`.
+
+    ``failures`` says in one line why a build is missing.
+    """
+
+    made: dict[BuildKey, Build]
+    failures: dict[BuildKey, str]
+
+
+def build_all(cells: Iterable[Cell], builder: Builder, watcher: Watcher) -> Builds:
+    """Obtain every build that the cells need; builds in the cache take no time.
+
+    A failed build does not stop the others.
+    """
+    wanted = {build_key(cell): cell for cell in cells}
+    found = {key: builder.find(cell.revision, cell.build_options) for key, cell in wanted.items()}
+    builds = Builds({key: build for key, build in found.items() if build is not None}, {})
+    missing = [cell for key, cell in wanted.items() if found[key] is None]
+    if missing:
+        with watcher.stage("build", len(missing)):
+            _obtain(missing, builder, builds, watcher)
+    return builds
+
+
+def _obtain(missing: Sequence[Cell], builder: Builder, builds: Builds, watcher: Watcher) -> None:
+    def obtain(cell: Cell) -> Build:
+        watcher.note(f"preparing the build of {cell.revision.target} {cell.revision.version}")
+        return builder.obtain(cell.revision, cell.build_options)
+
+    with ThreadPoolExecutor(builder.at_once) as workers:
+        running = {workers.submit(obtain, cell): cell for cell in missing}
+        try:
+            for ended in as_completed(running):
+                cell = running[ended]
+                try:
+                    builds.made[build_key(cell)] = ended.result()
+                except (NotBuiltError, UserError) as error:
+                    why = (
+                        f"the build of {cell.revision.target} {cell.revision.version} "
+                        f"failed: {error}"
+                    )
+                    builds.failures[build_key(cell)] = why
+                watcher.advance(1)
+        finally:
+            # After an interrupt, start no further build.
+            workers.shutdown(wait=False, cancel_futures=True)
+
+
+class BuildState(Frozen):
+    """The state of one build in ``results/builds.json``: its hash, or the failure."""
+
+    target: str
+    source: str
+    version: str
+    options: str
+    hash: str = ""
+    failure: str = ""
+
+
+BUILDS_FILE = "builds.json"
+"""The file with the states of builds in the results folder."""
+
+_BUILDS = TypeAdapter(list[BuildState])
+
+
+def save_builds(builds: Builds, results: Path) -> None:
+    """Update the states of builds in ``results``."""
+    known = {_key(state): state for state in load_builds(results)}
+    named = ("target", "source", "version", "options")
+    for key, build in builds.made.items():
+        known[key] = BuildState(**dict(zip(named, key, strict=True)), hash=build.hash)
+    for key, why in builds.failures.items():
+        known[key] = BuildState(**dict(zip(named, key, strict=True)), failure=why)
+    _write_builds(list(known.values()), results)
+
+
+def add_builds(states: Iterable[BuildState], results: Path) -> None:
+    """Merge the states of builds from another machine; a new state replaces an older one."""
+    known = {_key(state): state for state in [*load_builds(results), *states]}
+    _write_builds(list(known.values()), results)
+
+
+def _write_builds(states: list[BuildState], results: Path) -> None:
+    results.mkdir(parents=True, exist_ok=True)
+    write_atomically(results / BUILDS_FILE, _BUILDS.dump_json(states, indent=1).decode())
+
+
+def load_builds(results: Path) -> list[BuildState]:
+    """Return the states of the builds of earlier nights; none if the file is unreadable."""
+    return read_json(results / BUILDS_FILE, _BUILDS.validate_json) or []
+
+
+def unbuilt(results: Path, cells: Iterable[Cell]) -> dict[str, str]:
+    """Return why revisions have no build, in a line each, by the keys of their cells."""
+    failures = {_key(state): state.failure for state in load_builds(results) if state.failure}
+    return {cell.key: failures[build_key(cell)] for cell in cells if build_key(cell) in failures}
+
+
+def _key(state: BuildState) -> BuildKey:
+    return state.target, state.source, state.version, state.options
+
+
+def run_all(
+    runs: Sequence[tuple[Cell, int]],
+    builds: Mapping[BuildKey, Build],
+    machine: Machine,
+    workspace: Workspace,
+    bundles: Path,
+    watcher: Watcher,
+    guard: Guard,
+    *,
+    pin: bool,
+    port: int,
+    preflight: dict[str, str],
+    on_bundle: Callable[[Cell, int, Path], None],
+) -> dict[str, str]:
+    """Execute the runs in order, one at a time, and write the bundle of each.
+
+    Calls ``on_bundle`` with every new bundle, and stores ``preflight`` in each. During the runs,
+    this process stays off the processors of the server. A run that ends with a harness error is
+    attempted again after the others. Returns why runs have no bundle, by their names.
+    """
+    processors = available()
+    tools = {
+        name: version
+        for family in {cell.workload.family for cell, _ in runs}
+        for name, version in find_family(family).tools().items()
+    }
+    expectation = Expectation(cell for cell, _ in runs)
+    watcher.begin("run", expectation.left)
+    if refused := perf_counters.available().refused:
+        watcher.note(refused)
+    waiting, tried, failed = deque(runs), Counter[str](), dict[str, str]()
+    in_a_row = 0
+    try:
+        while waiting and in_a_row < BROKEN:
+            cell, repetition = waiting.popleft()
+            name = cell.run_id(repetition)
+            pinning = choose(cell.workload.scale.clients, processors) if pin else Pinning()
+            if pinning.harness:
+                os.sched_setaffinity(0, pinning.harness)
+            try:
+                path = measure_cell(
+                    cell,
+                    repetition,
+                    builds[build_key(cell)],
+                    Bench(
+                        machine=machine,
+                        pinning=pinning,
+                        port=port,
+                        tools=tools,
+                        preflight=preflight,
+                    ),
+                    workspace,
+                    bundles,
+                    watcher,
+                    expectation,
+                    guard,
+                )
+            except HarnessError as error:
+                failed[name] = str(error)
+                tried[name] += 1
+                in_a_row += 1
+                watcher.note(f"{name}: harness error: {error}")
+                if tried[name] < ATTEMPTS:
+                    waiting.append((cell, repetition))
+                continue
+            in_a_row = 0
+            failed.pop(name, None)
+            on_bundle(cell, repetition, path)
+    finally:
+        os.sched_setaffinity(0, processors)
+        watcher.end()
+    for name, why in failed.items():
+        _LOG.warning(f"{name}: harness error, it does not count as measured: {why}")
+    if waiting:
+        _LOG.warning(
+            f"{BROKEN} harness errors in a row: {plural(len(waiting), 'run')} left for another "
+            "night; repair the machine"
+        )
+    return failed
+
+
+def build_key(cell: Cell) -> BuildKey:
+    """Return the identity of a cell's build within a night."""
+    supply = cell.revision.supply.name if cell.revision.supply else ""
+    return cell.revision.target, supply, cell.revision.version, cell.build_options

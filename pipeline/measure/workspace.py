@@ -1,0 +1,82 @@
+"""Private folders that servers run in; the next night removes those of a killed one."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from pipeline.files import lock
+from pipeline.machine.account import Account
+from pipeline.machine.lease import Lease, machine_lease
+from pipeline.model import Build
+from pipeline.targets import find_target
+from pipeline.text.errors import UserError
+
+
+class Workspace:
+    """The part of the cache that servers run in. Only the holder of the lease uses it."""
+
+    def __init__(self, cache: Path, account: Account, lease: Lease | None = None) -> None:
+        """Use a cache, with the given lease or that of this machine."""
+        self.account = account
+        self.cache = cache
+        self.lease = lease or machine_lease()
+        self._runs = cache / "runs"
+        self._templates = cache / "templates"
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Hold the machine, so that two nights never disturb each other's measurements.
+
+        Removes the folders that a killed night left. Raises UserError while another night runs,
+        whatever cache and results folder it uses.
+        """
+        self._runs.mkdir(parents=True, exist_ok=True)
+        self.account.check_reach(self._runs)
+        with self.lease.held(), self._alone():
+            for left in self._runs.iterdir():
+                if left.is_dir():
+                    shutil.rmtree(left, ignore_errors=True)
+            yield
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Keep out another process that uses this cache, under another lease or under ours.
+
+        It would remove our servers' folders as those of a killed night. It may run in another
+        container, or be a second process started under the same ``lease take``.
+        """
+        with ExitStack() as stack:
+            try:
+                stack.enter_context(lock.held(self._runs / ".lock", patience=0))
+            except lock.LockHeldError as error:
+                raise UserError(
+                    f"another nightshift ({error}) runs servers in {self._runs}; wait for it to end"
+                ) from error
+            yield
+
+    def check_tools(self) -> None:
+        """Refuse a machine that lacks the tools that confine processes."""
+        for tool in ("setpriv", "taskset"):
+            if shutil.which(tool) is None:
+                raise UserError(f"{tool} is not installed; install the package util-linux")
+
+    @contextmanager
+    def folder(self, name: str) -> Iterator[Path]:
+        """Yield a private folder and delete it afterwards."""
+        folder = self._runs / name
+        self.account.own(folder)
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def template(self, build: Build) -> Path:
+        """Return the empty database of a build; the first call creates it."""
+        folder = self._templates / build.target / build.hash
+        if not folder.exists():
+            self._templates.mkdir(parents=True, exist_ok=True)
+            find_target(build.target).template(build, folder, self.account)
+        return folder

@@ -1,0 +1,91 @@
+"""The vocabulary as types. Everything may import this; it imports no other package of nightshift.
+
+The flow of the data; each object is created once and then only read::
+
+    Revision -> Build -> Cell -> Run (one bundle) -> Measurement -> Series -> Regression
+
+Units, everywhere: times in seconds, sizes in bytes, CPU time in microseconds, rates per second,
+unless a name says otherwise.
+"""
+
+from __future__ import annotations
+
+from pipeline.model.base import MOST, Frozen, digest
+from pipeline.model.builds import Build, BuildOptions, Provenance, Revision, ServerConfig, Supply
+from pipeline.model.cells import Cell, Control, OptionValue, Scale, Step, Workload
+from pipeline.model.changes import (
+    Culprit,
+    Excused,
+    Pattern,
+    Regression,
+    RegressionKind,
+    RegressionState,
+    SeriesKey,
+    Shift,
+)
+from pipeline.model.machines import (
+    Connection,
+    Disk,
+    FieldKind,
+    Machine,
+    Pinning,
+    ProbeSample,
+    SampledField,
+)
+from pipeline.model.runs import (
+    BUNDLE_SCHEMA,
+    Background,
+    Manifest,
+    Origin,
+    PhaseRecord,
+    StepOutput,
+    StepRecord,
+    StepStatus,
+    TimePoint,
+    attempt_name,
+    column_name,
+)
+
+__all__ = [
+    "BUNDLE_SCHEMA",
+    "MOST",
+    "Background",
+    "Build",
+    "BuildOptions",
+    "Cell",
+    "Connection",
+    "Control",
+    "Culprit",
+    "Disk",
+    "Excused",
+    "FieldKind",
+    "Frozen",
+    "Machine",
+    "Manifest",
+    "OptionValue",
+    "Origin",
+    "Pattern",
+    "PhaseRecord",
+    "Pinning",
+    "ProbeSample",
+    "Provenance",
+    "Regression",
+    "RegressionKind",
+    "RegressionState",
+    "Revision",
+    "SampledField",
+    "Scale",
+    "SeriesKey",
+    "ServerConfig",
+    "Shift",
+    "Step",
+    "StepOutput",
+    "StepRecord",
+    "StepStatus",
+    "Supply",
+    "TimePoint",
+    "Workload",
+    "attempt_name",
+    "column_name",
+    "digest",
+]

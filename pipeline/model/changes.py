@@ -1,0 +1,145 @@
+"""Series, the changes in them, and regressions."""
+
+from __future__ import annotations
+
+import math
+from enum import StrEnum
+from fnmatch import fnmatchcase
+
+from pipeline.model.base import Frozen
+
+
+class SeriesKey(Frozen):
+    """The identity of a series: everything but the revision.
+
+    ``config`` is the configuration's family, ``workload`` the workload's name and ``workload_hash``
+    its digest.
+    """
+
+    line: str
+    target: str
+    config: str
+    build_options: str
+    machine_class: str
+    workload: str
+    workload_hash: str
+    clients: int
+    step: str
+    group: str
+    unit: str
+    metric: str
+
+
+class Pattern(Frozen):
+    """A selection of series by shell patterns, as in ``step = "scan*"``."""
+
+    target: str = "*"
+    line: str = "*"
+    workload: str = "*"
+    step: str = "*"
+    metric: str = "*"
+
+    def matches(self, key: SeriesKey) -> bool:
+        """Return whether a series matches."""
+        return all(fnmatchcase(getattr(key, name), pattern) for name, pattern in self)
+
+
+class RegressionKind(StrEnum):
+    """What changed: the level of a figure, the spread of its runs, or an SLA."""
+
+    LEVEL = "level"
+    SPREAD = "spread"
+    SLA = "sla"
+
+
+class Shift(Frozen):
+    """A change point of one series, in the labels of its line.
+
+    ``effect`` is the relative change of the level, ``worse`` whether that is the bad direction.
+    ``first_bad`` is the first revision at the new level, ``last_good`` the one before it;
+    ``earliest`` and ``latest`` bound the position with the detector's confidence. For the ``kind``
+    spread, ``before``, ``after`` and the effect refer to the standard deviation.
+    """
+
+    series: SeriesKey
+    position: int
+    earliest: int
+    latest: int
+    last_good: str
+    first_bad: str
+    before: float
+    after: float
+    effect: float
+    effect_low: float
+    effect_high: float
+    pvalue: float
+    worse: bool
+    kind: RegressionKind = RegressionKind.LEVEL
+
+
+class RegressionState(StrEnum):
+    """The state of a regression. Only confirmed ones are filed."""
+
+    SUSPECTED = "suspected"
+    CONFIRMED = "confirmed"
+    REJECTED = "rejected"
+    ACKNOWLEDGED = "acknowledged"
+    RESOLVED = "resolved"
+    WONT_FIX = "won't fix"
+
+
+class Culprit(Frozen):
+    """The result of a bisection: the revision that caused a regression.
+
+    ``revision`` is the first bad one and ``parent`` the last good one. ``between`` has revisions
+    that cannot be excluded, because they were not or cannot be measured. ``probability`` is that of
+    the range. ``confirmed`` means that the two were compared again, with separate runs. ``subject``
+    is the first line of a commit's message, with its author.
+    """
+
+    revision: str
+    parent: str
+    between: tuple[str, ...] = ()
+    probability: float
+    confirmed: bool
+    subject: str = ""
+
+    def __str__(self) -> str:
+        """Describe it in a line: one revision with its parent, or a range with its probability."""
+        if not self.confirmed:
+            # Rounded down: 99.6 % must not show as 100 %.
+            sure = f"{math.floor(100 * self.probability)} %"
+            return f"after {self.parent} and up to {self.revision} with {sure}"
+        subject = f": {self.subject}" if self.subject else ""
+        others = f", or {', '.join(self.between)} (not measured)" if self.between else ""
+        return f"{self.revision}{subject}{others}; its parent is {self.parent}"
+
+
+class Excused(Frozen):
+    """A shift that is no regression, because a change of its machine may explain it."""
+
+    machine: str
+    shift: Shift
+
+
+class Regression(Frozen):
+    """Shifts with one cause: one line, one range of revisions, many series.
+
+    An improvement is the same with ``worse`` false. ``fingerprint`` stays the same from night to
+    night, so that one cause gives one issue. ``recovers`` is, for an improvement, the fingerprint
+    of the regression that it undid. ``culprit`` is the result of a bisection. State, ``recovers``
+    and culprit come from the journal; stored evidence has none of them.
+    """
+
+    fingerprint: str
+    line: str
+    target: str
+    last_good: str
+    first_bad: str
+    position: int
+    worse: bool
+    shifts: tuple[Shift, ...]
+    kind: RegressionKind = RegressionKind.LEVEL
+    state: RegressionState = RegressionState.SUSPECTED
+    recovers: str = ""
+    culprit: Culprit | None = None

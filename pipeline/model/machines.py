@@ -1,0 +1,101 @@
+"""Machines, what is sampled on them, and connections to their servers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import NamedTuple
+
+from pydantic import Field
+
+from pipeline.model.base import Frozen
+
+
+class Disk(Frozen):
+    """One disk, as the kernel describes it; empty or None for unknown facts."""
+
+    name: str
+    model: str = ""
+    firmware: str = ""
+    size_bytes: int | None = None
+    rotational: bool | None = None
+    scheduler: str = ""
+    write_cache: str = ""
+
+
+class Machine(Frozen):
+    """One server with its fingerprint. Machines of equal hardware form a machine class.
+
+    ``cores`` counts the processors that the kernel schedules on: threads, if SMT is on. ``storage``
+    and ``mount`` describe the folder with the databases, ``disks`` the disks under it. ``cmdline``
+    has the kernel's parameters, ``software`` the versions of the C library and the compilers. Empty
+    or None is unknown; bundles of an older nightshift lack some fields.
+    """
+
+    machine_class: str
+    hostname: str
+    cpu_model: str
+    cores: int
+    memory_bytes: int
+    kernel: str
+    operating_system: str
+    virtualised: str
+    storage: str
+    microcode: str = ""
+    sockets: int | None = None
+    physical_cores: int | None = None
+    numa_nodes: int | None = None
+    memory_speed: str = ""
+    mount: str = ""
+    disks: tuple[Disk, ...] = ()
+    cmdline: str = ""
+    software: dict[str, str] = Field(default_factory=dict)
+    settings: dict[str, str] = Field(default_factory=dict)
+
+
+class Pinning(Frozen):
+    """The processors that the server, the client and the harness may use."""
+
+    server: tuple[int, ...] = ()
+    client: tuple[int, ...] = ()
+    harness: tuple[int, ...] = ()
+
+
+class FieldKind(StrEnum):
+    """A counter only grows and is used as a rate; a gauge is used unchanged."""
+
+    COUNTER = "counter"
+    GAUGE = "gauge"
+
+
+class SampledField(NamedTuple):
+    """One field of a sample: its name, kind and unit."""
+
+    name: str
+    kind: FieldKind
+    unit: str
+
+
+class ProbeSample(NamedTuple):
+    """The values of the probes at one moment, ``at`` seconds after the start of the step."""
+
+    at: float
+    values: Mapping[str, float]
+
+
+class Connection(Frozen):
+    """The address of a started server: its Unix socket, in ``socket_dir``.
+
+    ``driver`` is sysbench's name for the protocol (pgsql, mysql). A DBMS without a server has its
+    own name as driver, and its database is in ``socket_dir``. The load generator then loads the
+    library ``program``, or runs ``command``: a program of the build with the options of the
+    configuration.
+    """
+
+    driver: str
+    socket_dir: str
+    port: int
+    user: str
+    database: str
+    program: str = ""
+    command: tuple[str, ...] = ()

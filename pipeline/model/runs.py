@@ -1,0 +1,168 @@
+"""Runs: the manifest of a bundle, and the output of steps."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Self
+
+from pydantic import AwareDatetime, Field, model_validator
+
+from pipeline.model.base import MOST, Frozen
+from pipeline.model.builds import Build, Revision, ServerConfig
+from pipeline.model.cells import Control, Step, Workload
+from pipeline.model.machines import Machine, Pinning
+
+BUNDLE_SCHEMA = 2
+"""Version of the bundle layout that this code writes, and the newest it reads."""
+
+
+class StepStatus(StrEnum):
+    """How a step ended. A failed step is a value; it is never averaged away.
+
+    A step that failed its SLA has figures, but did not sustain the rate of its background work. Its
+    throughput is not comparable.
+    """
+
+    OK = "ok"
+    FAILED = "failed"
+    SLA_FAILED = "sla failed"
+
+
+class StepRecord(Frozen):
+    """An executed step: its times, its command, its outcome.
+
+    ``disturbed`` describes what else used the machine meanwhile, one sentence for each kind.
+    """
+
+    step: Step
+    status: StepStatus
+    started_at: AwareDatetime
+    wall_seconds: float = Field(ge=0, allow_inf_nan=False)
+    command: tuple[str, ...]
+    folder: str
+    database_bytes: int | None = Field(default=None, ge=0)
+    note: str = ""
+    # Omitted if empty, as ``repeated`` below.
+    disturbed: dict[str, str] = Field(default_factory=dict, exclude_if=lambda told: not told)
+
+
+class PhaseRecord(Frozen):
+    """The time of a phase that is no step: start, load, warm-up, maintenance, stop."""
+
+    name: str
+    seconds: float = Field(ge=0, allow_inf_nan=False)
+    command: tuple[str, ...] = ()
+
+
+class Origin(StrEnum):
+    """Whether a run was measured here or taken from a published table."""
+
+    MEASURED = "measured"
+    IMPORTED = "imported"
+
+
+_SHORT = {"postgres": "pg", "mysql": "my", "mariadb": "ma", "rocksdb": "rdb", "sqlite": "sl"}
+
+
+def column_name(target: str, label: str, options: str, config: str) -> str:
+    """Return the published name of a setup: ``pg1711_official.x10a_c2r24``.
+
+    ``label`` is the revision's, ``options`` the build's, ``config`` the configuration's name.
+    Imported results have no configuration and keep their name.
+    """
+    if not config:
+        return label
+    return f"{_SHORT.get(target, target)}{label.replace('.', '')}_{options}.{config}"
+
+
+def attempt_name(run_id: str, attempt: int) -> str:
+    """Return the name of an attempt at a run that was disturbed and does not count."""
+    return f"{run_id}.disturbed-{attempt}"
+
+
+class Manifest(Frozen):
+    """The head of a bundle: everything known about a run except its raw output.
+
+    ``files`` maps every other member of the bundle to its SHA-256. ``sampled`` has the kind
+    (counter or gauge) and the unit of every sampled field. ``line`` is set only for imported runs;
+    the configuration determines the lines of measured ones. ``preflight`` has the warnings about
+    the machine at the beginning of the run, by check.
+
+    ``repeated`` has disturbed attempts at steps that were repeated at once; ``steps`` has the ones
+    that count. ``attempt`` numbers the disturbed attempts at a run that was repeated as a whole; it
+    is 0 for the one that counts.
+    """
+
+    schema_version: int = Field(default=BUNDLE_SCHEMA, ge=1)
+    # The name of a file, shown in messages of one line.
+    run_id: str = Field(pattern=r"^[^/\x00-\x1f\x7f]+$")
+    origin: Origin
+    revision: Revision
+    build: Build
+    config: ServerConfig
+    machine: Machine
+    workload: Workload
+    cell_key: str
+    repetition: int = Field(ge=1, le=MOST)
+    started_at: AwareDatetime
+    ended_at: AwareDatetime
+    control: Control | None = Field(default=None, exclude_if=lambda control: control is None)
+    pinning: Pinning = Pinning()
+    tools: dict[str, str] = Field(default_factory=dict)
+    preflight: dict[str, str] = Field(default_factory=dict)
+    sampled: dict[str, str] = Field(default_factory=dict)
+    steps: tuple[StepRecord, ...] = ()
+    repeated: tuple[StepRecord, ...] = Field(default=(), exclude_if=lambda steps: not steps)
+    attempt: int = Field(default=0, ge=0, exclude_if=lambda attempt: not attempt)
+    phases: tuple[PhaseRecord, ...] = ()
+    line: str | None = None
+    notes: str = ""
+    files: dict[str, str] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        if self.ended_at < self.started_at:
+            raise ValueError("ended_at, which is before started_at")
+        return self
+
+    @property
+    def name(self) -> str:
+        """Name of the bundle: that of its run, or of a discarded attempt at it."""
+        return attempt_name(self.run_id, self.attempt) if self.attempt else self.run_id
+
+
+class TimePoint(Frozen):
+    """Throughput of one reporting interval of a step, ``at`` seconds after its start."""
+
+    at: float
+    ops_per_second: float
+    latency_ms: float | None = None
+
+
+class Background(Frozen):
+    """Background work beside the statements of a step: the achieved and the wanted rate.
+
+    ``target`` is None if there is no rate to sustain.
+    """
+
+    achieved: float
+    target: float | None = None
+
+
+class StepOutput(Frozen):
+    """The parsed output of the load generator for one step.
+
+    ``operations`` counts queries, or rows for steps whose unit is rows. ``histogram`` is pairs
+    (upper bound of the bucket in milliseconds, number of events); ``latency_ms`` has the mean,
+    percentiles and maximum as avg, p50, p95, p99 and max. ``background`` is by kind of work
+    (inserts, deletes); ``figures`` are the family's own metrics, by name.
+    """
+
+    operations: float
+    seconds: float
+    timeline: tuple[TimePoint, ...] = ()
+    histogram: tuple[tuple[float, int], ...] = ()
+    latency_ms: dict[str, float] = Field(default_factory=dict)
+    errors: int = 0
+    background: dict[str, Background] = Field(default_factory=dict)
+    figures: dict[str, float] = Field(default_factory=dict)

@@ -1,0 +1,179 @@
+"""Post messages to one HTTP address, with retries and without redirects."""
+
+from __future__ import annotations
+
+import logging
+import random
+import time
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from ipaddress import ip_address
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+import requests
+
+from pipeline import __version__
+from pipeline.publish.answer import ReceiverAnswer, one_line, retry_after
+from pipeline.storage.journal import now
+from pipeline.text.errors import UserError
+
+_LOG = logging.getLogger(__name__)
+
+
+ATTEMPTS = 4
+"""Attempts per message before the receiver counts as unreachable."""
+TIMEOUT = 10.0
+"""Timeout in seconds to connect, and to wait for a response."""
+PATIENCE = 60.0
+"""Total time in seconds that failures may cost a sink per night."""
+FIRST_WAIT = 1.0
+"""Approximate delay in seconds before the second attempt; doubled before each further one."""
+
+_REFUSES_MESSAGE = frozenset({400, 409, 413, 415, 422})
+
+
+class MessageRefusedError(Exception):
+    """The receiver rejects this message, but may accept others. The text gives the reason."""
+
+
+class ReceiverUnreachableError(Exception):
+    """The receiver accepts no messages. The text gives the reason and the remedy."""
+
+
+class PostClock(NamedTuple):
+    """Time and chance: a monotonic clock and a sleep in seconds, a number in [0, 1), the date."""
+
+    monotonic: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], None] = time.sleep
+    jitter: Callable[[], float] = random.random
+    now: Callable[[], datetime] = now
+
+
+def check_address(address: str, where: str) -> str:
+    """Return the address of a receiver for display, without parts that may be secret.
+
+    ``where`` names the place of the setting. Raises UserError, without repeating the address, for
+    an invalid one, one with a password, and one that would send unencrypted beyond this machine.
+    """
+    try:
+        parts = urlsplit(address)
+        host, _ = parts.hostname or "", parts.port
+    except ValueError:
+        parts, host = urlsplit(""), ""
+    if parts.scheme not in ("http", "https") or not host or not address.isprintable():
+        raise UserError(
+            f"{where} is not the address of a receiver; write an address that begins with https://"
+        )
+    if "@" in parts.netloc:
+        raise UserError(f"{where} contains a user or a password; remove them")
+    if parts.scheme != "https" and not _is_loopback(host):
+        raise UserError(f"{where} is not encrypted and not on this machine; use https://")
+    return f"{parts.scheme}://{parts.netloc}{parts.path}" + ("?..." if parts.query else "")
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+class Receiver:
+    """Posts to an ``address``, which error messages call ``name``.
+
+    ``secrets`` are removed from everything reported of its responses; a secret address is one of
+    them. ``where`` names the place of the address setting.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        name: str,
+        where: str,
+        *,
+        secrets: tuple[str, ...] = (),
+        clock: PostClock | None = None,
+    ) -> None:
+        self.name = name
+        self._address = address
+        self._where = where
+        self._secrets = secrets
+        self._clock = clock or PostClock()
+        self._patience = PATIENCE
+        self._session = requests.Session()
+        # Environment proxies do not reach this machine's own ports.
+        self._session.trust_env = not _is_loopback(urlsplit(address).hostname or "")
+        self._session.auth = _nothing
+
+    def post(self, body: bytes, headers: Mapping[str, str]) -> None:
+        """Send a message until it is accepted.
+
+        Raises MessageRefusedError and ReceiverUnreachableError.
+        """
+        sent = {
+            "Content-Type": "application/json",
+            "User-Agent": f"nightshift/{__version__}",
+            **headers,
+        }
+        wait = FIRST_WAIT
+        for attempt in range(1, ATTEMPTS + 1):
+            began = self._clock.monotonic()
+            answer = self._post(body, sent)
+            if answer.taken:
+                return
+            if answer.status in _REFUSES_MESSAGE:
+                raise MessageRefusedError(f"{self.name} {answer}")
+            self._patience -= self._clock.monotonic() - began
+            pause = answer.retry_after
+            if pause is None:
+                pause = (0.5 + 0.5 * self._clock.jitter()) * wait
+            if not answer.may_pass or attempt == ATTEMPTS or pause > self._patience:
+                raise ReceiverUnreachableError(f"{self.name} {answer}; {self._advice(answer)}")
+            _LOG.info("%s %s; retrying in %.0f s", self.name, answer, pause)
+            self._clock.sleep(pause)
+            self._patience -= pause
+            wait *= 2
+
+    def _post(self, body: bytes, headers: Mapping[str, str]) -> ReceiverAnswer:
+        try:
+            with self._session.post(
+                self._address,
+                data=body,
+                headers=headers,
+                timeout=TIMEOUT,
+                # A followed redirect would send the message to another host.
+                allow_redirects=False,
+                stream=True,
+            ) as answer:
+                # Do not read the body of a successful response: a slow one would delay for nothing.
+                taken = answer.status_code // 100 == 2
+                said = b"" if taken else next(answer.iter_content(4096), b"")
+                return ReceiverAnswer(
+                    answer.status_code,
+                    self._quoted(said.decode("utf-8", "replace")),
+                    retry_after(answer.headers),
+                )
+        except requests.exceptions.SSLError:
+            return ReceiverAnswer(0, "has no certificate that this machine trusts")
+        except requests.Timeout:
+            return ReceiverAnswer(0, f"did not answer within {TIMEOUT:g} s")
+        except (OSError, ValueError):
+            # The exception's text contains the address, which may be secret.
+            return ReceiverAnswer(0, "cannot be reached")
+
+    def _quoted(self, words: str) -> str:
+        """Return a receiver's text as one line that is safe to display."""
+        for secret in self._secrets:
+            words = words.replace(secret, "***")
+        return one_line(words)
+
+    def _advice(self, answer: ReceiverAnswer) -> str:
+        if answer.may_pass:
+            return "check that it runs and is reachable from this machine"
+        return f"check {self._where}"
+
+
+def _nothing(request: requests.PreparedRequest) -> requests.PreparedRequest:
+    """Leave a request unchanged, so that credentials in ~/.netrc are not added."""
+    return request

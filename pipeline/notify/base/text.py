@@ -1,0 +1,305 @@
+"""The text about a regression: a title, a line for a chat, and markdown for an issue."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import NamedTuple
+
+from pipeline.model import Culprit, Regression, RegressionState, Shift
+from pipeline.model.metrics import METRICS, change
+from pipeline.notify.base import Link, Notice
+from pipeline.notify.base.choose import GONE
+from pipeline.notify.base.links import Lookup, Pages, RevisionOrigin, between
+from pipeline.regressions.grouping import effect_size, worst
+from pipeline.text.markdown import cell, code, fenced, inert, linked
+from pipeline.text.units import plural, show_figure
+
+ROWS = 30
+"""Rows of the table that are visible; further rows are folded."""
+
+ROOM = 40_000
+"""Characters for the rows of the table; the report contains all of them."""
+
+MOST_BESIDE = 30
+"""Listed regressions with the same cause."""
+
+MOST = 60_000
+"""Maximum length of a body in characters: a GitHub issue holds 65 536."""
+
+MOST_BETWEEN = 10
+"""Listed revisions that may be the culprit too, because they were not measured."""
+
+NAME = 60
+"""Maximum length of a name in characters: GitHub cuts a title at 256."""
+
+_VERDICT = {
+    RegressionState.SUSPECTED: "Suspected: not confirmed by a second measurement yet",
+    RegressionState.CONFIRMED: "Confirmed by a second measurement",
+    RegressionState.REJECTED: "Rejected by a second measurement",
+    RegressionState.ACKNOWLEDGED: "Acknowledged",
+    RegressionState.RESOLVED: "Resolved: the newest revisions are as good as those before it",
+    RegressionState.WONT_FIX: "Won't fix",
+}
+
+
+class Facts(NamedTuple):
+    """Context of the text about a regression.
+
+    ``reproduce`` is the command that remeasures it and ``why`` is its explanation in markdown;
+    either may be empty. ``find`` returns the origin of a revision, ``pages`` are the served
+    results, and ``decide`` is one markdown sentence about the possible decisions.
+    """
+
+    reproduce: str
+    why: str = ""
+    find: Lookup = lambda _: RevisionOrigin()
+    pages: Pages = Pages()
+    decide: str = ""
+
+
+def notice(regression: Regression, beside: Sequence[Regression], facts: Facts) -> Notice:
+    """Write the report of a regression for the people who act on it.
+
+    ``beside`` are other regressions with the same cause.
+    """
+    return Notice(
+        regression=regression,
+        beside=tuple(beside),
+        title=_title(regression),
+        body=_body(regression, beside, facts),
+        summary=_summary(regression, beside),
+        links=tuple(_links(regression, facts)),
+    )
+
+
+def by_verbs(fingerprint: str) -> str:
+    """Return the decisions that are possible with the command line."""
+    return (
+        f"`nightshift ack {fingerprint}` acknowledges this regression, `nightshift wontfix "
+        f"{fingerprint}` marks it as won't fix, and `nightshift reopen {fingerprint}` undoes "
+        "either decision."
+    )
+
+
+def by_label(label: str) -> str:
+    """Return the decisions that are possible on an issue; ``label`` acknowledges it."""
+    return (
+        f"To acknowledge this regression, add the label {code(label)}. To mark it as won't fix, "
+        "close this issue as not planned; to undo that, reopen it. nightshift closes this "
+        "issue when measurements show that the regression is gone."
+    )
+
+
+def _title(regression: Regression) -> str:
+    shift = worst(regression)
+    return inert(
+        f"{regression.state.value.capitalize()} regression in {regression.target} "
+        f"{_brief(_place(regression))}: {_brief(shift.series.step)} {change(shift)} "
+        f"{_brief(shift.series.metric)}"
+    )
+
+
+def _summary(regression: Regression, beside: Sequence[Regression]) -> str:
+    shift, culprit = worst(regression), regression.culprit
+    series = sum(len(one.shifts) for one in (regression, *beside))
+    subject = culprit.subject if culprit is not None and culprit.confirmed else ""
+    return inert(
+        f"{regression.target} {_brief(_place(regression))}: {_brief(shift.series.step)} "
+        f"{change(shift)} {_brief(shift.series.metric)}, {plural(series, 'series', 'series')}; "
+        f"{regression.state.value}" + (f"; {subject}" if subject else "")
+    )
+
+
+def _brief(name: str) -> str:
+    line = " ".join(name.split())
+    return line if len(line) <= NAME else f"{line[: NAME - 1]}…"
+
+
+def _named(name: str) -> str:
+    return cell(_brief(name))
+
+
+def _label(revision: str) -> str:
+    return code(_brief(revision))
+
+
+def _place(regression: Regression) -> str:
+    """Return the position of a regression, as precisely as it is known."""
+    culprit = regression.culprit
+    return culprit.revision if culprit is not None and culprit.confirmed else regression.first_bad
+
+
+def _body(regression: Regression, beside: Sequence[Regression], facts: Facts) -> str:
+    before = [
+        _verdict(regression, beside),
+        "",
+        *_about(regression, facts),
+        "",
+        *_table(
+            sorted(regression.shifts, key=lambda shift: (-effect_size(shift), shift.series.step))
+        ),
+        "",
+        "Change is relative to the level before, or in the metric's unit if that level is "
+        "zero. p is",
+        "the p-value of the change point, corrected for the search over positions.",
+        "",
+    ]
+    after = [
+        *_beside(beside),
+        "## Reproduce",
+        "",
+        fenced(facts.reproduce, "sh"),
+        "",
+        *([facts.decide, ""] if facts.decide else []),
+    ]
+    why = [facts.why.rstrip(), ""] if facts.why else []
+    if sum(len(line) + 1 for line in (*before, *why, *after)) > MOST:
+        told = (
+            "The explanation is too long for this text; `nightshift explain "
+            f"{regression.fingerprint}` prints it."
+        )
+        why = [told, ""]
+    return "\n".join([*before, *why, *after])
+
+
+def _verdict(regression: Regression, beside: Sequence[Regression]) -> str:
+    shift, more = worst(regression), len(regression.shifts) - 1
+    others = f", and {plural(more, 'more series', 'more series')} changed" if more else ""
+    standing = [one for one in beside if one.state not in GONE]
+    left = ""
+    if regression.state in GONE and standing:
+        left = "; other regressions with the same cause remain"
+    return (
+        f"**{_VERDICT[regression.state]}: {_named(shift.series.metric)} of "
+        f"{_named(shift.series.step)} {change(shift)} in {_label(_place(regression))}"
+        f"{others}{left}.**"
+    )
+
+
+def _about(regression: Regression, facts: Facts) -> list[str]:
+    """List the facts about a regression, with links."""
+    found = between(regression.last_good, regression.first_bad, facts.find)
+    # With a culprit, the listed change is the culprit's.
+    changed = found.compare if regression.culprit is None else ""
+    steps = len({shift.series.step for shift in regression.shifts})
+    lines = [
+        f"- line: {_named(regression.line)}",
+        f"- last good: {linked(_label(regression.last_good), found.good)}",
+        f"- first bad: {linked(_label(regression.first_bad), found.bad)}"
+        + (f" ({linked('what changed', changed)})" if changed else ""),
+    ]
+    if regression.culprit is not None:
+        lines.append(f"- culprit: {_culprit(regression.culprit, facts.find)}")
+    lines += [
+        f"- state: {regression.state.value}",
+        f"- fingerprint: {regression.fingerprint}",
+        f"- series that changed: {len(regression.shifts)}, in {plural(steps, 'step')}",
+    ]
+    pages = facts.pages.links(worst(regression).series)
+    if pages:
+        lines.append(f"- pages: {', '.join(linked(each.name, each.address) for each in pages)}")
+    return lines
+
+
+def _links(regression: Regression, facts: Facts) -> list[Link]:
+    """Return the links of a regression: its commit or range, and the pages."""
+    good, bad = regression.last_good, regression.first_bad
+    culprit = regression.culprit
+    if culprit is not None:
+        good, bad = culprit.parent, culprit.revision
+    found = between(good, bad, facts.find)
+    sure = culprit is not None and culprit.confirmed
+    commits = [("commit", found.bad if sure else ""), ("what changed", found.compare)]
+    return [
+        *(Link(name=name, address=address) for name, address in commits if address),
+        *facts.pages.links(worst(regression).series),
+    ]
+
+
+def _culprit(culprit: Culprit, find: Lookup) -> str:
+    """Return a culprit's text with links."""
+    found = between(culprit.parent, culprit.revision, find)
+    one, parent = (
+        linked(_label(label), address)
+        for label, address in ((culprit.revision, found.bad), (culprit.parent, found.good))
+    )
+    changed = f" ({linked('what changed', found.compare)})" if found.compare else ""
+    if not culprit.confirmed:
+        # Round down: nothing is certain.
+        sure = f"{math.floor(100 * culprit.probability)} %"
+        return f"after {parent} and up to {one} with {sure}{changed}"
+    subject = f": {cell(culprit.subject)}" if culprit.subject else ""
+    others = ", ".join(map(_label, culprit.between[:MOST_BETWEEN]))
+    more = len(culprit.between) - MOST_BETWEEN
+    others += f" and {more} more" if more > 0 else ""
+    unmeasured = f", or {others} (not measured)" if others else ""
+    return f"{one}{subject}{unmeasured}; its parent is {parent}{changed}"
+
+
+def _table(shifts: Sequence[Shift]) -> list[str]:
+    """Return the rows of shifts, worst first; rows beyond the visible ones are folded."""
+    setups = len({_setup(shift) for shift in shifts}) > 1
+    rows = _fitting([_row(shift, setups) for shift in shifts])
+    head = ["| step | metric | before | after | change | 95 % interval | p |"]
+    head.append("| :--- | :--- | ---: | ---: | ---: | :---: | ---: |")
+    if setups:
+        head = [f"{line}{more}" for line, more in zip(head, (" setup |", " :--- |"), strict=True)]
+    lines = [*head, *rows[:ROWS]]
+    if len(shifts) > ROWS:
+        left = len(shifts) - len(rows)
+        summary = f"<summary>{len(shifts) - ROWS} more series</summary>"
+        lines += ["", "<details>", summary, "", *head, *rows[ROWS:], ""]
+        lines += [f"{left} more are in the report.", ""] if left > 0 else []
+        lines.append("</details>")
+    return lines
+
+
+def _fitting(rows: Sequence[str]) -> list[str]:
+    ends = accumulate(len(row) + 1 for row in rows)
+    return [row for row, end in zip(rows, ends, strict=True) if end <= ROOM]
+
+
+def _row(shift: Shift, setup: bool) -> str:
+    known = METRICS.get(shift.series.metric)
+    metric = shift.series.metric + (f" ({known.unit})" if known is not None else "")
+    interval = "–"
+    if math.isfinite(shift.effect):
+        interval = f"{shift.effect_low:+.1%} to {shift.effect_high:+.1%}"
+    return (
+        f"| {_named(shift.series.step)} | {_named(metric)} | {show_figure(shift.before, 5)} | "
+        f"{show_figure(shift.after, 5)} | {change(shift)} | {interval} | {shift.pvalue:.2g} |"
+        + (f" {cell(_setup(shift))} |" if setup else "")
+    )
+
+
+def _setup(shift: Shift) -> str:
+    key = shift.series
+    clients = plural(key.clients, "client")
+    return f"{key.workload}, {key.config}, {clients}, {key.build_options}, {key.machine_class}"
+
+
+def _beside(beside: Sequence[Regression]) -> list[str]:
+    if not beside:
+        return []
+    lines = [
+        "## Other regressions with the same culprit",
+        "",
+        *map(_item, beside[:MOST_BESIDE]),
+        "",
+    ]
+    more = len(beside) - MOST_BESIDE
+    return [*lines, *([f"And {more} more.", ""] if more > 0 else [])]
+
+
+def _item(regression: Regression) -> str:
+    """Return another regression as one line."""
+    shift, more = worst(regression), len(regression.shifts) - 1
+    series = f" and {plural(more, 'more series', 'more series')}" if more else ""
+    known = f"{regression.state.value}, {regression.fingerprint}"
+    return (
+        f"- {_named(regression.line)}, {_label(regression.last_good)} to "
+        f"{_label(regression.first_bad)}: {_named(shift.series.step)} {change(shift)} "
+        f"{_named(shift.series.metric)}{series} ({known})"
+    )

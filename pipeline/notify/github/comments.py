@@ -1,0 +1,99 @@
+"""Comments on issues: a culprit was found, a regression is gone, or it is back.
+
+Every comment has a hidden marker that identifies its content.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from pipeline.model import Culprit
+from pipeline.notify.base import Notice
+from pipeline.notify.github.issue_text import fit
+from pipeline.notify.github.responses import Comment
+from pipeline.text.markdown import code
+
+_MARKER = re.compile(r"<!-- nightshift (resolved \d+|back \d+|culprit \S+) [0-9A-Za-z]+ -->")
+
+_ROOM = 4000
+"""Maximum length of a comment in characters; the issue has the details."""
+
+
+class KeyedComment(NamedTuple):
+    """A comment and its key."""
+
+    key: str
+    text: str
+
+
+def resolved(notice: Notice, time: int, stays: str) -> KeyedComment:
+    """Return the comment that a regression is gone, for the ``time``-th time (1 is the first).
+
+    ``stays`` is the reason for leaving the issue open, empty if it is closed.
+    """
+    end = (
+        f"This issue stays open because {stays}; close it when it is finished."
+        if stays
+        else (
+            "Closed because of measurements. If the regression returns, nightshift reopens "
+            "this issue."
+        )
+    )
+    said = (
+        "Resolved by measurement: the newest revisions are as good as those before the regression."
+    )
+    return _news(notice, f"resolved {time}", said, verdict(notice), end)
+
+
+def back(notice: Notice, time: int, *, opened: bool) -> KeyedComment:
+    """Return the comment that a regression gone for the ``time``-th time is back."""
+    end = (
+        "Opened again."
+        if opened
+        else "The state of this issue is unchanged, because a person decided about it."
+    )
+    return _news(notice, f"back {time}", "The regression is back.", verdict(notice), end)
+
+
+def culprit_found(notice: Notice, culprit: Culprit) -> KeyedComment:
+    """Return the comment that names the culprit."""
+    said = f"The culprit was found: {code(culprit.revision)}. Its parent {code(culprit.parent)} "
+    others = (
+        f" {len(culprit.between)} more commits were not measured and may be the culprit instead."
+    ) * bool(culprit.between)
+    return _news(
+        notice, culprit_key(culprit), f"{said}is good.{others} The issue shows the evidence."
+    )
+
+
+def culprit_key(culprit: Culprit) -> str:
+    """Return the key of a culprit's comment."""
+    return f"culprit {re.sub(r'[^0-9A-Za-z._]', '-', culprit.revision).replace('--', '-.')}"
+
+
+def is_culprit(key: str) -> bool:
+    """Whether a key is that of a culprit's comment, not of a regression gone or back."""
+    return key.startswith("culprit ")
+
+
+def verdict(notice: Notice) -> str:
+    """Return the first paragraph of a notice, which is the verdict."""
+    return notice.body.strip().partition("\n\n")[0]
+
+
+def key_of(comment: Comment) -> str:
+    """Return the key of a comment; empty if it has none."""
+    found = _MARKER.match(comment.body or "")
+    return found[1] if found else ""
+
+
+def is_said(key: str, comments: Iterable[Comment]) -> bool:
+    """Whether a comment with this key exists."""
+    return any(key_of(comment) == key for comment in comments)
+
+
+def _news(notice: Notice, key: str, *said: str) -> KeyedComment:
+    text = "\n\n".join(part for part in said if part)
+    return KeyedComment(key, fit(f"<!-- nightshift {key} {notice.fingerprint} -->\n{text}", _ROOM))

@@ -1,0 +1,88 @@
+"""People's decisions about a regression, from the events of its issue."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from pipeline.notify.base import DecisionKind, PersonDecision
+from pipeline.notify.github.responses import Issue, IssueEvent, User
+
+REFUSED = frozenset({"not_planned", "duplicate"})
+"""Reasons for closing an issue that nightshift never uses."""
+
+_REASONS = {"not_planned": "not planned", "duplicate": "duplicate"}
+
+
+class Reading:
+    """Reads the events of an issue. ``ours`` returns whether an account is ours.
+
+    Other programs decide nothing: a bot that closes old issues knows nothing about this one.
+    """
+
+    def __init__(self, issue: Issue, ours: Callable[[User | None], bool], label: str) -> None:
+        self._issue = issue
+        self._ours = ours
+        self._label = label.lower()
+
+    def decisions(
+        self, fingerprint: str, events: Sequence[IssueEvent], seen: int | None
+    ) -> list[PersonDecision]:
+        """Return the decisions after the event ``seen``, oldest first.
+
+        If the last seen event is unknown, only a decision still in force is returned: the last one,
+        unless we closed or reopened the issue since.
+        """
+        found: list[PersonDecision] = []
+        for event in self._with_reasons(events):
+            if event.id <= (seen or 0):
+                continue
+            if seen is None and self._is_our_turn(event):
+                found = []
+            meant = self._meant(event)
+            if meant is not None:
+                kind, how = meant
+                found.append(
+                    PersonDecision(
+                        fingerprint=fingerprint,
+                        kind=kind,
+                        by=event.by,
+                        at=event.created_at,
+                        note=f"{how}, {self._issue.html_url}",
+                    )
+                )
+        return found[-1:] if seen is None else found
+
+    def _with_reasons(self, events: Sequence[IssueEvent]) -> list[IssueEvent]:
+        """Add the issue's closing reason to the last closing event, if the event lacks it."""
+        told = list(events)
+        closings = [place for place, event in enumerate(told) if event.event == "closed"]
+        if closings and told[closings[-1]].state_reason is None and self._issue.state == "closed":
+            changed = {"state_reason": self._issue.state_reason}
+            told[closings[-1]] = told[closings[-1]].model_copy(update=changed)
+        return told
+
+    def _meant(self, event: IssueEvent) -> tuple[DecisionKind, str] | None:
+        program = event.actor is not None and event.actor.type == "Bot"
+        return None if program or self._is_our_turn(event) else self._decided(event)
+
+    def _decided(self, event: IssueEvent) -> tuple[DecisionKind, str] | None:
+        match event.event:
+            case "labeled" if self._is_acknowledgement(event):
+                return DecisionKind.ACKNOWLEDGED, "labelled"
+            case "unlabeled" if self._is_acknowledgement(event):
+                return DecisionKind.REOPENED, "label removed"
+            case "reopened":
+                return DecisionKind.REOPENED, "reopened"
+            case "closed":
+                not_planned = event.state_reason == "not_planned"
+                kind = DecisionKind.WONT_FIX if not_planned else DecisionKind.ACKNOWLEDGED
+                return kind, f"closed as {_REASONS.get(event.state_reason or '', 'completed')}"
+        return None
+
+    def _is_acknowledgement(self, event: IssueEvent) -> bool:
+        return event.label is not None and event.label.name.lower() == self._label
+
+    def _is_our_turn(self, event: IssueEvent) -> bool:
+        """Whether the event is our own closing or reopening after a measurement."""
+        turn = event.event in {"closed", "reopened"} and event.state_reason not in REFUSED
+        return turn and self._ours(event.actor)

@@ -1,0 +1,27 @@
+"""Our own accounts on GitHub, to distinguish our actions from those of others."""
+
+from __future__ import annotations
+
+from pipeline.notify.github.record import IssueRecords
+from pipeline.notify.github.responses import User
+from pipeline.notify.github.tracker import Tracker
+
+
+class OwnAccounts:
+    """The accounts that wrote for us. Unknown accounts count as other people's.
+
+    The token's account is requested only if the record lacks it; an app's token cannot return it.
+    """
+
+    def __init__(self, tracker: Tracker, record: IssueRecords) -> None:
+        self._record = record
+        self._asked = "" if record.shelf.we else tracker.login
+
+    def are(self, user: User | None) -> bool:
+        """Whether an account is ours."""
+        return user is not None and user.login in (*self._record.shelf.we, self._asked)
+
+    def learn(self, user: User | None) -> None:
+        """Record an account that wrote for us."""
+        if user is not None and user.login not in self._record.shelf.we:
+            self._record.note_all(we=(*self._record.shelf.we, user.login))

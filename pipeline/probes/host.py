@@ -1,0 +1,53 @@
+"""The whole host: processor time, context switches, storage devices, memory."""
+
+from __future__ import annotations
+
+import psutil
+
+from pipeline.model import FieldKind, SampledField
+
+_COUNTER, _GAUGE = FieldKind.COUNTER, FieldKind.GAUGE
+
+
+class HostFigures:
+    """Counters since boot, summed over all processors and devices, and the memory of the host."""
+
+    fields: tuple[SampledField, ...] = (
+        SampledField("host.user", _COUNTER, "s"),
+        SampledField("host.system", _COUNTER, "s"),
+        SampledField("host.steal", _COUNTER, "s"),
+        SampledField("host.total", _COUNTER, "s"),
+        SampledField("host.cs", _COUNTER, "count"),
+        SampledField("disk.reads", _COUNTER, "count"),
+        SampledField("disk.read_bytes", _COUNTER, "bytes"),
+        SampledField("disk.writes", _COUNTER, "count"),
+        SampledField("disk.write_bytes", _COUNTER, "bytes"),
+        SampledField("host.available", _GAUGE, "bytes"),
+        SampledField("host.cached", _GAUGE, "bytes"),
+    )
+
+    def read(self) -> dict[str, float]:
+        """Return all figures; those of storage are missing if the kernel shows no device.
+
+        Nice counts as user and interrupts as system, as in vmstat; switches are vmstat's cs, and
+        reads and writes those of iostat.
+        """
+        cpu, memory, disks = psutil.cpu_times(), psutil.virtual_memory(), psutil.disk_io_counters()
+        figures = {
+            "host.user": cpu.user + cpu.nice,
+            "host.system": cpu.system + cpu.irq + cpu.softirq,
+            "host.steal": cpu.steal,
+            # Guest time is already inside user time.
+            "host.total": sum(cpu) - cpu.guest - cpu.guest_nice,
+            "host.cs": float(psutil.cpu_stats().ctx_switches),
+            "host.available": float(memory.available),
+            "host.cached": float(memory.cached),
+        }
+        if disks is None:
+            return figures
+        return figures | {
+            "disk.reads": float(disks.read_count),
+            "disk.read_bytes": float(disks.read_bytes),
+            "disk.writes": float(disks.write_count),
+            "disk.write_bytes": float(disks.write_bytes),
+        }

@@ -1,0 +1,121 @@
+"""The checkpoint of a receiver: nothing is sent twice, and interrupted publishing resumes.
+
+A SQLite file beside the store, not in it: rebuilding the store does not change what a receiver has.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from pipeline.text.errors import UserError
+
+FILE = "published.db"
+"""The file name in the results folder."""
+
+_PATIENCE = 30.0
+"""Seconds to wait for another nightshift that publishes from the same folder."""
+
+_DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR})
+"""SQLite's error codes for a damaged file, a file of another kind, and one with other tables."""
+_PRIMARY = 0xFF
+"""The bits of a code that classify it; the others give details."""
+
+_TABLES = """
+CREATE TABLE IF NOT EXISTS sent (
+    receiver TEXT NOT NULL, key TEXT NOT NULL, digest TEXT NOT NULL, correction INTEGER NOT NULL,
+    PRIMARY KEY (receiver, key)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS refused (receiver TEXT PRIMARY KEY, samples INTEGER NOT NULL);
+"""
+
+
+class GroupCheckpoint(NamedTuple):
+    """What a receiver has of a group: its digest, and the number of corrections."""
+
+    digest: str
+    correction: int
+
+
+class Position:
+    """What one receiver has received from one results folder."""
+
+    def __init__(self, connection: sqlite3.Connection, receiver: str) -> None:
+        self._connection, self._receiver = connection, receiver
+
+    def known(self) -> dict[str, GroupCheckpoint]:
+        """Return what the receiver has, by group key."""
+        rows = self._connection.execute(
+            "SELECT key, digest, correction FROM sent WHERE receiver = ?", (self._receiver,)
+        )
+        return {key: GroupCheckpoint(digest, correction) for key, digest, correction in rows}
+
+    def note(self, told: Mapping[str, GroupCheckpoint], refused: int = 0) -> None:
+        """Record that these groups were sent, and how many of their samples were refused.
+
+        The record is on disk when this returns.
+        """
+        with self._connection:
+            self._connection.executemany(
+                "INSERT OR REPLACE INTO sent VALUES (?, ?, ?, ?)",
+                ((self._receiver, key, *each) for key, each in told.items()),
+            )
+            self._connection.execute(
+                "INSERT INTO refused VALUES (?, ?) "
+                "ON CONFLICT (receiver) DO UPDATE SET samples = samples + excluded.samples",
+                (self._receiver, refused),
+            )
+
+    def refused(self) -> int:
+        """Return the number of samples that the receiver refused."""
+        row = self._connection.execute(
+            "SELECT samples FROM refused WHERE receiver = ?", (self._receiver,)
+        ).fetchone()
+        return int(row[0]) if row else 0
+
+    def forget(self) -> None:
+        """Assume that the receiver has nothing."""
+        with self._connection:
+            for table in ("sent", "refused"):
+                self._connection.execute(
+                    f"DELETE FROM {table} WHERE receiver = ?",  # noqa: S608 - names of ours
+                    (self._receiver,),
+                )
+
+
+@contextmanager
+def opened(results: Path, receiver: str) -> Iterator[Position]:
+    """Open a receiver's checkpoint, locked against other publishers from this folder.
+
+    Raises UserError while another nightshift publishes, and for a damaged file.
+    """
+    path = results / FILE
+    try:
+        results.mkdir(parents=True, exist_ok=True)
+        connection = sqlite3.connect(path, timeout=_PATIENCE)
+    except (OSError, sqlite3.Error) as error:
+        raise UserError(f"{path} cannot be opened: {error}") from error
+    try:
+        # The lock lasts until this process ends, however it ends.
+        connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+        connection.execute("BEGIN EXCLUSIVE")
+        connection.commit()
+        connection.executescript(_TABLES)
+        yield Position(connection, receiver)
+    except sqlite3.Error as error:
+        if "locked" in str(error):
+            raise UserError(
+                "another nightshift is publishing from this folder; try again when it has ended"
+            ) from error
+        # Errors of Python's own module have no code.
+        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT)
+        if code & _PRIMARY in _DAMAGED:
+            raise UserError(
+                f"{path}: {error}; delete the file: everything is then published again"
+            ) from error
+        raise UserError(f"{path}: {error}; check its disk and its permissions") from error
+    finally:
+        connection.close()

@@ -1,0 +1,169 @@
+"""Setups with their runs along a line, before any value is read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
+
+from sqlalchemy import Engine
+
+from pipeline.measure.plan import Line, Plan
+from pipeline.model import Revision, SeriesKey, StepStatus
+from pipeline.publish.names import FIGURES, full_name
+from pipeline.publish.samples import Labels, labelled
+from pipeline.storage.derive.background import SLA_METRICS
+from pipeline.storage.measurements import Value, values_of
+from pipeline.storage.runs import RunHead, run_heads
+
+VERSION_LENGTH = 8
+"""Digits of a workload's hash that distinguish its versions."""
+
+_FIRST = datetime(1970, 1, 1, tzinfo=UTC)
+_DAY = timedelta(days=1)
+"""How much later than its first run a revision's time may be: clocks and time zones differ."""
+_APART = timedelta(seconds=1)
+"""Distance between revisions with the same time: more than the corrections, of a millisecond each,
+add up to."""
+
+_AT_ONCE = 100
+"""Runs whose values one statement reads."""
+
+
+class PublishedSetup(NamedTuple):
+    """The identity of a setup: the labels of its series except step and group."""
+
+    line: str
+    target: str
+    config: str
+    build_options: str
+    machine_class: str
+    workload: str
+    workload_version: str
+    clients: int
+
+    @classmethod
+    def of(cls, line: str, measured: RunHead | SeriesKey) -> PublishedSetup:
+        """Return the setup on a line that a run or a series is of."""
+        return cls(
+            line=line,
+            target=measured.target,
+            config=measured.config,
+            build_options=measured.build_options,
+            machine_class=measured.machine_class,
+            workload=measured.workload,
+            workload_version=measured.workload_hash[:VERSION_LENGTH],
+            clients=measured.clients,
+        )
+
+
+@dataclass(frozen=True)
+class RevisionRuns:
+    """A revision of a setup: its position, when it was made, and its runs, oldest first.
+
+    ``made`` is None if the time is missing or implausible.
+    """
+
+    position: int
+    label: str
+    made: datetime | None
+    runs: tuple[RunHead, ...]
+
+    @property
+    def first_run(self) -> datetime:
+        """When the revision was first measured."""
+        return self.runs[0].started_at
+
+    @property
+    def said(self) -> list[tuple[str, str | None]]:
+        """Its runs and their digests. A store from before digests has names alone."""
+        return [(run.run_id, run.digest) for run in self.runs]
+
+
+@dataclass(frozen=True)
+class MeasuredSetup:
+    """The runs of one setup along a line; revisions in line order."""
+
+    setup: PublishedSetup
+    standings: tuple[RevisionRuns, ...]
+    _labels: dict[tuple[str, str, str, str], Labels] = field(default_factory=dict, compare=False)
+
+    def label(self, name: str, step: str, group: str, **more: str) -> Labels:
+        """Return the labels of a series of one of its steps."""
+        return labelled(name, **self.setup._asdict(), step=step, group=group, **more)
+
+    def figure(self, view: str, metric: str, step: str, group: str) -> Labels:
+        """Return the labels of the series of a metric in a view."""
+        # Cached: a series has as many samples as the line has runs.
+        key = (view, metric, step, group)
+        labels = self._labels.get(key)
+        if labels is None:
+            figure = FIGURES[metric]
+            labels = self.label(full_name(view, figure), step, group, **figure.labels)
+            self._labels[key] = labels
+        return labels
+
+
+def measured_setups(store: Engine, plan: Plan) -> list[MeasuredSetup]:
+    """Return the setups of a plan's lines with one statement, which reads no values."""
+    heads = run_heads(store)
+    return [measured for line in plan.lines for measured in _along(line, heads)]
+
+
+def published_values(store: Engine, runs: Sequence[RunHead]) -> Iterator[Value]:
+    """Yield the published values of runs.
+
+    For a step that failed its SLA, these are only the values that the SLA is about: its other
+    figures are of another load.
+    """
+    for start in range(0, len(runs), _AT_ONCE):
+        for value in values_of(store, [run.run_id for run in runs[start : start + _AT_ONCE]]):
+            meant = value.status != StepStatus.SLA_FAILED or value.metric in SLA_METRICS
+            if meant and value.metric in FIGURES:
+                yield value
+
+
+def _along(line: Line, heads: Iterable[RunHead]) -> list[MeasuredSetup]:
+    position = {revision.label: place for place, revision in enumerate(line.revisions)}
+    places = {cell.key: position[cell.revision.label] for cell in line.cells}
+    found: dict[PublishedSetup, dict[int, list[RunHead]]] = {}
+    for head in heads:
+        if (place := places.get(head.cell_key)) is not None:
+            setup = PublishedSetup.of(line.name, head)
+            found.setdefault(setup, {}).setdefault(place, []).append(head)
+    return [
+        MeasuredSetup(setup, tuple(_standings(line.revisions, by_place)))
+        for setup, by_place in found.items()
+    ]
+
+
+def _standings(
+    revisions: Sequence[Revision], by_place: Mapping[int, Sequence[RunHead]]
+) -> Iterator[RevisionRuns]:
+    """Yield the revisions that have runs, each with a unique time.
+
+    Commits of a rebased branch may share a second, and a control has the time of its revision; of
+    two values of a series at one time Prometheus keeps one.
+    """
+    taken: set[datetime] = set()
+    for place, runs in sorted(by_place.items()):
+        made = _made(revisions[place], runs)
+        while made in taken:
+            made += _APART
+        if made is not None:
+            taken.add(made)
+        yield RevisionRuns(place, runs[0].revision, made, tuple(runs))
+
+
+def _made(revision: Revision, runs: Sequence[RunHead]) -> datetime | None:
+    """Return when a revision was made, if the time is known and plausible.
+
+    A single sample in the future would make Prometheus reject all others as too old. Nothing is
+    older than the start of Unix time.
+    """
+    told = (run.revision_at for run in runs if run.revision_at is not None)
+    made = revision.at or next(told, None)
+    if made is None or not _FIRST < made < runs[0].started_at + _DAY:
+        return None
+    return made

@@ -1,0 +1,53 @@
+"""Facts: single values that can be withdrawn, such as a change that no longer holds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Iterator
+from typing import NamedTuple
+
+from pipeline.publish.samples import Labels, SampleGroup, TimedValue, TimeSeries
+
+_WORD = "fact "
+
+TAKEN_BACK = 0.0
+"""The value that withdraws a fact, sent a millisecond after it."""
+
+
+class Fact(NamedTuple):
+    """One value of one series at one time, in milliseconds since 1970."""
+
+    labels: Labels
+    at: int
+    value: float
+
+    @property
+    def key(self) -> str:
+        """Its key, which contains everything needed to withdraw it."""
+        return _WORD + json.dumps([self.at, self.labels], separators=(",", ":"))
+
+    def group(self) -> SampleGroup:
+        """Return the fact as a group of its own."""
+        series = [TimeSeries(self.labels, [TimedValue(self.at, self.value)])]
+        return SampleGroup(self.key, repr(self.value), lambda: series)
+
+
+def fact_groups(facts: Iterable[Fact], known: Iterable[str]) -> Iterator[SampleGroup]:
+    """Yield a group for each fact, then one for each withdrawn fact.
+
+    ``known`` are the keys of all groups that the receiver has.
+    """
+    told = set()
+    for fact in facts:
+        told.add(fact.key)
+        yield fact.group()
+    yield from (_withdrawn(key).group() for key in _gone(known, told))
+
+
+def _gone(known: Iterable[str], told: Collection[str]) -> list[str]:
+    return [key for key in known if key.startswith(_WORD) and key not in told]
+
+
+def _withdrawn(key: str) -> Fact:
+    at, labels = json.loads(key.removeprefix(_WORD))
+    return Fact(tuple((name, value) for name, value in labels), at, TAKEN_BACK)

@@ -1,0 +1,1 @@
+"""Regressions: their detection, their match with the journal, and their states."""

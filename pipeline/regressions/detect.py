@@ -1,0 +1,121 @@
+"""The detect stage: search every watched series of a plan for changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from sqlalchemy import Engine
+
+from pipeline.config import DetectSection
+from pipeline.environment.assess import (
+    NOTHING_KNOWN,
+    EnvironmentAssessment,
+    environment_of,
+    measured_where,
+)
+from pipeline.environment.outages import without_outages
+from pipeline.measure.plan import Plan
+from pipeline.regressions.detected import Detected
+from pipeline.regressions.grouping import group_shifts
+from pipeline.regressions.pooled_detection import shared_shifts
+from pipeline.regressions.rules import Rules
+from pipeline.regressions.search_cache import SearchCache
+from pipeline.regressions.series import series_along
+from pipeline.regressions.shifts import SLA
+from pipeline.storage.columns import MeasurementColumns, measurement_columns
+from pipeline.storage.controls import control_rows
+from pipeline.storage.runs import hostnames
+from pipeline.storage.series import Series
+
+
+class Searched(NamedTuple):
+    """The input of a search: calibrated series, and the environment assessment they come from."""
+
+    series: list[Series]
+    environment: EnvironmentAssessment
+
+
+def watched_series(columns: MeasurementColumns, plan: Plan) -> list[Series]:
+    """Return the series of a plan's lines, line by line."""
+    return [
+        series
+        for line in plan.lines
+        for series in series_along(
+            line.name, [revision.label for revision in line.revisions], columns, line.keys()
+        )
+    ]
+
+
+def searched_series(
+    store: Engine, plan: Plan, settings: DetectSection, results: Path | None = None
+) -> list[Series]:
+    """Return the series to search, as :func:`searched` prepares them."""
+    return searched(store, plan, settings, results).series
+
+
+def searched(
+    store: Engine,
+    plan: Plan,
+    settings: DetectSection,
+    results: Path | None = None,
+    *,
+    save: bool = False,
+) -> Searched:
+    """Prepare the watched series and SLAs of a plan for the search.
+
+    The function drops nights with a machine outage and calibrates the series with the controls.
+    ``results`` has the columns of earlier nights; with ``save`` they are written for the next.
+    """
+    columns = measurement_columns(store, (*settings.metrics, SLA), results, save=save)
+    cells = set(plan.keys())
+    measured = [head for head in columns.heads if head.cell_key in cells]
+    machines = hostnames(store)
+    series = without_outages(watched_series(columns, plan), measured, machines, settings.min_effect)
+    environment = environment_of(
+        control_rows(store, settings.metrics),
+        measured_where(measured, machines),
+        Rules(settings).alarms_per_1000(len(series)),
+        settings.min_effect,
+    )
+    return Searched(environment.calibrated(series), environment)
+
+
+def detect_all(
+    store: Engine,
+    plan: Plan,
+    settings: DetectSection,
+    progress: Callable[[], None] = lambda: None,
+) -> Detected:
+    """Detect changes in the watched series of a plan. Calls ``progress`` once per series."""
+    series, environment = searched(store, plan, settings)
+    return search(series, plan, Rules(settings), progress, environment)
+
+
+def search(
+    series: Sequence[Series],
+    plan: Plan,
+    rules: Rules,
+    progress: Callable[[], None] = lambda: None,
+    environment: EnvironmentAssessment = NOTHING_KNOWN,
+    known: SearchCache | None = None,
+) -> Detected:
+    """Search a plan's series, as :func:`searched` prepares them, by the rules.
+
+    ``known`` has the results of earlier nights, which is all that it changes.
+    """
+    known = known if known is not None else SearchCache()
+    unmuted = rules.unmuted(series)
+    shifts = []
+    for one in unmuted:
+        shifts += known.shifts(one, rules.settings_of(one.key, len(unmuted)))
+        progress()
+    shifts += shared_shifts(unmuted, shifts, rules, known.window)
+    shifts, excused = environment.sort_out(shifts, unmuted)
+    return Detected(
+        plan=plan.hash,
+        series=len(unmuted),
+        regressions=tuple(group_shifts(shifts)),
+        excused=tuple(excused),
+    )

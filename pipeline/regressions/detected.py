@@ -1,0 +1,67 @@
+"""The detection file in the results folder: evidence of regressions, without their states.
+
+Reading the file needs none of the modules that the search needs. Callers that need states use the
+regression repository.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pipeline.files.atomic_write import write_atomically
+from pipeline.files.json_file import read_json
+from pipeline.model import Excused, Frozen, Regression
+from pipeline.text.errors import UserError
+
+if TYPE_CHECKING:
+    from pipeline.measure.plan import Plan
+
+FILE = "detected.json"
+"""The file name in the results folder."""
+
+_OF_THE_JOURNAL = {"regressions": {"__all__": {"state", "recovers", "culprit"}}}
+"""Fields that the file leaves out, because their only source is the journal."""
+
+
+class Detected(Frozen):
+    """The result of the last detection: regressions, worst first, and the number of series.
+
+    ``plan`` is the hash of the searched plan. ``excused`` are shifts that a machine change may
+    fully explain; they belong to no regression.
+    """
+
+    plan: str
+    series: int
+    regressions: tuple[Regression, ...]
+    excused: tuple[Excused, ...] = ()
+
+
+def save_detected(detected: Detected, results: Path) -> Path:
+    """Save the detected evidence for later stages."""
+    results.mkdir(parents=True, exist_ok=True)
+    text = detected.model_dump_json(indent=1, exclude=_OF_THE_JOURNAL)
+    return write_atomically(results / FILE, text)
+
+
+def read_detection(results: Path) -> Detected | None:
+    """Load the last detection of any plan; None if there is none.
+
+    Raises UserError when the file is damaged.
+    """
+    again = "run `nightshift detect` again"
+    return read_json(results / FILE, Detected.model_validate_json, again)
+
+
+def read_detection_of(results: Path, plan: Plan) -> Detected:
+    """Load the last detection. Raises UserError unless it is of this plan."""
+    path = results / FILE
+    detected = read_detection(results)
+    if detected is None:
+        raise UserError(f"detection has not run on {results} yet; run `nightshift detect`")
+    if detected.plan != plan.hash:
+        raise UserError(
+            f"{path} was written for another plan; run `nightshift detect` first (with --quick "
+            "if the plan is the quick one)"
+        )
+    return detected

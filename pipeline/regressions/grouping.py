@@ -1,0 +1,146 @@
+"""Group shifts into regressions, one per cause."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+from pipeline.model import (
+    Regression,
+    RegressionKind,
+    Shift,
+    digest,
+)
+from pipeline.text.errors import UserError
+
+
+def group_shifts(shifts: Sequence[Shift]) -> list[Regression]:
+    """Group shifts that can have one cause, worst first.
+
+    Shifts can have one cause if they share the line, the kind and the direction (worse or better),
+    and one position lies in all their intervals. The shift with the best-known position gives its
+    group the position. A shift that fits several groups joins the nearest.
+    """
+    groups: list[list[Shift]] = []
+    for shift in sorted(shifts, key=certainty_key):
+        fitting = [group for group in groups if _same_cause(group, shift)]
+        if fitting:
+            min(fitting, key=lambda group: abs(group[0].position - shift.position)).append(shift)
+        else:
+            groups.append([shift])
+    return sorted((_regression(group) for group in groups), key=_badness)
+
+
+def certainty_key(shift: Shift) -> tuple[int, float, float, str, str]:
+    """Return a sort key: narrowest position interval first, then lowest p-value."""
+    key = shift.series
+    return (shift.latest - shift.earliest, shift.pvalue, -effect_size(shift), key.step, key.metric)
+
+
+FROM_ZERO = 1.0
+"""The relative size assigned to a change from a level of zero, whose ratio is infinite. It equals a
+total loss, so the change does not outrank an equally large change of throughput."""
+
+
+def effect_size(shift: Shift) -> float:
+    """Return the absolute size of a change relative to the level before."""
+    return abs(shift.effect) if math.isfinite(shift.effect) else FROM_ZERO
+
+
+def worst(regression: Regression) -> Shift:
+    """Return the largest change of a regression."""
+    return max(regression.shifts, key=effect_size)
+
+
+def clearest(regression: Regression, count: int) -> list[Shift]:
+    """Return the shifts to confirm when a regression is remeasured, largest first.
+
+    They share one cell, that of the largest change, where the cause shows most clearly. Of the
+    cell's shifts, only the ``count`` largest are returned, because they share the error
+    probability. Raises UserError if every changed level is zero on one side.
+    """
+    shifts = [
+        shift
+        for shift in regression.shifts
+        if shift.kind is not RegressionKind.LEVEL or (shift.before > 0 and shift.after > 0)
+    ]
+    if not shifts:
+        raise UserError(
+            f"{regression.fingerprint} cannot be confirmed: every changed level is zero on one "
+            "side, so there is no ratio"
+        )
+    place = cell_of(max(shifts, key=effect_size))
+    beside = [shift for shift in shifts if cell_of(shift) == place]
+    return sorted(beside, key=effect_size, reverse=True)[:count]
+
+
+def machine_of(regression: Regression) -> str:
+    """Return the machine class to remeasure a regression on: the one where it is clearest."""
+    try:
+        return clearest(regression, 1)[0].series.machine_class
+    except UserError:
+        return worst(regression).series.machine_class
+
+
+def cell_of(shift: Shift) -> tuple[str, str, str, str]:
+    """Return the key that distinguishes a shift's cell from other cells of the same revision."""
+    key = shift.series
+    return key.workload_hash, key.config, key.build_options, key.machine_class
+
+
+def _badness(regression: Regression) -> tuple[bool, float, int]:
+    return (not regression.worse, -effect_size(worst(regression)), regression.position)
+
+
+def _same_cause(group: Sequence[Shift], other: Shift) -> bool:
+    surest = group[0]
+    return (
+        surest.series.line == other.series.line
+        and surest.kind is other.kind
+        and surest.worse == other.worse
+        and other.earliest <= min(shift.latest for shift in group)
+        and max(shift.earliest for shift in group) <= other.latest
+        # Two changes of one series have two causes.
+        and all(shift.series != other.series for shift in group)
+    )
+
+
+def _regression(group: Sequence[Shift]) -> Regression:
+    surest = group[0]
+    key = surest.series
+    return Regression(
+        fingerprint=_fingerprint(surest),
+        line=key.line,
+        target=key.target,
+        last_good=surest.last_good,
+        first_bad=surest.first_bad,
+        position=surest.position,
+        worse=surest.worse,
+        kind=surest.kind,
+        shifts=tuple(sorted(group, key=lambda s: (-effect_size(s), s.series.step))),
+    )
+
+
+def _fingerprint(shift: Shift) -> str:
+    """Return the fingerprint of a regression from the shift with the best-known position."""
+    key = shift.series
+    return digest([key.target, key.line, shift.first_bad, shift.worse, shift.kind.value])[:12]
+
+
+def by_cause(regressions: Iterable[Regression]) -> list[tuple[Regression, ...]]:
+    """Group regressions with the same confirmed culprit, in the order of the first of each group.
+
+    Such regressions had change points too far apart to be grouped, or lie on different lines (other
+    workloads or builds). The culprit's parent must be the same, too: a change between two major
+    versions is not one within a major version.
+    """
+    causes: dict[tuple[str, ...], list[Regression]] = {}
+    for one in regressions:
+        culprit = one.culprit
+        cause = (
+            ("culprit", one.target, culprit.parent, culprit.revision)
+            if one.worse and culprit is not None and culprit.confirmed
+            else ("regression", one.fingerprint)
+        )
+        causes.setdefault(cause, []).append(one)
+    return [tuple(found) for found in causes.values()]

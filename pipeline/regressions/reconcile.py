@@ -1,0 +1,281 @@
+"""Reconcile a detection with the journal: record new regressions, recognise known ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+
+from pipeline.measure.plan import Line, Plan
+from pipeline.model import Regression, SeriesKey, Shift
+from pipeline.regressions.detected import Detected, save_detected
+from pipeline.regressions.grouping import certainty_key, worst
+from pipeline.regressions.recovery import fix_of, recovered
+from pipeline.regressions.repository import RegressionRepository
+from pipeline.regressions.states import Bounds, KnownRegression, KnownRegressions, known_regressions
+from pipeline.storage.journal import Event, EventKind
+from pipeline.storage.series import Series
+from pipeline.text.errors import UserError
+
+
+def reconcile(
+    detected: Detected,
+    plan: Plan,
+    series: Sequence[Series],
+    smallest: float,
+    results: Path,
+    at: datetime,
+) -> Detected:
+    """Record a detection in the journal, and return it with fingerprints and states.
+
+    ``series`` are the searched series, ``smallest`` is the smallest change of interest. A new
+    regression becomes suspected, a known one keeps its fingerprint, and a recovered one is
+    resolved. The detection is saved.
+    """
+    repository = RegressionRepository(results)
+    named, fresh = night_of(detected, plan, series, repository.events(at), smallest, at)
+    repository.record(fresh, at)
+    save_detected(named, results)
+    return repository.joined(named, at)
+
+
+def night_of(
+    detected: Detected,
+    plan: Plan,
+    series: Sequence[Series],
+    happened: Sequence[Event],
+    smallest: float,
+    at: datetime,
+) -> tuple[Detected, list[Event]]:
+    """Return a detection with its known fingerprints, and the new events for the journal.
+
+    ``happened`` are the journal's events. The other arguments are those of :func:`reconcile`.
+    """
+    known = known_regressions(happened)
+    named = identify(detected.regressions, known, plan)
+    fresh = [event for one in named if (event := _found(one, known, plan, at)) is not None]
+    known = known_regressions([*happened, *fresh])
+    fresh += _resolutions(named, known, plan, series, smallest, at)
+    return detected.model_copy(update={"regressions": named}), fresh
+
+
+def _found(
+    regression: Regression, known: KnownRegressions, plan: Plan, at: datetime
+) -> Event | None:
+    """Return the event of a regression that is new, moved, or affects other series than before."""
+    between = bounds(regression, plan)
+    history = known.get(regression.fingerprint)
+    if history is not None:
+        old = history.regression
+        if (old.last_good, old.first_bad, history.bounds, _extent(old)) == (
+            regression.last_good,
+            regression.first_bad,
+            between,
+            _extent(regression),
+        ):
+            return None
+    return Event(
+        at=at,
+        event=EventKind.FOUND,
+        fingerprint=regression.fingerprint,
+        regression=regression,
+        before=between.before,
+        earliest=between.earliest,
+        latest=between.latest,
+    )
+
+
+def _extent(regression: Regression) -> frozenset[SeriesKey]:
+    return frozenset(shift.series for shift in regression.shifts)
+
+
+def _resolutions(
+    found: Sequence[Regression],
+    known: KnownRegressions,
+    plan: Plan,
+    series: Sequence[Series],
+    smallest: float,
+    at: datetime,
+) -> list[Event]:
+    """Return the events that resolve recovered regressions, each with its fix if one was found."""
+    by_key = {one.key: one for one in series}
+    later: dict[SeriesKey, list[Shift]] = {}
+    for one in found:
+        for shift in one.shifts:
+            later.setdefault(shift.series, []).append(shift)
+    events = []
+    for fingerprint, history in known.items():
+        regression = at_current_positions(history.regression, plan)
+        if (
+            regression is not None
+            and regression.worse
+            and history.allows(EventKind.RESOLVED)
+            and recovered(regression, by_key, later, smallest)
+        ):
+            fix = fix_of(regression, found)
+            event = Event(
+                at=at,
+                event=EventKind.RESOLVED,
+                fingerprint=fingerprint,
+                note=f"back since {fix.first_bad}" if fix else "back in the newest revisions",
+                recovery=fix.fingerprint if fix else "",
+            )
+            history.add(event)
+            events.append(event)
+    return events
+
+
+def matching_fingerprints(beginning: str, fingerprints: Iterable[str]) -> list[str]:
+    """Return the fingerprint that equals a prefix, or else all fingerprints that start with it.
+
+    A fingerprint already in use gets a number suffix (:func:`identify`), so a whole fingerprint can
+    be the prefix of another.
+    """
+    known = list(fingerprints)
+    if beginning in known:
+        return [beginning]
+    return [each for each in known if each.startswith(beginning)]
+
+
+def most_certain_shift(regression: Regression) -> Shift:
+    """Return the shift that gave a regression its position."""
+    return min(regression.shifts, key=certainty_key)
+
+
+def bounds(regression: Regression, plan: Plan) -> Bounds:
+    """Return the labels that bound the first bad revision."""
+    labels = [revision.label for revision in _line(regression, plan).revisions]
+    shift = most_certain_shift(regression)
+    before = labels[shift.earliest - 1] if shift.earliest else ""
+    return Bounds(before, labels[shift.earliest], labels[shift.latest])
+
+
+def certain_ends(regression: Regression, plan: Plan) -> tuple[str, str]:
+    """Return the labels of the last surely good and the first surely bad revision.
+
+    They lie outside the interval of the position. The last good and first bad revisions are only
+    the likeliest ones, and the change may not lie between them.
+    """
+    labels = [revision.label for revision in _line(regression, plan).revisions]
+    shift = most_certain_shift(regression)
+    return labels[max(shift.earliest - 1, 0)], labels[shift.latest]
+
+
+def identify(
+    regressions: Sequence[Regression], known: KnownRegressions, plan: Plan
+) -> tuple[Regression, ...]:
+    """Give regressions the fingerprint of their match in the journal, or a new one.
+
+    A change point moves within its interval as evidence grows. A found regression therefore matches
+    a known one on the same line, of the same kind and direction, if their intervals overlap. Of
+    several matches the nearest is taken, and each known regression matches at most once: two
+    regressions of one night stay two.
+    """
+    pairs = sorted(
+        (distance, fingerprint, number)
+        for number, found in enumerate(regressions)
+        for fingerprint, history in known.items()
+        if (distance := _distance(found, history, plan)) is not None
+    )
+    chosen: dict[int, str] = {}
+    for _, fingerprint, number in pairs:
+        if number not in chosen and fingerprint not in chosen.values():
+            chosen[number] = fingerprint
+    taken = set(known)
+    named = []
+    for number, found in enumerate(regressions):
+        fingerprint = chosen.get(number) or _unused(found.fingerprint, taken)
+        taken.add(fingerprint)
+        named.append(found.model_copy(update={"fingerprint": fingerprint}))
+    return tuple(named)
+
+
+def at_current_positions(regression: Regression, plan: Plan) -> Regression | None:
+    """Return a regression of the journal with the current positions of its revisions.
+
+    Positions move when an earlier revision is measured later. Shifts whose revisions left the line
+    are dropped; the result is None if the largest shift is one of them.
+    """
+    places = _places(regression, plan)
+    shifts = []
+    for shift in regression.shifts:
+        position = _place(shift, places)
+        if position is not None:
+            moved = position - shift.position
+            shifts.append(
+                shift.model_copy(
+                    update={
+                        "position": position,
+                        "earliest": shift.earliest + moved,
+                        "latest": shift.latest + moved,
+                    }
+                )
+            )
+    position = _place(regression, places)
+    if position is None or _place(worst(regression), places) is None:
+        return None
+    return regression.model_copy(update={"position": position, "shifts": tuple(shifts)})
+
+
+def _places(regression: Regression, plan: Plan) -> Mapping[str, int]:
+    """Return the position of each revision on the regression's line; empty if the line is gone."""
+    return next((line.positions for line in plan.lines if line.name == regression.line), {})
+
+
+def _place(change: Shift | Regression, places: Mapping[str, int]) -> int | None:
+    """Return the position of the first bad revision; None if it cannot be determined.
+
+    If the revision left the line, as after a forced push, the revision after the last good one
+    takes its place.
+    """
+    behind = places.get(change.last_good, len(places)) + 1
+    return places.get(change.first_bad, behind if behind < len(places) else None)
+
+
+def _distance(found: Regression, history: KnownRegression, plan: Plan) -> int | None:
+    """Return the distance between the positions; None if the regressions cannot be the same."""
+    old = history.regression
+    if (found.target, found.line, found.kind, found.worse) != (
+        old.target,
+        old.line,
+        old.kind,
+        old.worse,
+    ):
+        return None
+    places = _places(found, plan)
+    position = _place(old, places)
+    if position is None:
+        return None
+    # A bound that left the line is replaced by the position itself.
+    earliest = places.get(history.bounds.earliest, position)
+    latest = places.get(history.bounds.latest, position)
+    # A revision measured since, between a good one and ``earliest``, may be the first bad one.
+    for good in (history.bounds.before, old.last_good):
+        earliest = min(earliest, places.get(good, position) + 1)
+    shift = most_certain_shift(found)
+    if shift.latest < earliest or latest < shift.earliest:
+        return None
+    return abs(found.position - position)
+
+
+def _unused(fingerprint: str, taken: set[str]) -> str:
+    """Return a fingerprint that is not in use.
+
+    The first choice may belong to a regression that has since moved to another revision.
+    """
+    number = 2
+    chosen = fingerprint
+    while chosen in taken:
+        chosen = f"{fingerprint}-{number}"
+        number += 1
+    return chosen
+
+
+def _line(regression: Regression, plan: Plan) -> Line:
+    for line in plan.lines:
+        if line.name == regression.line:
+            return line
+    raise UserError(
+        f"{regression.fingerprint}: the line {regression.line} is no longer in the plan; run "
+        "`nightshift detect`"
+    )

@@ -1,0 +1,102 @@
+"""Recovery: decide from later measurements whether a regression is gone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from changepoint import compare
+from changepoint.comparison.verdict import Better, Verdict
+from pipeline.model import Regression, RegressionKind, SeriesKey, Shift
+from pipeline.model.metrics import is_worse
+from pipeline.regressions.grouping import effect_size
+from pipeline.storage.series import Series
+
+RECENT = 3
+"""The newest positions that represent the present if no change point says when it began. A single
+position may be a good night."""
+
+
+NEWEST_RUNS = 200
+"""Newest runs of a level that are compared. More hardly narrow the interval, and a long line has
+more than :func:`changepoint.compare` accepts."""
+
+
+def recovered(
+    regression: Regression,
+    series: Mapping[SeriesKey, Series],
+    later: Mapping[SeriesKey, Sequence[Shift]],
+    smallest: float,
+) -> bool:
+    """Whether the series of a regression are back at their old level.
+
+    The series with the largest change must be surely at the old level, within the ``smallest``
+    effect of interest, or better; no other series may be surely worse. The present is everything
+    since the last of the ``later`` shifts of a series, or else its newest ``RECENT`` positions. A
+    spread recovers only by a change point.
+    """
+    kind = regression.kind
+    if kind is RegressionKind.SPREAD:
+        largest = max(regression.shifts, key=effect_size)
+        return any(
+            shift.kind is kind and shift.position > largest.position and not shift.worse
+            for shift in later.get(largest.series, ())
+        )
+    measured = [shift for shift in regression.shifts if shift.series in series]
+    # One by one, the largest first: it decides alone where a regression is still there, as most
+    # are, and a comparison takes some hundredths of a second.
+    verdicts = (
+        _verdict(
+            shift,
+            series[shift.series],
+            [each for each in later.get(shift.series, ()) if each.kind is kind],
+            smallest,
+        )
+        for shift in sorted(measured, key=effect_size, reverse=True)
+    )
+    return next(verdicts, "worse") in ("same", "better") and all(
+        verdict != "worse" for verdict in verdicts
+    )
+
+
+def fix_of(regression: Regression, found: Sequence[Regression]) -> Regression | None:
+    """Return the last improvement after a regression in one of its series."""
+    extent = {shift.series for shift in regression.shifts}
+    behind = [
+        one
+        for one in found
+        if not one.worse
+        and one.position > regression.position
+        and extent & {shift.series for shift in one.shifts}
+    ]
+    return max(behind, key=lambda one: one.position, default=None)
+
+
+def _verdict(shift: Shift, series: Series, changes: Sequence[Shift], smallest: float) -> Verdict:
+    own = [each.position for each in changes]
+    places = np.unique(series.positions).tolist()
+    before = [place for place in own if place < shift.position]
+    after = [place for place in own if place > shift.position]
+    if after:
+        since = max(after)
+    else:
+        recent = places[-RECENT:]
+        # The recent positions must all lie after the change; otherwise they may be at the old
+        # level.
+        if len(recent) < RECENT or recent[0] <= shift.latest:
+            return "undecided"
+        since = recent[0]
+    old = _values(series, max(before, default=places[0]), shift.position)
+    new = _values(series, since, places[-1] + 1)
+    if not old or not new:
+        return "undecided"
+    better: Better = "lower" if is_worse(series.key.metric, 1.0) else "higher"
+    return compare(old, new, smallest_effect=smallest, better=better).verdict
+
+
+def _values(series: Series, first: int, stop: int) -> list[float]:
+    """Return the newest values of a level, in the order of their positions."""
+    first_at, stop_at = np.searchsorted(series.positions, (first, stop)).tolist()
+    values: list[float] = series.values[first_at:stop_at].tolist()
+    return values[-NEWEST_RUNS:]

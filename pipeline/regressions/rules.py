@@ -1,0 +1,82 @@
+"""Detection rules: settings, rules of the configuration, and mutes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from changepoint import budget
+from pipeline.config import DetectSection, RuleSection
+from pipeline.model import Frozen, Pattern, SeriesKey
+from pipeline.storage.series import Series
+
+NIGHTS = 30.0
+"""Nights a month in which every series gets a new position. The constant converts wrong issues a
+month into a threshold; lines that grow less often raise fewer alarms."""
+
+USUAL_ALARMS = 0.5
+"""The largest ``alarms_per_1000`` derived from the budget. A setup with few series could afford
+more alarms, but would find hardly anything more."""
+
+
+class DetectionSettings(Frozen):
+    """The detection settings of one series: ``[detect]`` and ``[[rule]]`` in the configuration."""
+
+    min_effect: float = 0.03
+    alarms_per_1000: float = USUAL_ALARMS
+    direction: Literal["worse", "better", "both"] = "both"
+    mute: bool = False
+
+    def reports(self, *, worse: bool) -> bool:
+        """Whether a change in this direction is reported."""
+        return self.direction in ("both", "worse" if worse else "better")
+
+
+class Rules:
+    """The settings, rules and mutes that decide what counts as a change.
+
+    A mute in the journal overrides the configuration file: it is more recent, and it expires.
+    """
+
+    def __init__(
+        self,
+        settings: DetectSection,
+        rules: Sequence[RuleSection] = (),
+        muted: Sequence[Pattern] = (),
+    ) -> None:
+        self._settings, self._muted = settings, muted
+        # The most specific rule applies last; of equals, the last in the file.
+        self._rules = sorted(rules, key=lambda rule: specificity(rule.pattern))
+
+    def unmuted(self, series: Sequence[Series]) -> list[Series]:
+        """Return the series that are not muted."""
+        return [one for one in series if not self.settings_of(one.key, len(series)).mute]
+
+    def settings_of(self, key: SeriesKey, series: int) -> DetectionSettings:
+        """Return the detection settings of a series, given the number of series."""
+        said = {
+            "min_effect": self._settings.min_effect,
+            "alarms_per_1000": self.alarms_per_1000(series),
+        }
+        for rule in self._rules:
+            if rule.pattern.matches(key):
+                settings = rule.model_dump(
+                    include=set(DetectionSettings.model_fields), exclude_none=True
+                )
+                said |= settings
+        if any(pattern.matches(key) for pattern in self._muted):
+            said["mute"] = True
+        return DetectionSettings.model_validate(said)
+
+    def alarms_per_1000(self, series: int) -> float:
+        """Return the threshold for this number of series, where no rule sets one."""
+        if self._settings.alarms_per_1000 is not None:
+            return self._settings.alarms_per_1000
+        wrong = self._settings.wrong_issues_per_month
+        return min(budget(max(series, 1), NIGHTS, wrong), USUAL_ALARMS)
+
+
+def specificity(pattern: Pattern) -> tuple[int, int]:
+    """Return a pattern's specificity: the number of named fields, then of literal characters."""
+    named = [text for _, text in pattern if text != "*"]
+    return len(named), sum(letter not in "*?[]" for text in named for letter in text)

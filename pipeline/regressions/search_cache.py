@@ -1,0 +1,114 @@
+"""Results of searches, kept between nights: only what is new is searched.
+
+A result is found by the digest of everything that it depends on: the values, the settings and the
+code of the detector. So it equals what a search would find, and the file may be deleted at any
+time. What a night did not use is dropped.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pipeline
+from changepoint import Pooled
+from changepoint.jit import PACKAGE, digest_of
+from pipeline.files.atomic_write import write_atomically
+from pipeline.model import Shift
+from pipeline.regressions.pooled_detection import Window, search_window
+from pipeline.regressions.rules import DetectionSettings
+from pipeline.regressions.shifts import find_shifts
+from pipeline.storage.columns import DERIVED
+from pipeline.storage.series import Series
+
+FILE = "searches.json"
+"""The file below the folder of derived files."""
+
+_LOG = logging.getLogger(__name__)
+
+
+class SearchCache:
+    """The results of earlier searches in a results folder; without a folder it begins empty.
+
+    Use :meth:`shifts` and :meth:`window` in place of a search, then :meth:`save` once.
+    """
+
+    def __init__(self, results: Path | None = None) -> None:
+        self._path = None if results is None else results / DERIVED / FILE
+        self._known: dict[str, Any] = {} if self._path is None else _load(self._path)
+        self._used: dict[str, Any] = {}
+
+    def shifts(self, series: Series, watch: DetectionSettings) -> list[Shift]:
+        """Return the result of :func:`find_shifts`, from an earlier night if nothing changed."""
+        revisions = series.runs.revisions
+        measured = "\n".join(revisions[at] for at in series.at.tolist())
+        name = _digest(
+            series.key.model_dump_json(),
+            watch.model_dump_json(),
+            measured,
+            series.positions.tobytes(),
+            series.values.tobytes(),
+        )
+        found = self._of(
+            name,
+            lambda: [shift.model_dump(mode="json") for shift in find_shifts(series, watch)],
+        )
+        return [Shift.model_validate(one) for one in found]
+
+    def window(self, window: Window) -> Pooled:
+        """Return the result of :func:`search_window`, from an earlier night if nothing changed."""
+        name = _digest(
+            str(window.alarms_per_1000), window.positions.tobytes(), window.values.tobytes()
+        )
+        return Pooled.from_dict(self._of(name, lambda: search_window(window).to_dict()))
+
+    def save(self) -> None:
+        """Write the results that this object returned.
+
+        If the file cannot be written, the next night searches everything again.
+        """
+        if self._path is None or self._used.keys() == self._known.keys():
+            return
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            write_atomically(self._path, json.dumps({"code": _code(), "found": self._used}))
+        except OSError as error:
+            _LOG.info("%s was not written: %s", self._path, error)
+
+    def _of(self, name: str, search: Callable[[], Any]) -> Any:
+        if name not in self._used:
+            self._used[name] = self._known[name] if name in self._known else search()
+        return self._used[name]
+
+
+@cache
+def _code() -> str:
+    """The digest of the code: with another version a search may have another result."""
+    return digest_of(PACKAGE) + digest_of(Path(pipeline.__file__).parent)
+
+
+def _digest(*parts: str | bytes) -> str:
+    whole = hashlib.sha256()
+    for part in parts:
+        content = part if isinstance(part, bytes) else part.encode()
+        whole.update(f"{len(content)} ".encode())
+        whole.update(content)
+    return whole.hexdigest()
+
+
+def _load(path: Path) -> dict[str, Any]:
+    """Return the results in the file; none if it is missing, damaged or of other code."""
+    try:
+        tree = json.loads(path.read_bytes())
+        if tree["code"] == _code():
+            return dict(tree["found"])
+    except FileNotFoundError:
+        pass
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        _LOG.warning("%s is damaged and was not used: %s", path, error)
+    return {}

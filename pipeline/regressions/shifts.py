@@ -1,0 +1,114 @@
+"""Find the change points of a series, as shifts between revisions."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from changepoint import ChangePoint, Detection, detect
+from pipeline.model import RegressionKind, Shift
+from pipeline.model.metrics import LEAST_CHANGE, is_worse
+from pipeline.regressions.rules import DetectionSettings
+from pipeline.storage.derive.background import SUSTAINED
+from pipeline.storage.series import Ints, Series
+
+SLA = "sla"
+"""The metric that says whether a step met its SLA. Other figures of a step that failed are of
+another load."""
+
+MOST_LOST = -1.0
+"""Lower limit of a relative effect. Figures are never negative, so an interval from a normal
+approximation is clipped here."""
+
+
+def detect_in(series: Series, watch: DetectionSettings) -> Detection:
+    """Search one series with its detection settings."""
+    return detect(
+        series.values,
+        positions=series.positions,
+        alarms_per_1000=watch.alarms_per_1000,
+        min_effect=watch.min_effect,
+    )
+
+
+def find_shifts(series: Series, watch: DetectionSettings) -> list[Shift]:
+    """Return the change points of one series as shifts between revisions.
+
+    The function leaves out changes that are too small, relative to the level before
+    (``min_effect``) or in the metric's unit (that level may be zero); changes in a direction that
+    is not watched; and SLA changes that leave the SLA met, or missed, as before.
+    """
+    found = detect_in(series, watch)
+    shifts = [
+        _spread(series, change) if change.kind == "spread" else _level(series, change)
+        for change in found.changes
+        if change.kind == "level" or _loud(change, watch.min_effect)
+    ]
+    return [shift for shift in shifts if watch.reports(worse=shift.worse) and _counts(shift)]
+
+
+def _loud(change: ChangePoint, smallest: float) -> bool:
+    """Whether the noise on one side is as large as a change of interest."""
+    return any(
+        level.spread >= smallest * abs(level.level) for level in (change.before, change.after)
+    )
+
+
+def _counts(shift: Shift) -> bool:
+    """Whether a change is reportable: large enough in its unit, or an SLA newly met or missed."""
+    if shift.kind is RegressionKind.SLA:
+        return (shift.before < SUSTAINED) is not (shift.after < SUSTAINED)
+    least = LEAST_CHANGE.get(shift.series.metric, 0.0)
+    return shift.kind is RegressionKind.SPREAD or abs(shift.after - shift.before) >= least
+
+
+def _level(series: Series, change: ChangePoint) -> Shift:
+    kind = RegressionKind.SLA if series.key.metric == SLA else RegressionKind.LEVEL
+    worse = is_worse(series.key.metric, change.effect)
+    return _shift(series, change, kind, change.before.level, change.after.level, worse=worse)
+
+
+def _spread(series: Series, change: ChangePoint) -> Shift:
+    """Return the shift of a spread. Less spread is better for every metric."""
+    kind = RegressionKind.SPREAD
+    worse = change.effect > 0
+    return _shift(series, change, kind, change.before.spread, change.after.spread, worse=worse)
+
+
+def _shift(
+    series: Series,
+    change: ChangePoint,
+    kind: RegressionKind,
+    before: float,
+    after: float,
+    *,
+    worse: bool,
+) -> Shift:
+    positions = series.positions
+    position = int(positions[change.index])
+    earliest, latest = change.interval
+    return Shift(
+        series=series.key,
+        kind=kind,
+        position=position,
+        earliest=first_possible(int(earliest), positions),
+        latest=int(latest),
+        last_good=series.revision(change.index - 1),
+        first_bad=series.revision(change.index),
+        before=before,
+        after=after,
+        effect=change.effect,
+        effect_low=max(change.effect_interval[0], MOST_LOST),
+        effect_high=change.effect_interval[1],
+        pvalue=change.pvalue,
+        worse=worse,
+    )
+
+
+def first_possible(earliest: int, measured: Ints) -> int:
+    """Return the first position that may be the bad one, measured or not.
+
+    ``earliest`` is the first of the ascending ``measured`` positions that may be bad. Series of
+    other machines may have measured positions before it.
+    """
+    at = int(np.searchsorted(measured, earliest))
+    return int(measured[at - 1]) + 1 if at else earliest

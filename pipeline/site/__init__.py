@@ -1,0 +1,7 @@
+"""The site: the trends of a store and the report of a night, without server and network."""
+
+from __future__ import annotations
+
+from pipeline.site.write import write_site
+
+__all__ = ["write_site"]

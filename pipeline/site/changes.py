@@ -1,0 +1,47 @@
+"""Change points for the charts of all pages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from pipeline.model import Regression, Shift
+from pipeline.site.format import change, interval
+from pipeline.site.setups import LineSetup, Place
+
+
+class ChangePoint(NamedTuple):
+    """A change point, and the regression that contains it."""
+
+    regression: Regression
+    shift: Shift
+
+
+def changes_at(regressions: Iterable[Regression]) -> dict[Place, list[ChangePoint]]:
+    """Return the change points of every place, ordered by position."""
+    found: dict[Place, list[ChangePoint]] = {}
+    for regression in regressions:
+        for shift in regression.shifts:
+            place = (regression.line, LineSetup.of(shift.series), shift.series.step)
+            found.setdefault(place, []).append(ChangePoint(regression, shift))
+    for points in found.values():
+        points.sort(key=lambda point: point.shift.position)
+    return found
+
+
+def view_change(point: ChangePoint, at: int, after: int, latest: int) -> dict[str, Any]:
+    """Return the JSON data of a change point in a chart.
+
+    ``at`` is the most likely position. The change lies after the revision ``after``, and at
+    ``latest`` at the latest.
+    """
+    return {
+        "metric": point.shift.series.metric,
+        "at": at,
+        "after": after,
+        "latest": latest,
+        "worse": point.shift.worse,
+        "text": change(point.shift),
+        "interval": interval(point.shift),
+        "state": point.regression.state.value,
+    }

@@ -1,0 +1,50 @@
+"""Reduce the points of a line without visible change: every peak and dip is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+Points = Sequence[Sequence[float]]
+"""(seconds, value) in the order of time."""
+
+FEWEST = 4
+"""Minimum number of kept points: the two ends, and the minimum and maximum between them."""
+
+
+def thin(points: Points, most: int) -> list[Sequence[float]]:
+    """Return at most ``most`` of the points in order, but no fewer than :data:`FEWEST`.
+
+    First, inner points of level stretches are removed. If there are still too many points, the line
+    is divided into stretches with equal numbers of points, and the minimum and maximum of each
+    stretch are kept at their places; the first and last point always are. This is the min-max
+    aggregation of Jugel and others, "M4: a visualization-oriented time series data aggregation",
+    VLDB 2014.
+    """
+    kept = without_level(points)
+    if len(kept) <= max(FEWEST, most):
+        return kept
+    inner = kept[1:-1]
+    stretches = max(1, (most - 2) // 2)
+    bounds = [len(inner) * number // stretches for number in range(stretches + 1)]
+    chosen = [point for start, end in pairwise(bounds) for point in _ends(inner[start:end])]
+    return [kept[0], *chosen, kept[-1]]
+
+
+def without_level(points: Points) -> list[Sequence[float]]:
+    """Return the points without the inner ones of level stretches, which do not change the line."""
+    if len(points) < 3:
+        return list(points)
+    inner = (
+        here
+        for before, here, after in zip(points, points[1:], points[2:], strict=False)
+        if not before[1] == here[1] == after[1]
+    )
+    return [points[0], *inner, points[-1]]
+
+
+def _ends(points: Points) -> list[Sequence[float]]:
+    """Return the minimum and the maximum of some points, in time order."""
+    values = [value for _, value in points]
+    places = {values.index(min(values)), values.index(max(values))}
+    return [points[place] for place in sorted(places)]

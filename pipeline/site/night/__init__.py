@@ -1,0 +1,7 @@
+"""The report of one night: a page of the site that is also a complete file by itself."""
+
+from __future__ import annotations
+
+from pipeline.site.night.write import NightReport, read_night, write_page
+
+__all__ = ["NightReport", "read_night", "write_page"]

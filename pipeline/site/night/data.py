@@ -1,0 +1,168 @@
+"""What the report of a night shows: the trends of its lines, and what happened in each run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from sqlalchemy import Engine
+
+from pipeline.measure.plan import Line, Plan
+from pipeline.model import Step, StepStatus
+from pipeline.site.night.timelines import OverTime, over_time
+from pipeline.site.setups import SHOWN_METRICS, LineSetup
+from pipeline.site.trends import Trend, each_trend
+from pipeline.storage.runs import RunRow, runs
+from pipeline.storage.steps import StepOutcome, outcomes
+
+Histogram = Sequence[tuple[float, int]]
+"""(upper bound in milliseconds, operations), ascending."""
+
+
+@dataclass(frozen=True, slots=True)
+class StepRun:
+    """One step of one run: its position on the line, its outcome, its values by metric.
+
+    ``note`` is the reason of a failure, or the missed rates of a failed SLA; a step that failed its
+    SLA has only the SLA's metrics in ``values``.
+    """
+
+    position: int
+    revision: str
+    repetition: int
+    run_id: str
+    status: StepStatus
+    note: str
+    values: Mapping[str, float]
+    marks: tuple[str, ...]
+    over_time: OverTime
+    histogram: Histogram
+
+    @property
+    def failed(self) -> bool:
+        """Whether the step has no values at all."""
+        return self.status is StepStatus.FAILED
+
+    @property
+    def sla_failed(self) -> bool:
+        """Whether the background work missed its target rate."""
+        return self.status is StepStatus.SLA_FAILED
+
+
+@dataclass(frozen=True, slots=True)
+class StepData:
+    """A step along a line, its runs ordered by position and repetition."""
+
+    step: Step
+    runs: tuple[StepRun, ...]
+
+    def failed(self) -> tuple[StepRun, ...]:
+        """Return the runs in which the step failed."""
+        return tuple(run for run in self.runs if run.failed)
+
+    def sla_failed(self) -> tuple[StepRun, ...]:
+        """Return the runs in which the step failed its SLA."""
+        return tuple(run for run in self.runs if run.sla_failed)
+
+    def metrics(self) -> tuple[str, ...]:
+        """Return the metrics with at least one value, in display order."""
+        met = {name for run in self.runs for name in run.values}
+        return tuple(name for name in SHOWN_METRICS if name in met)
+
+
+@dataclass(frozen=True, slots=True)
+class SetupData:
+    """All results of a line with one setup; steps in the published order."""
+
+    setup: LineSetup
+    runs: tuple[RunRow, ...]
+    steps: tuple[StepData, ...]
+
+    def measured(self, labels: Sequence[str]) -> list[str]:
+        """Return the labels, of those given, that have a run, in order."""
+        met = {run.revision for run in self.runs}
+        return [label for label in labels if label in met]
+
+
+@dataclass(frozen=True, slots=True)
+class LineData:
+    """A line with its results, by setup."""
+
+    line: Line
+    setups: tuple[SetupData, ...]
+
+    @property
+    def labels(self) -> list[str]:
+        """The labels of the revisions in order; the index is the position."""
+        return [revision.label for revision in self.line.revisions]
+
+
+class _Ended(NamedTuple):
+    """The part of an outcome that the page needs."""
+
+    step: str
+    status: StepStatus
+    note: str
+    marks: tuple[str, ...]
+    over_time: OverTime
+    histogram: Histogram
+
+    @classmethod
+    def of(cls, outcome: StepOutcome, share: float) -> _Ended:
+        return cls(
+            step=outcome.step,
+            status=StepStatus(outcome.status),
+            note=outcome.note,
+            marks=tuple(outcome.marks),
+            over_time=over_time(outcome, share),
+            histogram=[(bound, int(count)) for bound, count in outcome.histogram],
+        )
+
+
+def gather(store: Engine, plan: Plan) -> list[LineData]:
+    """Return what the store holds of a plan's lines, in the order of the plan."""
+    keys = plan.keys()
+    known = {run.run_id: run for run in runs(store, cells=keys)}
+    share = 1 / max(1, sum(len(run.workload["steps"]) for run in known.values()))
+    ended: dict[str, list[_Ended]] = {}
+    # One by one: the timelines of all steps together do not fit into memory.
+    for outcome in outcomes(store, cells=keys):
+        ended.setdefault(outcome.run_id, []).append(_Ended.of(outcome, share))
+    parts: dict[str, list[SetupData]] = {line.name: [] for line in plan.lines}
+    for trend in each_trend(store, plan):
+        parts[trend.line.name].append(_part(trend, known, ended))
+    return [LineData(line, tuple(parts[line.name])) for line in plan.lines]
+
+
+def _part(
+    trend: Trend, known: Mapping[str, RunRow], ended: Mapping[str, Sequence[_Ended]]
+) -> SetupData:
+    values: dict[tuple[int, str], dict[str, float]] = {}
+    for (step, metric), column in trend.values.items():
+        if metric in SHOWN_METRICS:
+            for number in np.flatnonzero(~np.isnan(column)).tolist():
+                values.setdefault((number, step), {})[metric] = float(column[number])
+    steps: dict[str, list[StepRun]] = {}
+    for number, (place, run) in enumerate(zip(trend.places.tolist(), trend.runs, strict=True)):
+        for outcome in ended.get(run.run_id, ()):
+            steps.setdefault(outcome.step, []).append(
+                StepRun(
+                    position=trend.positions[place],
+                    revision=run.revision,
+                    repetition=run.repetition,
+                    run_id=run.run_id,
+                    status=outcome.status,
+                    note=outcome.note,
+                    values=values.get((number, outcome.step), {}),
+                    marks=outcome.marks,
+                    over_time=outcome.over_time,
+                    histogram=outcome.histogram,
+                )
+            )
+    return SetupData(
+        setup=trend.setup,
+        runs=tuple(known[run.run_id] for run in trend.runs),
+        steps=tuple(StepData(step, tuple(steps.get(step.name, ()))) for step in trend.steps),
+    )

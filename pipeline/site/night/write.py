@@ -1,0 +1,127 @@
+"""The report of a night: read from the store once, written as one HTML file or into a site."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from sqlalchemy import Engine
+
+from pipeline.config import ReportSection
+from pipeline.explain.settings import PER_RUN_SETTINGS
+from pipeline.files.atomic_write import write_atomically
+from pipeline.measure.plan import Plan
+from pipeline.regressions.detected import Detected
+from pipeline.report.render.html import colour_styles
+from pipeline.site.format import Anchors
+from pipeline.site.night.charts import Charts
+from pipeline.site.night.data import LineData, gather
+from pipeline.site.night.layouts import view_layouts
+from pipeline.site.night.lines import view_lines
+from pipeline.site.night.machine import runs_of, view_builds, view_machines, view_settings
+from pipeline.site.night.recent import Positions, moved, recent
+from pipeline.site.night.summary import summarise
+from pipeline.site.page import View, render
+from pipeline.site.setups import name_places
+from pipeline.storage.runs import settings_of
+from pipeline.text.errors import UserError
+
+_SCRIPTS = ("overtime", "responses", "scaleup", "night")
+
+
+class NightReport(NamedTuple):
+    """What the store holds of a night, for the report's page and for the site.
+
+    ``plan`` has the revisions that are shown, at these ``positions`` of the whole plan.
+    ``left_out`` is the number of the others, by line. ``unbuilt`` says by the keys of cells why
+    revisions have no build. ``fixed`` are the parts of the page that regressions do not change.
+    """
+
+    plan: Plan
+    positions: Positions
+    left_out: Mapping[str, int]
+    lines: Sequence[LineData]
+    unbuilt: Mapping[str, str]
+    limits: ReportSection
+    fixed: Mapping[str, Any]
+
+
+def read_night(
+    store: Engine,
+    plan: Plan,
+    detected: Detected,
+    limits: ReportSection,
+    unbuilt: Mapping[str, str],
+) -> NightReport:
+    """Read what the report shows. Of long lines, that is what ``detected`` makes of interest."""
+    shown, positions = recent(plan, detected)
+    left_out = {line.name: len(line.revisions) - len(positions[line.name]) for line in plan.lines}
+    lines = gather(store, shown)
+    runs = runs_of(lines)
+    return NightReport(
+        plan=shown,
+        positions=positions,
+        left_out=left_out,
+        lines=lines,
+        unbuilt=unbuilt,
+        limits=limits,
+        fixed={
+            "layouts": {line.name: view_layouts(store, line, limits) for line in shown.lines},
+            "machines": view_machines(runs),
+            "builds": view_builds(runs),
+            "settings": view_settings(lines, lambda settings_id: settings_of(store, settings_id)),
+            "per_run": PER_RUN_SETTINGS,
+        },
+    )
+
+
+def write_page(path: Path, night: NightReport, detected: Detected, now: datetime) -> Path:
+    """Write the report to ``path``, whole or not at all, and return it.
+
+    ``detected`` is the last detection with its states, ``now`` the time the page is written, with
+    its zone. Raises UserError when the file cannot be written.
+    """
+    text = render_page(night, detected, now)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return write_atomically(path, text)
+    except OSError as error:
+        raise UserError(
+            f"the report {path} cannot be written ({error.strerror}); correct this and run "
+            "`nightshift report`"
+        ) from error
+
+
+def render_page(
+    night: NightReport, detected: Detected, now: datetime, views: Sequence[View] = ()
+) -> str:
+    """Return the page as text; ``views`` are links to the other pages of its site."""
+    detected = moved(detected, night.positions)
+    anchors = Anchors()
+    places = name_places(
+        (
+            (line.line.name, part.setup, step.step.name)
+            for line in night.lines
+            for part in line.setups
+            for step in part.steps
+        ),
+        anchors,
+    )
+    charts = Charts(night.lines)
+    shown = view_lines(
+        night.lines, detected.regressions, places, anchors, night.limits, charts, night.unbuilt
+    )
+    return render(
+        "night.html.j2",
+        _SCRIPTS,
+        charts.document(),
+        views=views,
+        styles=colour_styles(),
+        summary=summarise(night.lines, night.plan, detected, places, now),
+        lines=shown,
+        left_out=night.left_out,
+        limits=night.limits,
+        **night.fixed,
+    )

@@ -1,0 +1,93 @@
+"""Render a page of the site: template, styles, scripts, data, content security policy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from importlib.resources import files
+from typing import Any, NamedTuple
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from pipeline.site.content_security import embedded, policy
+
+MARK = '<meta name="generator" content="nightshift site">'
+"""Marker of pages written by nightshift, so that no other file is overwritten."""
+
+NIGHT = "night.html"
+"""File name of the report of the last night, beside the first page of a site."""
+
+_PACKAGE = "pipeline.site"
+_SHARED = ("elements", "chart", "revisions", "colours")
+
+
+class View(NamedTuple):
+    """A link at the top of every page; ``name`` is that of a view of the first page."""
+
+    title: str
+    address: str
+    name: str = ""
+    here: bool = False
+
+
+_VIEWS = {
+    "overview": "Overview",
+    "trend": "Trend",
+    "step": "Step",
+    "compare": "Compare",
+    "insert": "Insert Benchmark",
+    "machines": "Machines and controls",
+}
+
+
+def views_of(page: str, sla: bool) -> list[View]:
+    """Return the links at the top of a page; the SLA view only if a workload has an SLA."""
+    first = "index.html"
+    views = [
+        View(title, f"{'' if page == first else first}#{name}", name if page == first else "")
+        for name, title in _VIEWS.items()
+        if sla or name != "insert"
+    ]
+    night = View("Last night", "#main" if page == NIGHT else NIGHT, here=page == NIGHT)
+    return [views[0], night, *views[1:]]
+
+
+def render(
+    template: str,
+    scripts: Sequence[str],
+    document: Mapping[str, Any],
+    *,
+    views: Sequence[View] = (),
+    styles: str = "",
+    loads: bool = False,
+    **facts: Any,
+) -> str:
+    """Fill a template. It escapes values; only nightshift's own files are inserted unescaped.
+
+    ``scripts`` are the names of scripts besides those of all pages, ``document`` is the data that
+    they read. With ``loads`` they may load other scripts, which are files beside the page.
+    """
+    environment = Environment(
+        loader=PackageLoader(_PACKAGE),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    library = _text("vendor/uplot/uPlot.iife.min.js")
+    own = "\n".join(_text(f"scripts/{name}.js") for name in (*_SHARED, *scripts))
+    # One function, so that no name conflicts with the chart library.
+    program = f'"use strict";\n(() => {{\n{own}\n}})();'
+    return environment.get_template(template).render(
+        facts,
+        mark=MARK,
+        views=views,
+        style=_text("site.css") + _text("vendor/uplot/uPlot.min.css") + styles,
+        document=embedded(document),
+        library=library,
+        script=program,
+        policy=policy([library, program], loads),
+    )
+
+
+def _text(name: str) -> str:
+    return (files(_PACKAGE) / name).read_text(encoding="utf-8")

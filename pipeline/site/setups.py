@@ -1,0 +1,132 @@
+"""The setups, steps and metrics of a line that the page and the site show, in order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from pipeline.model import Cell, SeriesKey, Step
+from pipeline.report.tables import GROUPS
+from pipeline.site.format import Anchors
+from pipeline.text.units import plural
+
+THROUGHPUT = "qps"
+TABLE_METRICS = (THROUGHPUT, "nopm", "cpu_us/o")
+"""The metrics that have a separate relative table."""
+
+SHOWN_METRICS = (
+    THROUGHPUT,
+    "nopm",
+    "tpm",
+    "inserts/s",
+    "deletes/s",
+    "sla",
+    "cpu_us/o",
+    "cpu/o",
+    "cs/o",
+    "server_cs/o",
+    "latency_p50",
+    "latency_p95",
+    "latency_p99",
+    "latency_max",
+    "inserts_p99",
+    "inserts_max",
+    "deletes_p99",
+    "deletes_max",
+    "rKB/o",
+    "wKB/o",
+    "r/o",
+    "w/o",
+    "wKB/i",
+    "w/i",
+    "w_amp",
+    "stall%",
+    "Nstall",
+    "c_wgb",
+    "c_rgb",
+    "c_pending_gb",
+    "lsm_gb",
+    "instructions/o",
+    "cycles/o",
+    "cache_misses/o",
+    "branch_misses/o",
+    "dtlb_misses/o",
+    "itlb_misses/o",
+    "page_faults/o",
+    "qps_cv",
+    "qps_p1",
+    "stall_s",
+    "warming_s",
+    "drift",
+    "oscillation",
+    "period_s",
+    "client_us/o",
+    "psi_cpu",
+    "psi_io",
+    "psi_memory",
+    "steal",
+    "errors",
+)
+"""The metrics beside the charts, in column order."""
+
+
+class LineSetup(NamedTuple):
+    """The fixed properties of the series of a line, besides step and metric."""
+
+    config: str
+    build_options: str
+    machine_class: str
+    workload: str
+    workload_hash: str
+    clients: int
+
+    @classmethod
+    def of(cls, key: SeriesKey) -> LineSetup:
+        """Return the setup that a series belongs to."""
+        return cls(
+            key.config,
+            key.build_options,
+            key.machine_class,
+            key.workload,
+            key.workload_hash,
+            key.clients,
+        )
+
+    @classmethod
+    def of_cell(cls, cell: Cell) -> LineSetup:
+        """Return the setup that the runs of a cell belong to."""
+        return cls(
+            config=cell.config.family,
+            build_options=cell.build_options,
+            machine_class=cell.machine_class,
+            workload=cell.workload.name,
+            workload_hash=cell.workload.hash,
+            clients=cell.workload.scale.clients,
+        )
+
+    @property
+    def title(self) -> str:
+        """The text that distinguishes this setup from the others of its line."""
+        return (
+            f"{self.workload}, {plural(self.clients, 'client')}, config {self.config}, "
+            f"{self.build_options} build, {self.machine_class}"
+        )
+
+
+Place = tuple[str, LineSetup, str]
+"""A step along a line: the line's name, the setup, the step's name."""
+
+
+def name_places(places: Iterable[Place], anchors: Anchors) -> dict[Place, str]:
+    """Return an anchor on the page for every place, in the order of lines, setups and steps."""
+    return {place: anchors.new(place[0], place[2]) for place in places}
+
+
+def ordered(steps: Sequence[Step]) -> list[Step]:
+    """Order steps by group as published, and within a group in execution order.
+
+    Steps of families with other groups keep their published order.
+    """
+    if not {step.group for step in steps} <= set(GROUPS):
+        return list(steps)
+    return sorted(steps, key=lambda step: GROUPS.index(step.group))

@@ -1,0 +1,158 @@
+"""Write the site, from the store to a folder of files, atomically."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from sqlalchemy import Engine
+
+from pipeline.environment.events import EnvironmentEvent
+from pipeline.files.atomic_write import write_atomically
+from pipeline.measure.plan import Plan
+from pipeline.model import digest
+from pipeline.regressions.detected import Detected
+from pipeline.regressions.states import KnownRegression
+from pipeline.site.changes import changes_at
+from pipeline.site.data import files_of, script, view_metrics, view_trend
+from pipeline.site.format import Anchors, moment
+from pipeline.site.machines import SiteMachines
+from pipeline.site.night.write import NightReport, render_page
+from pipeline.site.overview import view_regressions
+from pipeline.site.page import MARK, NIGHT, render, views_of
+from pipeline.site.setups import LineSetup, name_places
+from pipeline.site.trends import Trend, each_trend
+from pipeline.storage.derive.background import SUSTAINED
+from pipeline.storage.runs import machines
+from pipeline.text.errors import UserError
+
+_SCRIPTS = (
+    *("data", "state", "controls", "table"),
+    *("overview", "trend", "step", "compare", "sla", "machines", "site"),
+)
+_STAMP = 12
+"""Length of the hash that distinguishes the data folders of successive sites."""
+
+
+def write_site(
+    folder: Path,
+    store: Engine,
+    plan: Plan,
+    detected: Detected,
+    known: Sequence[KnownRegression],
+    night: NightReport,
+    now: datetime,
+    issues: Mapping[str, Path] | None = None,
+    events: Sequence[EnvironmentEvent] = (),
+) -> Path:
+    """Write the trend site of a plan's lines into ``folder`` and return its first page.
+
+    ``detected`` is what the last detection found, ``known`` the regressions of the store,
+    ``night`` the report, ``now`` the time with its zone. ``issues`` are the files of regressions
+    by fingerprint, for links. ``events`` are those of the machines, the newest first.
+
+    Data go into a folder with a new name, then the pages are put in place of the old ones, and
+    then the old data leave: killed at any moment, there is a whole site. Raises UserError when it
+    cannot be written, or when ``folder`` has a page that is not ours.
+    """
+    page = folder / "index.html"
+    data = folder / f"data-{digest([now, plan.hash])[:_STAMP]}"
+    try:
+        if page.exists() and MARK not in page.read_text(encoding="utf-8", errors="replace"):
+            raise UserError(
+                f"{page} was not written by nightshift; choose another folder with --output"
+            )
+        data.mkdir(parents=True, exist_ok=True)
+        index = _write_data(data, store, plan, detected, events)
+        index |= {
+            "data": data.name,
+            "written": moment(now),
+            "report": NIGHT,
+            "limits": {
+                "worse": night.limits.worse,
+                "better": night.limits.better,
+                "sustained": SUSTAINED,
+            },
+            "regressions": view_regressions(
+                detected,
+                known,
+                index.pop("names"),
+                {name: _link(path, folder) for name, path in (issues or {}).items()},
+            ),
+        }
+        sla = any(trend["sla"] for trend in index["trends"])
+        write_atomically(folder / NIGHT, render_page(night, detected, now, views_of(NIGHT, sla)))
+        write_atomically(
+            page,
+            render(
+                "site.html.j2",
+                _SCRIPTS,
+                index,
+                views=views_of(page.name, sla),
+                loads=True,
+                written=index["written"],
+            ),
+        )
+    except OSError as error:
+        shutil.rmtree(data, ignore_errors=True)
+        raise UserError(
+            f"the site {folder} cannot be written ({error.strerror}); correct this and run "
+            "`nightshift site`"
+        ) from error
+    for other in folder.glob(f"data-{'[0-9a-f]' * _STAMP}"):
+        if other != data:
+            shutil.rmtree(other, ignore_errors=True)
+    return page
+
+
+def _write_data(
+    data: Path,
+    store: Engine,
+    plan: Plan,
+    detected: Detected,
+    events: Sequence[EnvironmentEvent],
+) -> dict[str, Any]:
+    """Write the data files and return the data that the page has from the start.
+
+    One trend after the other, so that only one is in memory.
+    """
+    told = changes_at(detected.regressions)
+    anchors, names = Anchors(), Anchors()
+    met = SiteMachines(machines(store))
+    named: dict[tuple[str, LineSetup], str] = {}
+    views, metrics = [], set[str]()
+    for number, trend in enumerate(each_trend(store, plan)):
+        name = names.new(*_name(trend))
+        named[trend.line.name, trend.setup] = name
+        steps = ((trend.line.name, trend.setup, step.name) for step in trend.steps)
+        views.append(view_trend(trend, name, str(number), name_places(steps, anchors)))
+        metrics |= set(trend.metrics)
+        (data / str(number)).mkdir(exist_ok=True)
+        for file, content in files_of(trend, str(number), told):
+            _write(data / f"{file}.js", content)
+        met.add(trend, name)
+    _write(data / "machines.js", script("machines", met.document(events)))
+    return {"trends": views, "metrics": view_metrics(metrics), "names": named}
+
+
+def _name(trend: Trend) -> tuple[str, ...]:
+    """Return the name of a trend in links, which is the same every night."""
+    setup = trend.setup
+    clients = f"{setup.clients}c"
+    return (
+        *(trend.line.name, setup.workload, clients),
+        *(setup.config, setup.build_options, setup.machine_class),
+    )
+
+
+def _write(path: Path, content: str) -> None:
+    path.write_text(content, encoding="ascii")
+
+
+def _link(path: Path, folder: Path) -> str:
+    return quote(os.path.relpath(path.resolve(), folder.resolve()))

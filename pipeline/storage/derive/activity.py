@@ -1,0 +1,48 @@
+"""The DBMS's activity beside the statements, over the time of a step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+
+from pipeline.model import FieldKind, ProbeSample
+
+PREFIX = "dbms."
+"""The prefix of the fields that a DBMS reports."""
+
+
+def activity(
+    samples: Sequence[ProbeSample], sampled: Mapping[str, str]
+) -> dict[str, list[tuple[float, float]]]:
+    """Return (seconds since the start, value) of each reported activity, by name.
+
+    ``sampled`` has the kind of each field, as in the manifest. A gauge is returned unchanged. A
+    counter becomes its growth per second since the previous sample, and its name ends with ``/s``;
+    an interval in which it decreased is left out.
+    """
+    told: dict[str, list[tuple[float, float]]] = {}
+    for at, values in samples:
+        for name, value in values.items():
+            if name.startswith(PREFIX):
+                told.setdefault(name, []).append((at, value))
+    found = {}
+    for name, points in told.items():
+        short = name.removeprefix(PREFIX)
+        if sampled.get(name, "").startswith(FieldKind.COUNTER.value):
+            found[f"{short}/s"] = _rates(points)
+        else:
+            found[short] = [(round(at, 3), value) for at, value in points]
+    return found
+
+
+def _rates(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    return [
+        (round(end, 3), _six_digits((after - before) / (end - begin)))
+        for (begin, before), (end, after) in pairwise(points)
+        if after >= before and end > begin
+    ]
+
+
+def _six_digits(rate: float) -> float:
+    """Round to six digits: further ones mean nothing and enlarge every page."""
+    return float(f"{rate:.6g}")

@@ -1,0 +1,159 @@
+"""Detect periodic swings of a step's throughput: their amplitude and period.
+
+Checkpoints, compactions and rounds of vacuum cause them. The test is that of a line in a spectrum
+above red noise (Torrence and Compo, Bulletin of the American Meteorological Society 79, 1998): the
+periodogram divided by that of an autoregression of order one. The ratios of a frequency and of its
+multiples are summed, because swings are seldom sines (de Jager et al., Astronomy and Astrophysics
+221, 1989: the H test), and the best of all sums is taken. The autoregression is fitted to the rest
+without the swing, so the limit comes from simulation. docs/internals/statistics.md has the error
+rates; ``python -m benchmarks.steady`` measures them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaincc
+
+from pipeline.model import TimePoint
+
+Floats = NDArray[np.float64]
+
+FEWEST = 120
+"""Reports of throughput below which there is no verdict: with 60, noise that is correlated over ten
+seconds (an autocorrelation of .9) would count as swings in 22 of 600 steps."""
+
+CYCLES = 4
+"""The fewest cycles in a step: three may be three accidents."""
+
+SHORTEST = 3
+"""The shortest period in reports: faster swings look like slower ones, or are invisible."""
+
+HARMONICS = (1, 2, 4, 8)
+"""Numbers of sines that model a swing: 1 for a wave, 8 for dips of a tenth of the period."""
+
+FINENESS = 4
+"""Frequencies tested per step of the periodogram: a swing whose cycles do not fill the step evenly
+would lie between two, its multiples even more so."""
+
+SMALLEST = 0.02
+"""The smallest reported amplitude, relative to the mean: hours prove swings of a thousandth."""
+
+SIGNIFICANCE = 1e-5
+"""Probability below which the best sum is a swing. It holds for a known autoregression; since it is
+estimated, about one in 2000 steps without swings is below, up to an autocorrelation of .8."""
+
+
+class Swing(NamedTuple):
+    """The most likely swing of some values.
+
+    ``period`` is in values. ``amplitude`` is half the distance between the highest and the lowest
+    point of the fitted sines. ``pvalue`` is the probability in known red noise.
+    """
+
+    period: float
+    amplitude: float
+    pvalue: float
+
+
+def oscillation(timeline: Sequence[TimePoint]) -> dict[str, float]:
+    """Return ``oscillation`` and ``period_s``; empty for a step that is too short.
+
+    If no swing is significant, ``oscillation`` is 0 and ``period_s`` is missing.
+    """
+    if len(timeline) < FEWEST:
+        return {}
+    rates = np.array([point.ops_per_second for point in timeline])
+    mean = float(rates.mean())
+    if mean <= 0.0:
+        return {}
+    swing = likeliest_swing(rates)
+    if swing is None or swing.pvalue >= SIGNIFICANCE or swing.amplitude < SMALLEST * mean:
+        return {"oscillation": 0.0}
+    seconds = (timeline[-1].at - timeline[0].at) / (len(timeline) - 1)
+    return {"oscillation": swing.amplitude / mean, "period_s": swing.period * seconds}
+
+
+def likeliest_swing(rates: Floats) -> Swing | None:
+    """Return the most likely periodic swing of some values around their straight line.
+
+    None if the values do not deviate from the line.
+    """
+    values = _without_line(rates)
+    count = len(values)
+    if float(values @ values) <= 1e-18 * float(rates @ rates):
+        return None
+    grid = FINENESS * count
+    power = np.abs(np.fft.rfft(values, grid)) ** 2 / count
+    candidates = np.arange(FINENESS * CYCLES, grid // SHORTEST + 1)
+    ratios = power / _red(values, len(power), grid)
+    sums = {sines: _sums(ratios, candidates, sines) for sines in HARMONICS}
+    logs = {sines: _rarity(found, sines) for sines, found in sums.items()}
+    sines = min(logs, key=lambda number: float(logs[number].min()))
+    best = int(candidates[int(logs[sines].argmin())])
+    shape = _sines(values, best / grid, sines)
+    # Test again without the swing: at first it is part of the noise that it is compared with.
+    ratios = power / _red(values - shape, len(power), grid, sines)
+    rarity = float(_rarity(_sums(ratios, np.array([best]), sines), sines)[0])
+    trials = len(HARMONICS) * (count // SHORTEST - CYCLES + 1)
+    return Swing(grid / best, float(np.ptp(shape)) / 2.0, min(1.0, trials * math.exp(rarity)))
+
+
+def _without_line(rates: Floats) -> Floats:
+    time = np.arange(len(rates)) - (len(rates) - 1) / 2.0
+    values = rates - rates.mean()
+    return np.asarray(values - time * (time @ values) / (time @ time), dtype=np.float64)
+
+
+def _red(values: Floats, length: int, grid: int, sines: int = 0) -> Floats:
+    """Return an upper bound of the periodogram's mean for such red noise.
+
+    ``sines`` were removed from the values before. The autocorrelation is uncertain by two standard
+    errors; each frequency takes the largest power of the autoregressions in that range.
+    """
+    square = max(float(values @ values), np.finfo(float).tiny)
+    count = len(values)
+    found = float(values[1:] @ values[:-1]) / square
+    # Residuals of a fitted line look less correlated than they are (Marriott and Pope 1954).
+    alike = (count * found + 2.0) / (count - 4.0)
+    error = 2.0 * math.sqrt(max(1.0 - alike**2, 0.0) / count)
+    angles = 2.0 * math.pi * np.arange(length) / grid
+    shapes = [
+        (1.0 - phi**2) / (1.0 + phi**2 - 2.0 * phi * np.cos(angles))
+        for phi in np.clip((alike - error, alike, alike + error), 0.0, 1.0 - 2.0 / count)
+    ]
+    variance = square / (count - 2.0 - 2.0 * sines)
+    return np.asarray(variance * np.maximum.reduce(shapes), dtype=np.float64)
+
+
+def _sums(ratios: Floats, candidates: NDArray[np.int64], sines: int) -> Floats:
+    """Return the sum of the ratios of each candidate and its multiples; zero beyond the end."""
+    reach = np.append(ratios, 0.0)
+    places = np.outer(np.arange(1, sines + 1), candidates)
+    total = reach[np.minimum(places, len(ratios))].sum(axis=0)
+    return np.asarray(total, dtype=np.float64)
+
+
+def _rarity(sums: Floats, sines: int) -> Floats:
+    """Return the logarithm of the probability of sums at least this large.
+
+    A ratio of noise is exponential with mean 1, so the sum of several has a gamma distribution.
+    """
+    return np.asarray(np.log(np.maximum(gammaincc(sines, sums), 1e-300)), dtype=np.float64)
+
+
+def _sines(values: Floats, frequency: float, sines: int) -> Floats:
+    """Return the best fit of a sine and its multiples, up to the highest visible frequency."""
+    time = 2.0 * math.pi * frequency * np.arange(len(values))
+    fit = np.zeros(len(values))
+    for multiple in range(1, sines + 1):
+        if frequency * multiple > 0.5:
+            break
+        turned = np.exp(-1j * multiple * time)
+        height = 2.0 * (turned * values).sum() / len(values)
+        fit += (height * turned.conj()).real
+    return fit

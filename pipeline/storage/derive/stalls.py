@@ -1,0 +1,30 @@
+"""The times of a step with almost no throughput."""
+
+from __future__ import annotations
+
+import itertools
+import statistics
+from collections.abc import Sequence
+
+STALL = 0.1
+"""A second whose throughput is below this part of the median counts as stalled."""
+
+
+def stalls(timeline: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Return (from, to) of every uninterrupted stall, in seconds, in order.
+
+    ``timeline`` is (end of the interval, operations per second) and has at least two points.
+    """
+    median = statistics.median(rate for _, rate in timeline)
+    ends = [at for at, _ in timeline]
+    begins = [2 * ends[0] - ends[1], *ends]
+    found: list[tuple[float, float]] = []
+    for stalled, members in itertools.groupby(
+        zip(begins, timeline, strict=False),
+        # If most seconds have no throughput the median is zero, and nothing is below it.
+        key=lambda one: one[1][1] < STALL * median or one[1][1] == 0,
+    ):
+        if stalled:
+            whole = list(members)
+            found.append((whole[0][0], whole[-1][1][0]))
+    return found

@@ -1,0 +1,16 @@
+"""The marks of a step, and the DBMS's activity.
+
+Empty for existing runs: the store is derived, `nightshift rebuild` fills them.
+"""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0002"
+down_revision = "0001"
+
+
+def upgrade() -> None:
+    """Add the columns."""
+    for name in ("marks", "activity"):
+        op.add_column("step_run", sa.Column(name, sa.JSON(), nullable=True))

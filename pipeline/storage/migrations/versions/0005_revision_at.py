@@ -1,0 +1,17 @@
+"""The time of a run's revision, a digest of its results, the means of activity.
+
+Empty for existing runs: the store is derived, `nightshift rebuild` fills them.
+"""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0005"
+down_revision = "0004"
+
+
+def upgrade() -> None:
+    """Add the columns."""
+    op.add_column("run", sa.Column("revision_at", sa.DateTime(timezone=True), nullable=True))
+    op.add_column("run", sa.Column("digest", sa.String(64), nullable=True))
+    op.add_column("step_run", sa.Column("activity_mean", sa.JSON(), nullable=True))

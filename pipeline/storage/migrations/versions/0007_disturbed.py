@@ -1,0 +1,15 @@
+"""The disturbances that a step had in every repetition.
+
+Empty for existing runs, which were not watched.
+"""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0007"
+down_revision = "0006"
+
+
+def upgrade() -> None:
+    """Add the column."""
+    op.add_column("step_run", sa.Column("disturbed", sa.JSON(), nullable=True))

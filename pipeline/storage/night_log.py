@@ -1,0 +1,87 @@
+"""The record of nights: the outcome of each night, which no bundle has.
+
+An append-only file with one JSON object a line, ``results/nights.jsonl``, as the journal. It
+describes the pipeline, not a DBMS.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from pathlib import Path
+
+from pydantic import Field
+
+from pipeline.files.jsonl_log import Appended
+from pipeline.model import Frozen, RegressionState
+from pipeline.storage.journal import Event, EventKind
+from pipeline.text.units import Money
+
+FILE = "nights.jsonl"
+"""The name of the record in the results folder."""
+
+
+class Night(Frozen):
+    """The record of one night. None, or an empty value, means unknown.
+
+    ``error`` is the line that a failed night ended with, else empty. ``preflight`` has the
+    warnings about its machine, by check. ``runs`` counts the measured runs, ``failed_steps``
+    the failed steps in them. ``harness_errors`` says why runs were not measured, by their
+    names. ``unbuilt`` counts the builds of its plan that failed, and ``queue`` the remaining
+    runs. ``series`` counts the series in which it searched for changes, ``regressions`` the
+    known regressions by state. ``stages`` has the seconds of each stage. ``spent`` has the
+    seconds of machine time for runs, for confirming and for bisecting, and ``budget`` the most
+    that the latter two may take in a night.
+
+    The other fields cover all nights so far: ``spent_so_far`` is the machine time of the ledger in
+    minutes, ``money`` its cost if a price is set, and ``alarms`` the number of alarms by verdict.
+    """
+
+    began: datetime
+    ended: datetime
+    error: str = ""
+    preflight: dict[str, str] = Field(default_factory=dict)
+    runs: int = Field(default=0, ge=0)
+    harness_errors: dict[str, str] = Field(default_factory=dict)
+    failed_steps: int | None = None
+    unbuilt: int | None = None
+    queue: int | None = None
+    series: int | None = None
+    regressions: dict[RegressionState, int] = Field(default_factory=dict)
+    stages: dict[str, float] = Field(default_factory=dict)
+    spent: dict[str, float] = Field(default_factory=dict)
+    budget: dict[str, float] = Field(default_factory=dict)
+    spent_so_far: dict[str, float] = Field(default_factory=dict)
+    money: Money | None = None
+    alarms: dict[str, int] = Field(default_factory=dict)
+
+    @property
+    def seconds(self) -> float:
+        """The duration of the night."""
+        return (self.ended - self.began).total_seconds()
+
+
+class Nights(Appended[Night]):
+    """The record of nights in a results folder."""
+
+    def __init__(self, results: Path) -> None:
+        super().__init__(results / FILE, Night, "a night")
+
+
+def events_of_night(night: Night, events: Iterable[Event]) -> dict[EventKind, set[str]]:
+    """Return the regressions that a night raised and those that it confirmed, by fingerprint.
+
+    ``events`` are those of the journal. A known regression that becomes wider is not raised again.
+    Improvements are not included.
+    """
+    told: dict[EventKind, set[str]] = {EventKind.FOUND: set(), EventKind.CONFIRMED: set()}
+    worse: dict[str, bool] = {}
+    for event in events:
+        raised = event.regression is not None and event.fingerprint not in worse
+        if event.regression is not None:
+            worse[event.fingerprint] = event.regression.worse
+        if not worse.get(event.fingerprint) or not night.began <= event.at <= night.ended:
+            continue
+        if raised or event.event is EventKind.CONFIRMED:
+            told[event.event].add(event.fingerprint)
+    return told

@@ -1,0 +1,111 @@
+"""Series as columns: the values of one figure along a line, beside the runs they come from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pipeline.model import SeriesKey
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+
+class Point(NamedTuple):
+    """One value of a series: the revision at a position, one repetition."""
+
+    position: int
+    revision: str
+    repetition: int
+    value: float
+    run_id: str
+
+
+class RunIndex(NamedTuple):
+    """The runs of a line, which its series share: each column is (runs,)."""
+
+    run_ids: tuple[str, ...]
+    revisions: tuple[str, ...]
+    positions: Ints
+    repetitions: Ints
+
+
+class Series:
+    """The measurements of one figure along a line in one setup, ordered by position.
+
+    Five years of nights are millions of values, so they are arrays and not objects.
+
+    Attributes:
+        key: what was measured.
+        runs: the runs of the line.
+        at: (values,) place of each value's run in ``runs``, by position and repetition.
+        values: (values,)
+    """
+
+    def __init__(self, key: SeriesKey, runs: RunIndex, at: Ints, values: Floats) -> None:
+        self.key, self.runs, self.at, self.values = key, runs, at, values
+
+    @classmethod
+    def of(cls, key: SeriesKey, points: Iterable[Point]) -> Self:
+        """Return the series of ordered points."""
+        listed = list(points)
+        runs = RunIndex(
+            tuple(point.run_id for point in listed),
+            tuple(point.revision for point in listed),
+            np.array([point.position for point in listed], dtype=np.int64),
+            np.array([point.repetition for point in listed], dtype=np.int64),
+        )
+        values = np.array([point.value for point in listed], dtype=np.float64)
+        return cls(key, runs, np.arange(len(listed)), values)
+
+    @property
+    def positions(self) -> Ints:
+        """(values,) the position of each value in its line."""
+        return self.runs.positions[self.at]
+
+    @cached_property
+    def points(self) -> tuple[Point, ...]:
+        """The values one by one, for those who need few of them."""
+        ids, revisions, positions, repetitions = self.runs
+        return tuple(
+            Point(int(positions[at]), revisions[at], int(repetitions[at]), value, ids[at])
+            for at, value in zip(self.at.tolist(), self.values.tolist(), strict=True)
+        )
+
+    @property
+    def run_ids(self) -> list[str]:
+        """(values,) the run of each value."""
+        return [self.runs.run_ids[at] for at in self.at.tolist()]
+
+    def revision(self, index: int) -> str:
+        """Return the revision of the value at an index."""
+        return self.runs.revisions[int(self.at[index])]
+
+    def where(self, kept: Mask) -> Series:
+        """Return the series with the values that are kept, (values,)."""
+        return self if kept.all() else Series(self.key, self.runs, self.at[kept], self.values[kept])
+
+    def with_values(self, values: Floats) -> Series:
+        """Return the series with other values of the same runs."""
+        return Series(self.key, self.runs, self.at, values)
+
+    def with_key(self, **changed: Any) -> Series:
+        """Return the series with fields of its key changed."""
+        return Series(self.key.model_copy(update=changed), self.runs, self.at, self.values)
+
+    def __eq__(self, other: object) -> bool:
+        """Whether the keys and all points are equal."""
+        if not isinstance(other, Series):
+            return NotImplemented
+        return self.key == other.key and self.points == other.points
+
+    __hash__ = None  # type: ignore[assignment] # Arrays can be changed.
+
+    def __repr__(self) -> str:
+        """Return the key and the number of values."""
+        return f"Series({self.key!r}, {len(self.values)} values)"

@@ -1,0 +1,107 @@
+"""The record of servers created for nights: creation, deletion, cost.
+
+An append-only file with one JSON object a line, ``results/fleet.jsonl``, as the journal.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from datetime import datetime
+from enum import StrEnum
+from pathlib import Path
+
+from pipeline.files.jsonl_log import Appended
+from pipeline.model import Frozen
+from pipeline.text.units import Money
+
+FILE = "fleet.jsonl"
+"""The name of the record in the results folder."""
+
+HOUR = 3600.0
+"""Seconds of a billing unit."""
+
+
+class Rent(Frozen):
+    """A rented server: its creation, the end of its time to live, its price per hour.
+
+    ``number`` is its id, which is never reused.
+    """
+
+    number: int
+    name: str
+    type: str
+    location: str
+    machine_class: str
+    night: str
+    made: datetime
+    expires: datetime
+    per_hour: Money
+
+    def hours(self, until: datetime) -> int:
+        """Return the started hours until a time: each is billed in full, even if switched off."""
+        return max(1, math.ceil((until - self.made).total_seconds() / HOUR))
+
+    def cost(self, until: datetime) -> Money:
+        """Return the cost until a time."""
+        return Money(self.hours(until) * self.per_hour.amount, self.per_hour.currency)
+
+
+class ServerEventKind(StrEnum):
+    """The events of a server. ``DELETING`` is written before the request, so its time is known."""
+
+    MADE = "made"
+    DELETING = "deleting"
+    DELETED = "deleted"
+
+
+class ServerEvent(Frozen):
+    """One line of the record of servers: an event of the server with this ``number``.
+
+    An event of kind made has the ``rent``; ``hours`` and ``price`` are the final bill.
+    """
+
+    at: datetime
+    event: ServerEventKind
+    number: int
+    rent: Rent | None = None
+    hours: int | None = None
+    price: Money | None = None
+
+
+class Life(Frozen):
+    """The life of a server by its events: created, deleted, costs.
+
+    ``asked`` is the time of the last request to delete it, ``ended`` the time of its deletion.
+    """
+
+    rent: Rent
+    asked: datetime | None = None
+    ended: datetime | None = None
+
+    def cost(self, until: datetime) -> Money:
+        """Return the final cost, or the cost until a time if the server still exists."""
+        return self.rent.cost(self.ended or until)
+
+
+class Servers(Appended[ServerEvent]):
+    """The record of servers in a results folder."""
+
+    def __init__(self, results: Path) -> None:
+        super().__init__(results / FILE, ServerEvent, "an event of a server")
+
+
+def lives(events: Iterable[ServerEvent]) -> dict[int, Life]:
+    """Return the servers of a record by number, in the order of their creation."""
+    known: dict[int, Life] = {}
+    for event in events:
+        life = known.get(event.number)
+        if life is None:
+            if event.rent is not None:
+                known[event.number] = Life(rent=event.rent)
+            continue
+        if event.event is ServerEventKind.DELETING:
+            known[event.number] = life.model_copy(update={"asked": event.at})
+        elif event.event is ServerEventKind.DELETED and life.ended is None:
+            known[event.number] = life.model_copy(update={"ended": event.at})
+    return known

@@ -1,0 +1,174 @@
+"""Queries for the steps of runs: how they ended, what happened in them over time."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import NamedTuple
+
+from sqlalchemy import Engine, func, select
+
+from pipeline.model import StepStatus
+from pipeline.storage.schema import (
+    run,
+    step,
+    step_run,
+)
+from pipeline.storage.selection import OLDEST_FIRST, of_runs, of_steps
+
+_AT_ONCE = 50
+"""Rows with all timelines to hold at once: a few megabytes."""
+
+
+class StepOutcome(NamedTuple):
+    """The outcome of one step of one run, with its throughput and the DBMS's activity over time.
+
+    ``timeline`` is [seconds, operations per second, milliseconds or None]. ``activity`` is
+    [seconds, value] by name. ``marks`` are sentences that qualify its figures. ``histogram`` is
+    [upper bound in milliseconds, operations], ascending.
+    """
+
+    run_id: str
+    step: str
+    status: str
+    note: str
+    timeline: list[list[float | None]]
+    marks: list[str]
+    activity: dict[str, list[list[float]]]
+    histogram: list[list[float]]
+
+
+class StepRemark(NamedTuple):
+    """The marks of one step of one run: why its figures need care.
+
+    ``note`` has the rates that a step with a failed SLA did not sustain.
+    """
+
+    revision: str
+    step: str
+    status: str
+    note: str
+    marks: list[str]
+
+
+class StepState(NamedTuple):
+    """How one step of one run of a cell went: whether it failed, and whether it was disturbed."""
+
+    cell_key: str
+    repetition: int
+    step: str
+    failed: bool
+    disturbed: bool
+
+
+class StepFailure(NamedTuple):
+    """A step of a run that failed, or failed its SLA, and the reason."""
+
+    run_id: str
+    step: str
+    status: str
+    note: str
+
+
+def outcomes(engine: Engine, *, cells: Sequence[str] | None = None) -> Iterator[StepOutcome]:
+    """Yield the outcomes one by one: with their timelines, all at once are large."""
+    wanted = of_steps(
+        select(
+            run.c.run_id,
+            step.c.name,
+            step_run.c.status,
+            step_run.c.note,
+            step_run.c.timeline,
+            step_run.c.marks,
+            step_run.c.activity,
+            step_run.c.histogram,
+            step_run.c.disturbed,
+        )
+    ).order_by(*OLDEST_FIRST, step_run.c.place)
+    wanted = of_runs(wanted, cells)
+    with engine.connect() as connection:
+        for found in connection.execution_options(yield_per=_AT_ONCE).execute(wanted):
+            row = StepOutcome(*found[:-1])
+            told = [f"disturbed: {each}" for each in (found.disturbed or {}).values()]
+            # Rows from before these columns have none.
+            yield row._replace(
+                marks=[*(row.marks or ()), *told],
+                activity=row.activity or {},
+                histogram=row.histogram or [],
+            )
+
+
+def remarks(engine: Engine, *, cells: Sequence[str]) -> list[StepRemark]:
+    """Return the steps with marks or a failed SLA, in the order of runs and steps."""
+    wanted = of_steps(
+        select(
+            run.c.revision,
+            step.c.name,
+            step_run.c.status,
+            step_run.c.note,
+            step_run.c.marks,
+            step_run.c.disturbed,
+        )
+    ).order_by(*OLDEST_FIRST, step_run.c.place)
+    with engine.connect() as connection:
+        found = []
+        for row in connection.execute(of_runs(wanted, cells)):
+            # The kind alone: details of many runs would be too long.
+            kinds = [f"disturbed: {kind}" for kind in row.disturbed or ()]
+            marks = [*(row.marks or ()), *kinds]
+            found.append(StepRemark(row.revision, row.name, row.status, row.note, marks))
+    return [row for row in found if row.marks or row.status == StepStatus.SLA_FAILED]
+
+
+def activity_of(engine: Engine, run_id: str) -> Iterator[tuple[str, str, str, float]]:
+    """Yield (step, group, activity, mean over the step) of a run, in the order of its steps."""
+    wanted = (
+        of_steps(select(step.c.name, step.c.group, step_run.c.activity_mean))
+        .where(run.c.run_id == run_id)
+        .order_by(step_run.c.place)
+    )
+    with engine.connect() as connection:
+        for name, group, means in connection.execute(wanted):
+            for activity, mean in (means or {}).items():
+                yield name, group, activity, mean
+
+
+def step_states(engine: Engine, *, cells: Sequence[str]) -> Iterator[StepState]:
+    """Yield how the steps of the cells with these keys went."""
+    wanted = (
+        select(
+            run.c.cell_key,
+            run.c.repetition,
+            step.c.name,
+            step_run.c.status == StepStatus.FAILED.value,
+            step_run.c.disturbed.is_not(None),
+        )
+        .select_from(run)
+        .join(step_run, step_run.c.run == run.c.id)
+        .join(step, step.c.id == step_run.c.step)
+    )
+    with engine.connect() as connection:
+        for found in connection.execute(of_runs(wanted, cells)):
+            yield StepState(*found)
+
+
+def failures(engine: Engine, *, cells: Sequence[str]) -> list[StepFailure]:
+    """Return the steps that failed, or failed their SLA, in the order of runs and steps."""
+    wanted = (
+        of_steps(select(run.c.run_id, step.c.name, step_run.c.status, step_run.c.note))
+        .where(step_run.c.status != StepStatus.OK.value)
+        .order_by(*OLDEST_FIRST, step_run.c.place)
+    )
+    with engine.connect() as connection:
+        return [StepFailure(*found) for found in connection.execute(of_runs(wanted, cells))]
+
+
+def count_failed(engine: Engine, run_ids: Collection[str]) -> int:
+    """Return the number of failed steps in the runs with these ids."""
+    wanted = (
+        select(func.count())
+        .select_from(run)
+        .join(step_run, step_run.c.run == run.c.id)
+        .where(run.c.run_id.in_(run_ids), step_run.c.status == StepStatus.FAILED.value)
+    )
+    with engine.connect() as connection:
+        return int(connection.execute(wanted).scalar_one())

@@ -1,1 +1,0 @@
-"""What is derived from a run: pure functions, from its output and samples to its figures."""

@@ -1,0 +1,1 @@
+"""Text for people: errors, units and markdown, written and read."""

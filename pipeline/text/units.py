@@ -1,0 +1,144 @@
+"""Parse and format durations, percentages, sizes, money and counts, always with their unit."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, NamedTuple
+
+from pydantic import BeforeValidator, WithJsonSchema
+
+_WHOLE = 1e15
+"""A double has no more digits than this, and beyond it an exponent is shorter."""
+
+_DECIMAL = r"\d{1,15}(?:\.\d+)?"
+"""A decimal of as many digits as a double has, so that no unit makes it infinite."""
+
+_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+_DURATION = re.compile(rf"({_DECIMAL})\s*(ms|s|m|h)")
+_BYTES = {"MB": 10**6, "GB": 10**9, "TB": 10**12}
+_SIZE = re.compile(rf"({_DECIMAL})\s*(MB|GB|TB)")
+_MONEY = re.compile(rf"({_DECIMAL})\s*([A-Z]{{3}})")
+_CENT = 0.01
+_PERCENT = re.compile(rf"({_DECIMAL})\s*%")
+
+
+def parse_duration(value: Any) -> float:
+    """Convert a text such as ``250ms``, ``1s``, ``15m`` or ``2h`` to seconds.
+
+    Raises ValueError, with a sentence, for anything else. A bare number is refused, because 15
+    could be seconds or minutes.
+    """
+    match = _DURATION.fullmatch(value.strip()) if isinstance(value, str) else None
+    if match is None:
+        raise ValueError(
+            f'{value!r} is not a duration; write a number and one of ms, s, m, h, for example "15m"'
+        )
+    return float(match[1]) * _SECONDS[match[2]]
+
+
+class Money(NamedTuple):
+    """An amount in a currency, by its ISO 4217 code."""
+
+    amount: float
+    currency: str
+
+
+def parse_money(value: Any) -> Money:
+    """Convert a text such as ``0.34 EUR``. Raises ValueError, with a sentence, for others."""
+    match = _MONEY.fullmatch(value.strip()) if isinstance(value, str) else None
+    if match is None:
+        raise ValueError(
+            f'{value!r} is not a price; write a number and a currency code, for example "0.34 EUR"'
+        )
+    return Money(float(match[1]), match[2])
+
+
+def parse_percent(value: Any) -> float:
+    """Convert a text such as ``3%`` to a fraction. Raises ValueError for anything else."""
+    match = _PERCENT.fullmatch(value.strip()) if isinstance(value, str) else None
+    if match is None:
+        raise ValueError(
+            f'{value!r} is not a percentage; write it with the percent sign, for example "3%"'
+        )
+    return float(match[1]) / 100.0
+
+
+def parse_size(value: Any) -> int:
+    """Convert a text such as ``500MB``, ``50GB`` or ``2TB`` to bytes.
+
+    Raises ValueError, with a sentence, for anything else.
+    """
+    match = _SIZE.fullmatch(value.strip()) if isinstance(value, str) else None
+    if match is None:
+        raise ValueError(
+            f'{value!r} is not a size; write a number and MB, GB or TB, for example "50GB"'
+        )
+    return int(float(match[1]) * _BYTES[match[2]])
+
+
+Size = Annotated[
+    int,
+    BeforeValidator(parse_size),
+    WithJsonSchema({"type": "string", "pattern": r"^\d+(\.\d+)?\s*(MB|GB|TB)$"}),
+]
+"""Bytes, written with a unit."""
+
+Price = Annotated[
+    Money,
+    BeforeValidator(parse_money),
+    WithJsonSchema({"type": "string", "pattern": r"^\d+(\.\d+)?\s*[A-Z]{3}$"}),
+]
+"""Money, written with its currency."""
+
+Duration = Annotated[
+    float,
+    BeforeValidator(parse_duration),
+    WithJsonSchema({"type": "string", "pattern": r"^\d+(\.\d+)?\s*(ms|s|m|h)$"}),
+]
+"""Seconds, written with a unit."""
+
+Percent = Annotated[
+    float,
+    BeforeValidator(parse_percent),
+    WithJsonSchema({"type": "string", "pattern": r"^\d+(\.\d+)?\s*%$"}),
+]
+"""A fraction, written as a percentage."""
+
+
+def show_duration(seconds: float) -> str:
+    """Format seconds: ``0.4s``, ``52s``, ``3m10s``, ``2h05m``."""
+    if seconds < 10:
+        return f"{seconds:.1f}s"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole}s"
+    if whole < 3600:
+        return f"{whole // 60}m{whole % 60:02d}s"
+    return f"{whole // 3600}h{whole % 3600 // 60:02d}m"
+
+
+def show_money(money: Money) -> str:
+    """Format money: ``12.40 EUR``; below a hundredth, as ``under 0.01 EUR``."""
+    amount, currency = money
+    if 0 < amount < _CENT:
+        return f"under {_CENT:.2f} {currency}"
+    return f"{amount:.2f} {currency}"
+
+
+def show_small_money(money: Money) -> str:
+    """Format the price of an hour or of a run with four decimals."""
+    return f"{money.amount:.4f} {money.currency}"
+
+
+def show_figure(value: float, digits: int = 4) -> str:
+    """Format a measured value with ``digits`` significant digits, or all before the point.
+
+    Nobody reads 15230 transactions a second as ``1.523e+04``.
+    """
+    whole = 10**digits <= abs(value) < _WHOLE
+    return f"{value:.0f}" if whole else f"{value:.{digits}g}"
+
+
+def plural(number: int, noun: str, plural: str = "") -> str:
+    """Write a number with its noun: ``1 run``, ``3 series``."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}".replace(",", "\u202f")

@@ -1,0 +1,37 @@
+"""The files of a hub's state on this machine, which are not sent back as local findings."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+from pipeline.measure.run import BUILDS_FILE, BuildState, load_builds
+from pipeline.transfer.folder import SUMS, write_sums
+
+FOLDER = "brought"
+"""The folder of the results with their record: checksums by name, and the hub's builds."""
+
+
+def remember(results: Path, sums: Mapping[str, str]) -> None:
+    """Record imported files, which are already in ``results``."""
+    folder = results / FOLDER
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    if BUILDS_FILE in sums:
+        shutil.copyfile(results / BUILDS_FILE, folder / BUILDS_FILE)
+    write_sums(folder, sums)
+
+
+def imported_checksums(results: Path) -> dict[str, str]:
+    """Return the checksums of the last import by name; empty without one."""
+    try:
+        lines = (results / FOLDER / SUMS).read_text().splitlines()
+    except FileNotFoundError:
+        return {}
+    return {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
+
+
+def imported_builds(results: Path) -> list[BuildState]:
+    """Return the state of builds where the import came from."""
+    return load_builds(results / FOLDER)

@@ -1,0 +1,104 @@
+"""Bisect the range of a regression, or a range between two given revisions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from pipeline.experiments.bisect import Bisected
+from pipeline.experiments.experiment import Figure
+from pipeline.experiments.revision_range import (
+    RevisionSource,
+    ladder_of,
+    revisions_between,
+    workload_for,
+)
+from pipeline.measure.discover import discover
+from pipeline.measure.plan import Plan, make_cell
+from pipeline.measure.progress import Watcher
+from pipeline.model import Regression, Revision
+from pipeline.model.metrics import METRICS
+from pipeline.regressions.reconcile import matching_fingerprints
+from pipeline.storage.journal import now
+from pipeline.text.errors import UserError, did_you_mean
+from pipeline.use_cases.event_log import logged
+from pipeline.use_cases.locate import bisected, locate
+from pipeline.use_cases.measuring import MeasuringContext
+
+
+class RangeRequest(NamedTuple):
+    """A range of a line to bisect, with the changed figures and the smallest change of interest.
+
+    ``smallest`` is relative; None stands for that of the configuration. Without metrics those of
+    the configuration are compared, without steps all steps of the workload.
+    """
+
+    line: str
+    good: str
+    bad: str
+    target: str = ""
+    steps: Sequence[str] = ()
+    metrics: Sequence[str] = ()
+    workload: str = ""
+    smallest: float | None = None
+
+
+@logged("bisect")
+def bisect_regression(
+    context: MeasuringContext, fingerprint: str, seconds: float, watcher: Watcher
+) -> Bisected:
+    """Bisect the regression whose fingerprint begins with ``fingerprint``.
+
+    Raises UserError if none or several match, or if the regression cannot be bisected.
+    """
+    plan = context.plan()
+    return locate(context, plan, _named(context, plan, fingerprint), seconds, watcher)
+
+
+@logged("bisect")
+def bisect_range(
+    context: MeasuringContext, asked: RangeRequest, seconds: float, watcher: Watcher
+) -> Bisected:
+    """Bisect a range between two revisions of a line.
+
+    Raises UserError for an unknown line, revision, step or metric.
+    """
+    metrics = asked.metrics or context.config.detect.metrics
+    for name in metrics:
+        if name not in METRICS:
+            raise UserError(f"there is no metric {name!r}; {did_you_mean(name, METRICS)}")
+    ladder = ladder_of(context.file, asked.target, asked.line)
+    index, load = workload_for(context.file, ladder, asked.workload, asked.steps, context.quick)
+    cells = [
+        make_cell(context.file, index, load, revision, ladder.options, context.machine)
+        for revision in _revisions(context, ladder, asked.good, asked.bad)
+    ]
+    figures = [Figure(each.name, name) for each in load.steps for name in metrics]
+    smallest = asked.smallest
+    if smallest is None:
+        smallest = context.config.detect.min_effect
+    return bisected(context, cells, figures, smallest, seconds, watcher)
+
+
+def _named(context: MeasuringContext, plan: Plan, fingerprint: str) -> Regression:
+    detected = context.regressions.detection_of(plan, now())
+    found = {one.fingerprint: one for one in detected.regressions}
+    matching = matching_fingerprints(fingerprint, found)
+    if len(matching) == 1:
+        return found[matching[0]]
+    raise UserError(
+        f"{'several regressions begin with' if matching else 'there is no regression'} "
+        f"{fingerprint}; {did_you_mean(fingerprint, found)}"
+    )
+
+
+def _revisions(
+    context: MeasuringContext, ladder: RevisionSource, good: str, bad: str
+) -> tuple[Revision, ...]:
+    known = discover([ladder.offer], context.cache, None)[ladder.offer]
+    try:
+        return revisions_between(context.file, ladder, known, good, bad)
+    except UserError:
+        # A commit may be newer than the discovered list.
+        known = discover([ladder.offer], context.cache, None, refresh=True)[ladder.offer]
+        return revisions_between(context.file, ladder, known, good, bad)

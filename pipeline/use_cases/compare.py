@@ -1,0 +1,115 @@
+"""Compare two builds, measured in turn until their difference is clear."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from pipeline.experiments.compare import (
+    TwoSideComparison,
+    choose_workload,
+    compared,
+    distinct_head,
+    figures_of_steps,
+    workload_of,
+)
+from pipeline.experiments.experiment import Runner
+from pipeline.experiments.interleaved import ANEW, BlocksResult, Question, interleave
+from pipeline.experiments.record import Experiment, archive_experiment
+from pipeline.experiments.revision_spec import cell_of, parse_subject
+from pipeline.files.atomic_write import write_atomically
+from pipeline.measure.build import NotBuiltError
+from pipeline.measure.progress import Watcher
+from pipeline.model.metrics import METRICS
+from pipeline.text.errors import UserError, did_you_mean
+from pipeline.use_cases.event_log import logged
+from pipeline.use_cases.measuring import MeasuringContext
+
+_LOG = logging.getLogger(__name__)
+
+
+ANSWER = "comparison.json"
+"""Name of the file with the answer, in the folder of the experiment."""
+
+
+class ComparisonRequest(NamedTuple):
+    """The two builds, as specified by the user, and the steps to compare: all if empty.
+
+    ``smallest`` is the smallest change of interest, relative; ``seconds`` limits the measured time.
+    """
+
+    base: str
+    head: str
+    steps: Sequence[str]
+    metrics: Sequence[str]
+    workload: str
+    smallest: float
+    seconds: float
+
+
+@logged("compare")
+def compare(
+    context: MeasuringContext, asked: ComparisonRequest, again: bool, watcher: Watcher
+) -> TwoSideComparison:
+    """Compare two builds, and save the answer in the folder of the experiment.
+
+    With ``again``, earlier runs are ignored. Raises UserError for an unknown revision, builds that
+    cannot be compared, and a build that fails.
+    """
+    experiment = experiment_of(context, asked)
+    if again:
+        archive_experiment(experiment, context.results)
+    comparison = compared(experiment, measured(context, experiment, watcher))
+    verdict = "regressed" if comparison.regressed else "not regressed"
+    _LOG.info("experiment decided", extra={"experiment": experiment.name, "verdict": verdict})
+    folder = experiment.folder(context.results)
+    write_atomically(folder / ANSWER, comparison.model_dump_json(indent=1))
+    return comparison
+
+
+def experiment_of(context: MeasuringContext, asked: ComparisonRequest) -> Experiment:
+    """Return the experiment that answers a request.
+
+    Raises UserError for an unknown revision, and for builds that cannot be compared.
+    """
+    metrics = tuple(asked.metrics or context.config.detect.metrics)
+    for name in metrics:
+        if name not in METRICS:
+            raise UserError(f"there is no metric {name!r}; {did_you_mean(name, METRICS)}")
+    subjects = [parse_subject(side) for side in (asked.base, asked.head)]
+    section = choose_workload(context.config, asked.workload, [each.target for each in subjects])
+    chosen = workload_of(section, asked.steps)
+    first, second = (
+        cell_of(each, section, chosen, context.machine, context.cache, context.results)
+        for each in subjects
+    )
+    return Experiment(
+        kind="compare",
+        base=first,
+        head=distinct_head(first, second),
+        question=Question(
+            figures=figures_of_steps(chosen, metrics),
+            smallest_effect=asked.smallest,
+            seconds=asked.seconds,
+            anew=ANEW,
+        ),
+    )
+
+
+def measured(
+    context: MeasuringContext,
+    experiment: Experiment,
+    watcher: Watcher,
+    seen: Callable[[Runner], Runner] = lambda runner: runner,
+) -> BlocksResult:
+    """Measure an experiment on this machine; ``seen`` may wrap the runner.
+
+    Raises UserError if the build of a side fails.
+    """
+    folder, question = experiment.folder(context.results), experiment.question
+    try:
+        with context.experimenting(folder, "compare", question.seconds, watcher) as runner:
+            return interleave(seen(runner), experiment.pair, question, context.clock)
+    except NotBuiltError as error:
+        raise UserError(f"a build failed, so there is nothing to compare: {error}") from error

@@ -1,0 +1,142 @@
+"""A configuration with the objects that verbs need: results, store, machine."""
+
+from __future__ import annotations
+
+import time
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pipeline.config import (
+    DEFAULT_FILE,
+    Config,
+    ConfigFile,
+    PublishSection,
+    StoreSection,
+    load_config,
+)
+from pipeline.machine.fingerprint import described, fingerprint, scale_name
+from pipeline.model import Machine
+from pipeline.storage.bundle import BUNDLES
+from pipeline.text.errors import UserError
+
+if TYPE_CHECKING:
+    from sqlalchemy import Engine
+
+    from pipeline.regressions.repository import RegressionRepository
+
+
+class Context:
+    """A configuration; its results, store and machine are opened on first use."""
+
+    def __init__(
+        self,
+        config: Path = DEFAULT_FILE,
+        quick: bool = False,
+        results: Path | None = None,
+        profile: bool = False,
+        needed: bool = True,
+    ) -> None:
+        """Open the configuration. If not ``needed``, a missing file counts as an empty one."""
+        missing = not needed and config == DEFAULT_FILE and not config.exists()
+        self.file: ConfigFile = ConfigFile(config, "") if missing else load_config(config)
+        self.quick = quick
+        self.profile = profile
+        self._elsewhere = results
+        # Warnings of the preflight since this context was opened, by check.
+        self.warned: dict[str, str] = {}
+
+    @property
+    def config(self) -> Config:
+        """The settings."""
+        if self._elsewhere is None:
+            return self.file.config
+        paths = self.file.config.paths.model_copy(update={"results": self._elsewhere})
+        # Results in another folder must not go to the team's database, receiver and issues.
+        alone = {"sinks": ("directory",), "folder": None}
+        return self.file.config.model_copy(
+            update={
+                "paths": paths,
+                "store": StoreSection(),
+                "publish": PublishSection(),
+                "notify": self.file.config.notify.model_copy(update=alone),
+            }
+        )
+
+    def clock(self) -> float:
+        """Return the time in seconds; all budgets use this clock."""
+        return time.monotonic()
+
+    @property
+    def results(self) -> Path:
+        """The folder of bundles, the store and reports."""
+        return self.config.paths.results
+
+    @property
+    def bundles(self) -> Path:
+        """The folder of bundles."""
+        return self.results / BUNDLES
+
+    @property
+    def cache(self) -> Path:
+        """The folder of downloads, builds and running servers."""
+        return self.config.paths.cache_folder
+
+    @cached_property
+    def store(self) -> Engine:
+        """The store, opened and migrated."""
+        # Imported here, so that verbs without the store need not wait for SQLAlchemy.
+        from pipeline.storage.database import open_store  # noqa: PLC0415
+
+        return open_store(self.config.store_url)
+
+    @property
+    def regressions(self) -> RegressionRepository:
+        """The repository of regressions."""
+        from pipeline.regressions.repository import RegressionRepository  # noqa: PLC0415
+
+        return RegressionRepository(self.results)
+
+    @cached_property
+    def machine(self) -> Machine:
+        """This machine."""
+        return fingerprint(self.config.machine.own_class or None, self.cache)
+
+    @cached_property
+    def machines(self) -> tuple[Machine, ...]:
+        """One machine of each class that measures; without classes, this machine.
+
+        Raises UserError if this machine differs in size from its class.
+        """
+        classes = self.config.machine_class
+        if not classes:
+            return (self.machine,)
+        for at, section in enumerate(classes):
+            has = scale_name(self.machine.cores, self.machine.memory_bytes)
+            wanted = scale_name(section.cores, section.memory_gb * 2**30)
+            if section.name == self.machine.machine_class and has != wanted:
+                raise self.file.problem(
+                    ("class", at, "cores"),
+                    f"this machine does not fit its class {section.name}: the class has "
+                    f"{wanted}, the machine {has}",
+                )
+        return tuple(described(each.name, each.cores, each.memory_gb) for each in classes)
+
+    @property
+    def machine_class(self) -> str:
+        """The class of this machine."""
+        return self.machine.machine_class
+
+    @property
+    def measures(self) -> bool:
+        """Whether this machine belongs to a class that measures. A hub only evaluates results."""
+        return self.machine_class in {each.machine_class for each in self.machines}
+
+    def check_class(self) -> None:
+        """Raise UserError if this machine belongs to no class of the configuration."""
+        if not self.measures:
+            names = [each.machine_class for each in self.machines]
+            raise UserError(
+                f"this machine is of class {self.machine_class}, but {self.file.path} has only "
+                f"{', '.join(names)}; set NIGHTSHIFT_MACHINE_CLASS to the right one"
+            )

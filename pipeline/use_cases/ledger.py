@@ -1,0 +1,21 @@
+"""The ledger of alarms, from the present store and journal."""
+
+from __future__ import annotations
+
+from pipeline.ledger.ledger import Ledger, make_ledger
+from pipeline.regressions.detect import searched_series
+from pipeline.storage.journal import now
+from pipeline.use_cases.detect import rules_of
+from pipeline.use_cases.measuring import MeasuringContext
+
+
+def ledger_of(context: MeasuringContext) -> Ledger:
+    """Return the outcome of every alarm, and the smallest detectable change of each series."""
+    plan = context.plan()
+    return make_ledger(
+        context.regressions.known(now()).values(),
+        searched_series(context.store, plan, context.config.detect, context.results),
+        rules_of(context),
+        context.results,
+        context.store,
+    )

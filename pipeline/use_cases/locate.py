@@ -1,0 +1,193 @@
+"""Bisect on this machine: a range, a regression, or all regressions of a night."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+from pipeline.experiments.bisect import Bisected, bisect
+from pipeline.experiments.culprit_search import Search, answer, culprit_of, search_for
+from pipeline.experiments.experiment import Figure
+from pipeline.experiments.interleaved import WRONG
+from pipeline.experiments.record import load_experiment
+from pipeline.files.atomic_write import write_atomically
+from pipeline.measure.discover import discover
+from pipeline.measure.plan import Plan
+from pipeline.measure.progress import Watcher
+from pipeline.model import Cell, Culprit, Regression, digest
+from pipeline.regressions.repository import OUTCOME
+from pipeline.sources import subject_of
+from pipeline.storage.bundle import EXPERIMENTS
+from pipeline.storage.journal import Event, EventKind, now
+from pipeline.text.errors import UserError
+from pipeline.use_cases.measuring import MeasuringContext
+
+_LOG = logging.getLogger(__name__)
+
+
+NEIGHBOURS = 2
+"""Number of revisions of a range that has none between its ends."""
+
+NOT_SEEN = "no change for the worse"
+"""The result of bisecting a regression that found only improvements."""
+
+
+def bisected(
+    context: MeasuringContext,
+    cells: Sequence[Cell],
+    figures: Sequence[Figure],
+    smallest: float,
+    seconds: float,
+    watcher: Watcher,
+) -> Bisected:
+    """Bisect a range on this machine, and save the result in the experiment's folder.
+
+    Raises UserError for an end that cannot be measured.
+    """
+    name = _experiment(cells, figures)
+    folder = context.results / EXPERIMENTS / name
+    with context.experimenting(folder, "bisect", seconds, watcher) as runner:
+        found = bisect(
+            cells,
+            figures,
+            runner,
+            watcher.note,
+            smallest=smallest,
+            seconds=seconds,
+            clock=context.clock,
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+    write_atomically(folder / OUTCOME, found.model_dump_json(indent=1))
+    decided = {"verdict": found.outcome, "builds": found.builds, "runs": found.runs}
+    _LOG.info("experiment decided", extra={"experiment": name, **decided})
+    return found
+
+
+def locate(
+    context: MeasuringContext, plan: Plan, regression: Regression, seconds: float, watcher: Watcher
+) -> Bisected:
+    """Search the culprit of a regression, and record the result in the journal.
+
+    Raises UserError for a regression that cannot be bisected.
+    """
+    return _locate(context, regression, _search(context, plan, regression), seconds, watcher)
+
+
+def _search(context: MeasuringContext, plan: Plan, regression: Regression) -> Search:
+    known = discover(context.offers(), context.cache, None)
+    return search_for(
+        regression, plan, context.file, known, context.machine, context.quick, context.cache
+    )
+
+
+def _locate(
+    context: MeasuringContext,
+    regression: Regression,
+    search: Search,
+    seconds: float,
+    watcher: Watcher,
+) -> Bisected:
+    began = context.clock()
+    smallest = context.config.confirm.smallest_effect
+    found = bisected(context, search.cells, search.figures, smallest, seconds, watcher)
+    name = _experiment(search.cells, search.figures)
+    named, culprit = answer(found), None
+    if named is not None:
+        revisions = {cell.revision.label: cell.revision for cell in search.cells}
+        culprit = culprit_of(named, subject_of(revisions[named.culprit], context.cache))
+    event = Event(
+        at=now(),
+        event=EventKind.BISECTED,
+        fingerprint=regression.fingerprint,
+        note=NOT_SEEN if found.found and named is None else found.outcome,
+        experiment=name,
+        minutes=_spent(context, name) + (context.clock() - began) / 60.0,
+        culprit=culprit,
+    )
+    context.regressions.record([event], event.at)
+    return found
+
+
+def _spent(context: MeasuringContext, experiment: str) -> float:
+    """Return the minutes that an experiment used before; a continued search includes them."""
+    told = (event for event in context.regressions.events(now()) if event.experiment == experiment)
+    return max((event.minutes for event in told), default=0.0)
+
+
+def _note_neighbours(context: MeasuringContext, regression: Regression, search: Search) -> None:
+    """Record the culprit of a range with no revision in between: confirming already proved it."""
+    parent, bad = (cell.revision for cell in search.cells)
+    culprit = Culprit(
+        revision=bad.label,
+        parent=parent.label,
+        probability=1.0 - WRONG,
+        confirmed=True,
+        subject=subject_of(bad, context.cache),
+    )
+    event = Event(
+        at=now(),
+        event=EventKind.BISECTED,
+        fingerprint=regression.fingerprint,
+        note="no revision lies between",
+        culprit=culprit,
+    )
+    context.regressions.record([event], event.at)
+
+
+def locate_all(
+    context: MeasuringContext, plan: Plan, regressions: Sequence[Regression], watcher: Watcher
+) -> None:
+    """Bisect regressions in their order until the time limit of the night is reached.
+
+    An error of one regression is logged and does not stop the others.
+    """
+    ends = context.clock() + context.config.bisect.night
+    for regression in regressions:
+        try:
+            search = _search(context, plan, regression)
+            left = ends - context.clock()
+            neighbours = len(search.cells) == NEIGHBOURS
+            if neighbours and _compared(context, regression, search):
+                _note_neighbours(context, regression, search)
+            elif left > 0 and (neighbours or _is_informative(search, plan, regression)):
+                _locate(context, regression, search, left, watcher)
+        except UserError as error:
+            _LOG.warning(f"{regression.fingerprint} is not bisected: {error}")
+
+
+def _compared(context: MeasuringContext, regression: Regression, search: Search) -> bool:
+    """Return whether the confirmation measured exactly the ends of a search."""
+    ends = tuple(cell.revision.label for cell in search.cells)
+    confirming = (
+        load_experiment(context.results / EXPERIMENTS / event.experiment)
+        for event in context.regressions.events(now())
+        if event.event is EventKind.CONFIRMED and event.fingerprint == regression.fingerprint
+    )
+    return any(
+        asked is not None and (asked.base.revision.label, asked.head.revision.label) == ends
+        for asked in confirming
+    )
+
+
+def _is_informative(search: Search, plan: Plan, regression: Regression) -> bool:
+    """Return whether an automatic bisection is worth its time.
+
+    A bisection of commits is, and one of releases of which some were skipped: with all releases
+    measured it would show nothing new.
+    """
+    supply = search.cells[0].revision.supply
+    commits = supply is not None and supply.commits
+    return commits or _skipped(search, plan, regression)
+
+
+def _skipped(search: Search, plan: Plan, regression: Regression) -> bool:
+    """Return whether a revision of the range was not measured on the regression's line."""
+    (line,) = (line for line in plan.lines if line.name == regression.line)
+    known = {revision.label for revision in line.revisions}
+    return any(cell.revision.label not in known for cell in search.cells)
+
+
+def _experiment(cells: Sequence[Cell], figures: Sequence[Figure]) -> str:
+    """Return the name of the experiment: the same for the same question."""
+    asked = digest([cells[0].key, cells[-1].key, list(figures)])
+    return f"bisect-{cells[0].revision.target}-{asked[:12]}"

@@ -1,0 +1,145 @@
+"""A context that plans, builds, measures and ingests on this machine."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from datetime import date
+from functools import cached_property
+from pathlib import Path
+
+from pipeline.experiments.runner import BenchRunner
+from pipeline.machine.account import find_account
+from pipeline.machine.disturbance.guard import Guard
+from pipeline.machine.preflight import preflight
+from pipeline.machine.system import System
+from pipeline.measure.build import Builder
+from pipeline.measure.build_options import known_options, read_patches
+from pipeline.measure.controls import controls_of
+from pipeline.measure.discover import discovered
+from pipeline.measure.progress import Watcher
+from pipeline.measure.workspace import Workspace
+from pipeline.model import Cell, Machine
+from pipeline.storage.bundle import list_bundles
+from pipeline.storage.ingest import IngestReport, ingest
+from pipeline.storage.quarantine import Quarantine
+from pipeline.use_cases.planning import PlanningContext
+
+_LOG = logging.getLogger(__name__)
+
+
+class MeasuringContext(PlanningContext):
+    """The objects that a measuring verb needs: workspace, builder, runner, preflight."""
+
+    @cached_property
+    def workspace(self) -> Workspace:
+        """The folder that servers run in."""
+        return Workspace(self.cache, find_account())
+
+    @cached_property
+    def guard(self) -> Guard:
+        """The guard that watches measured steps for disturbances."""
+        return Guard(self.config.disturbance)
+
+    @cached_property
+    def builder(self) -> Builder:
+        """The builder. Raises UserError for a patch that does not exist."""
+        machine = self.config.machine
+        return Builder(
+            self.cache,
+            find_account(),
+            options=known_options(self.file),
+            patches=read_patches(self.file),
+            at_once=machine.builds,
+            jobs=machine.jobs,
+            limit=self.config.paths.builds_limit,
+        )
+
+    def preflight(self, note: Callable[[str], None], last: Machine | None = None) -> dict[str, str]:
+        """Check this machine before it measures; return the warnings, by check.
+
+        ``last`` is the machine at its last run, if known. Raises UserError if a bad finding refuses
+        the night.
+        """
+        policy = self.config.preflight.policy(quick=self.quick)
+        found = preflight(System(folder=self.cache), policy, last, note, self.warned)
+        self.warned |= found
+        return found
+
+    def runner(self, folder: Path, watcher: Watcher) -> BenchRunner:
+        """Return the runner of experiments on this machine; its bundles go into ``folder``."""
+        settings = self.config.machine
+        return BenchRunner(
+            folder,
+            self.builder,
+            self.workspace,
+            self.machine,
+            watcher,
+            self.guard,
+            self.quarantine,
+            pin=settings.pin,
+            port=settings.port,
+            preflight=lambda: self.preflight(watcher.note),
+        )
+
+    @contextmanager
+    def experimenting(
+        self, folder: Path, stage: str, seconds: float, watcher: Watcher, **about: str
+    ) -> Iterator[BenchRunner]:
+        """Log the beginning of an experiment, and yield this machine to measure it on.
+
+        ``folder`` is the experiment's, ``about`` are further fields of the log. The watcher is
+        shown a ``stage`` of so many seconds. Raises UserError while another process measures on
+        this machine, and if preflight fails.
+        """
+        _LOG.info("experiment begins", extra={"experiment": folder.name, **about})
+        watcher.begin(stage, seconds)
+        try:
+            with self.runner(folder, watcher) as runner:
+                yield runner
+        finally:
+            watcher.end()
+
+    def controls(self, night: date) -> list[Cell]:
+        """Return the controls that this machine measures in a night.
+
+        None on a machine that only evaluates results, and none with profiles.
+        """
+        if not self.config.control or self.profile or not self.measures:
+            return []
+        return controls_of(self.file, discovered(self.results), self.machine, night, self.quick)
+
+    @property
+    def quarantine(self) -> Quarantine:
+        """Where bundles go that cannot be used."""
+        return Quarantine(self.results)
+
+    def new_bundles(self) -> list[Path]:
+        """Return the bundles to ingest, without refused ones that could not be moved."""
+        self.quarantine.release()
+        left = self.quarantine.left()
+        return [path for path in list_bundles(self.bundles) if path not in left]
+
+    def ingest(
+        self, paths: Iterable[Path] | None = None, progress: Callable[[], None] = lambda: None
+    ) -> IngestReport:
+        """Take bundles into the store, by default all that it does not have yet.
+
+        A bundle that cannot be used goes to the quarantine, with a warning.
+        """
+        wanted = self.new_bundles() if paths is None else paths
+        report = ingest(self.store, wanted, progress)
+        for refused in report.refused:
+            _LOG.warning(self.quarantine.take(refused))
+        if report.taken or report.refused:
+            _LOG.info(
+                "bundles ingested",
+                extra={
+                    "taken": report.taken,
+                    "known": report.known,
+                    "measurements": report.measurements,
+                    "refused": len(report.refused),
+                },
+            )
+        return report

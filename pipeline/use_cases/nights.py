@@ -1,0 +1,27 @@
+"""The record of nights, with what each of them found."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from pipeline.storage.journal import EventKind, now
+from pipeline.storage.night_log import Night, Nights, events_of_night
+from pipeline.use_cases.context import Context
+
+
+class NightFindings(NamedTuple):
+    """A night, and the fingerprints of the regressions that it found and confirmed."""
+
+    night: Night
+    found: set[str]
+    confirmed: set[str]
+
+
+def list_nights(context: Context) -> list[NightFindings]:
+    """Return all nights, oldest first."""
+    events = context.regressions.events(now())
+    rows = []
+    for night in Nights(context.results).read():
+        told = events_of_night(night, events)
+        rows.append(NightFindings(night, told[EventKind.FOUND], told[EventKind.CONFIRMED]))
+    return rows

@@ -1,0 +1,185 @@
+"""The stage notify: report regressions to every sink."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from typing import NamedTuple
+
+from pipeline.measure.discover import Discovered, discovered
+from pipeline.measure.plan import Plan
+from pipeline.model import Regression
+from pipeline.notify import MESSENGERS, find_sinks
+from pipeline.notify.base import Cause, Notice, PersonDecision, Sink, SinkAction, SinkResult, Words
+from pipeline.notify.base.decisions import take_decisions
+from pipeline.notify.base.links import Lookup, Pages, RevisionOrigin
+from pipeline.notify.base.preview import Preview
+from pipeline.notify.base.text import Facts, by_label, by_verbs, notice
+from pipeline.regressions.grouping import by_cause, effect_size, worst
+from pipeline.storage.journal import Event, now
+from pipeline.text.errors import UserError
+from pipeline.use_cases.event_log import event_log
+from pipeline.use_cases.explain import why
+from pipeline.use_cases.measuring import MeasuringContext
+from pipeline.use_cases.reproduction import reproduce
+
+_LOG = logging.getLogger(__name__)
+
+
+class Notified(NamedTuple):
+    """The results by sink: its actions, or the error that stopped it.
+
+    ``decided`` are the decisions that people made in the sinks.
+    """
+
+    results: Mapping[str, SinkResult]
+    mistakes: Mapping[str, UserError]
+    decided: tuple[Event, ...]
+
+    @property
+    def kept(self) -> list[SinkAction]:
+        """Return the actions that left a file or an issue; messages are not included."""
+        kept = (result for name, result in self.results.items() if name not in MESSENGERS)
+        return [told for result in kept for told in result.told]
+
+    def lines(self) -> Iterator[str]:
+        """Return a line for each file, issue and sent message."""
+        for name, result in self.results.items():
+            for told in result.told:
+                new = " (new)" if told.new else ""
+                if name not in MESSENGERS:
+                    yield f"{told.place}{new}"
+                elif told.changed:
+                    yield f"{told.place}: {told.fingerprint}{new}"
+
+    def problems(self) -> Iterator[str]:
+        """Return a line for each postponed action, with the reason."""
+        for name, result in self.results.items():
+            for line in result.left:
+                yield f"{name}: {line}"
+        for name, mistake in self.mistakes.items():
+            yield f"{name}: {mistake}"
+
+
+def notify_detected(
+    context: MeasuringContext, show: Callable[[Preview], None] | None = None
+) -> Notified:
+    """Report the results of the last detection; with ``show`` only preview them.
+
+    Raises UserError if a sink lacks a setting, or if detection has not run for this plan.
+    """
+    # A preview changes nothing, so it has no log.
+    with event_log(context, "notify") if show is None else nullcontext():
+        sinks = find_sinks(context.config, show=show)
+        plan = context.plan()
+        # Raises UserError if the detection is of another plan.
+        context.regressions.detection_of(plan, now())
+        return notify(context, plan, sinks, dry_run=show is not None)
+
+
+def notify(
+    context: MeasuringContext, plan: Plan, sinks: Sequence[Sink], *, dry_run: bool = False
+) -> Notified:
+    """Record people's decisions in the journal, and report every known regression to all sinks.
+
+    Regressions that the last detection no longer found are included, because a decision may have
+    changed them. An error of one sink does not stop the others. With ``dry_run``, which the sinks
+    must be opened with too, nothing is written; decisions are returned anyway.
+    """
+    mistakes: dict[str, UserError] = {}
+    at = now()
+    decided = take_decisions(_decisions(sinks, mistakes), context.regressions.known(at))
+    if not dry_run:
+        context.regressions.record(decided, at)
+    known = context.regressions.known(at, decided if dry_run else ())
+    regressions = [each.regression for each in known.values()]
+    regressions.sort(key=lambda regression: -effect_size(worst(regression)))
+    causes = [Cause(regressions=each) for each in by_cause(regressions)]
+    words = _words_of(context, plan, keep=not dry_run)
+    results = {}
+    for sink in sinks:
+        if sink.name in mistakes:
+            continue
+        try:
+            results[sink.name] = sink.tell(
+                causes, words(sink.name), suspected=context.config.notify.suspected
+            )
+        except UserError as error:
+            mistakes[sink.name] = error
+            continue
+        for action in results[sink.name].told:
+            if action.changed:
+                about = {"fingerprint": action.fingerprint, "place": action.place}
+                _LOG.info("sink wrote", extra={"sink": sink.name, "new": action.new, **about})
+    done = Notified(results, mistakes, tuple(decided))
+    for line in done.problems():
+        _LOG.warning(line)
+    return done
+
+
+def _decisions(sinks: Sequence[Sink], mistakes: dict[str, UserError]) -> list[PersonDecision]:
+    """Read the decisions of all sinks; add the error of a failing sink to ``mistakes``."""
+    found: list[PersonDecision] = []
+    for sink in sinks:
+        try:
+            found += sink.decisions()
+        except UserError as error:
+            mistakes[sink.name] = error
+    return found
+
+
+def _words_of(context: MeasuringContext, plan: Plan, *, keep: bool) -> Callable[[str], Words]:
+    """Return a function that words a regression. With ``keep``, explanations are saved."""
+    hub = context.config.hub
+    pages = Pages(report=hub.report_url, site=hub.site_url, grafana=hub.grafana_url)
+    found = _discovered(context)
+
+    # All sinks use the same notice, and an explanation takes seconds: cache it.
+    facts: dict[str, Facts] = {}
+
+    def facts_of(regression: Regression) -> Facts:
+        if regression.fingerprint not in facts:
+            facts[regression.fingerprint] = Facts(
+                reproduce=reproduce(context, plan, regression),
+                why=why(context, plan, regression, keep=keep),
+                find=_origins(plan, found, regression),
+                pages=pages,
+            )
+        return facts[regression.fingerprint]
+
+    def of_sink(name: str) -> Words:
+        def words(regression: Regression, beside: Sequence[Regression]) -> Notice:
+            decide = by_verbs(regression.fingerprint)
+            if name == "github":
+                decide = by_label(context.config.github.acknowledged)
+            return notice(regression, beside, facts_of(regression)._replace(decide=decide))
+
+        return words
+
+    return of_sink
+
+
+def _discovered(context: MeasuringContext) -> Discovered:
+    try:
+        return discovered(context.results)
+    except UserError:
+        # Revisions of imported series were not discovered, so there is nothing to link to.
+        return {}
+
+
+def _origins(plan: Plan, found: Discovered, regression: Regression) -> Lookup:
+    """Return a function that finds the origin of a regression's revision.
+
+    Revisions of its line come first. A culprit may be on another line (the commits between two
+    releases), or may not have been measured.
+    """
+    origins: dict[str, RevisionOrigin] = {}
+    lines = sorted(plan.lines, key=lambda line: line.name != regression.line)
+    listed = [line.revisions for line in lines if line.target == regression.target]
+    listed += [revisions for offer, revisions in found.items() if offer.target == regression.target]
+    for revisions in listed:
+        for one in revisions:
+            origins.setdefault(one.version, RevisionOrigin(one.supply, one.locator))
+    # A control has the origin of the revision that it copies.
+    return lambda label: origins.get(label.partition("#")[0], RevisionOrigin())

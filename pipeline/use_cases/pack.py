@@ -1,0 +1,42 @@
+"""Pack the results of this machine for another one."""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+from pathlib import Path
+
+from pipeline.measure.progress import Watcher
+from pipeline.text.errors import UserError
+from pipeline.transfer.places import is_remote
+from pipeline.transfer.push import Pushed, push
+from pipeline.transfer.results import pack
+from pipeline.transfer.state import pack_state
+from pipeline.use_cases.context import Context
+from pipeline.use_cases.places import place_of
+
+
+class Packed(Enum):
+    """What is packed: results, the plan for measuring cells, or the state for confirming."""
+
+    RESULTS = auto()
+    PLAN = auto()
+    STATE = auto()
+
+
+def pack_results(context: Context, folder: str, what: Packed, watcher: Watcher) -> int | Pushed:
+    """Pack into a local folder, or send new files to another machine or a bucket.
+
+    Returns the number of files, or the sent files. Raises UserError for a plan or a state with a
+    destination elsewhere.
+    """
+    if is_remote(folder):
+        if what is not Packed.RESULTS:
+            raise UserError(
+                "--plan and --state write to a local folder; give a folder of this machine"
+            )
+        with place_of(context.config, folder) as place:
+            return push(place, context.results, watcher)
+    if what is Packed.RESULTS:
+        return pack(context.results, Path(folder))
+    store = context.store if what is Packed.STATE else None
+    return pack_state(context.results, store, Path(folder))

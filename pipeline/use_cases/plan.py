@@ -1,0 +1,35 @@
+"""The stage plan: cells to measure, and the runs that are left."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from pipeline.measure.expected_time import Expectation
+from pipeline.measure.matrix import Job, jobs_of
+from pipeline.measure.plan import Plan
+from pipeline.model import Cell
+from pipeline.storage.runs import measured
+from pipeline.use_cases.planning import PlanningContext
+
+
+class PlannedRuns(NamedTuple):
+    """A plan, the runs left in it, and the duration of their steps in seconds."""
+
+    plan: Plan
+    remaining: Sequence[tuple[Cell, int]]
+    seconds: float
+
+
+def plan_runs(context: PlanningContext) -> PlannedRuns:
+    """Return the plan of the next night, from the discovered revisions."""
+    plan = context.plan()
+    remaining = plan.remaining(measured(context.store))
+    return PlannedRuns(plan, remaining, Expectation(cell for cell, _ in remaining).left)
+
+
+def plan_jobs(context: PlanningContext) -> Sequence[Job]:
+    """Return a job for each cell with runs left."""
+    runners = {each.name: each.labels for each in context.config.machine_class}
+    remaining = plan_runs(context).remaining
+    return jobs_of(remaining, runners, limits=context.config.measuring_jobs)

@@ -1,0 +1,254 @@
+"""Pull requests: measure one beside its base, and report the result to it."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import FrameType
+from typing import NamedTuple
+
+from pipeline.config.config_errors import REPOSITORY
+from pipeline.experiments.pull_request import (
+    ANSWER,
+    PullRequestAnswer,
+    RecordingRunner,
+    answer_of,
+    could_not_run,
+    read_answer,
+)
+from pipeline.experiments.record import Experiment, archive_experiment
+from pipeline.measure.progress import Watcher
+from pipeline.notify.base.pull_request import Words
+from pipeline.notify.github.artifact import RefusedArtifactError, packed_in, read_member
+from pipeline.notify.github.client import Client
+from pipeline.notify.github.event import MeasuredCommit, find_measurement
+from pipeline.notify.github.failures import UnavailableError
+from pipeline.notify.github.pulls import PullRequestTopic, Shown, Way, publish
+from pipeline.report.pull_request import message_of, message_without_result
+from pipeline.storage.bundle import BUNDLES, list_bundles
+from pipeline.text.errors import UserError, first_line
+from pipeline.transfer.folder import send
+from pipeline.use_cases.compare import ComparisonRequest, experiment_of, measured
+from pipeline.use_cases.measuring import MeasuringContext
+
+TOKENS = ("GITHUB_TOKEN", "GH_TOKEN")
+"""Environment variables in which GitHub's tools hold tokens."""
+
+
+API = "GITHUB_API_URL"
+"""Environment variable with the address of the API, if the configuration has none."""
+
+
+class PullRequestJob(NamedTuple):
+    """A pull request to measure.
+
+    ``limit`` is the time limit in seconds, builds included, and ``limit_text`` the same as written
+    by the user. With ``again``, earlier runs are ignored; with ``bundles`` the bundles are added to
+    the answer.
+    """
+
+    context: MeasuringContext
+    asked: ComparisonRequest
+    limit: float
+    limit_text: str
+    again: bool
+    bundles: bool
+
+
+def measure_pull_request(
+    folder: Path, prepare: Callable[[], PullRequestJob], watcher: Watcher
+) -> PullRequestAnswer:
+    """Measure a pull request, and always write an answer into a folder.
+
+    ``prepare`` reads the request: its UserError becomes the answer. Raises only an error of writing
+    the folder, an interrupt, and bugs.
+    """
+    _write(folder, could_not_run("the measurement was interrupted before it had an answer"))
+    made: Iterable[Path] = ()
+    limit = ""
+    try:
+        job = prepare()
+        limit = job.limit_text
+        with _limited(job.limit):
+            context = job.context
+            _refuse_tokens(context.config.github.secret)
+            experiment = experiment_of(context, job.asked)
+            if job.again:
+                archive_experiment(experiment, context.results)
+            answer = _measured(context, experiment, watcher)
+            if job.bundles:
+                made = list_bundles(experiment.folder(context.results) / BUNDLES)
+    except UserError as error:
+        answer = could_not_run(first_line(error))
+    except _TimeIsUpError:
+        answer = could_not_run(f"the measurement took longer than {limit}")
+    except KeyboardInterrupt:
+        _write(folder, could_not_run("the measurement was stopped"))
+        raise
+    except Exception as error:
+        _write(folder, could_not_run(f"nightshift itself failed ({type(error).__name__})"))
+        raise
+    _write(folder, answer, made)
+    return answer
+
+
+class PublishRequest(NamedTuple):
+    """An artifact to report to the pull request of an event.
+
+    ``target`` and ``machine_class``, if given, must be those of the measurement. ``smallest`` is
+    the smallest change of interest, by default that of the measurement. ``command_config`` is the
+    configuration file in the command that reproduces the result; empty for the default.
+    """
+
+    artifact: Path
+    event: Path
+    repository: str
+    target: str
+    machine_class: str
+    smallest: float | None
+    way: Way
+    command_config: str
+
+
+class PublishedPullRequest(NamedTuple):
+    """The published texts, the name of the topic, and their addresses."""
+
+    name: str
+    words: Words
+    places: Shown
+
+
+def publish_pull_request(context: MeasuringContext, asked: PublishRequest) -> PublishedPullRequest:
+    """Report the measurement of a pull request to it.
+
+    The artifact is untrusted; only the event determines the pull request. Raises UserError for a
+    missing setting, and if GitHub cannot be reached.
+    """
+    section = context.config.github
+    chosen = {"repository": asked.repository, "url": os.environ.get(API, "")}
+    if "url" in section.model_fields_set:
+        chosen.pop("url")
+    section = section.model_copy(update={name: value for name, value in chosen.items() if value})
+    if not section.repository:
+        raise UserError(
+            "the repository of the pull request is unknown; give --repository OWNER/NAME"
+        )
+    if not re.fullmatch(REPOSITORY, section.repository):
+        raise UserError(f"--repository: {section.repository!r} is not of the form OWNER/NAME")
+    token = os.environ.get(section.secret, "")
+    if not token:
+        raise UserError(
+            f"the environment variable {section.secret} is not set; set it to a token with "
+            "write access to checks"
+        )
+    client = Client(section, token)
+    target, machine_class = asked.target, asked.machine_class
+    try:
+        measurement = find_measurement(client, section.repository, asked.event)
+        try:
+            found = _expected(_answer(asked.artifact), measurement, target, machine_class)
+        except RefusedArtifactError as error:
+            found = could_not_run(_without_answer(str(error), asked.artifact, measurement))
+        if found.measured is None:
+            words = message_without_result(found.reason)
+        else:
+            target, machine_class = found.measured.target, found.measured.machine_class
+            words = message_of(
+                found.measured,
+                smallest=asked.smallest,
+                number=measurement.number,
+                config=asked.command_config,
+            )
+        subject = PullRequestTopic(section.repository, measurement, target, machine_class)
+        shown = publish(client, subject, words, asked.way)
+    except UnavailableError as error:
+        raise UserError(
+            f"the result was not reported: {error}; run the same command again later"
+        ) from error
+    return PublishedPullRequest(subject.name, words, shown)
+
+
+def _answer(artifact: Path) -> PullRequestAnswer:
+    """Return the answer of an artifact. Raises RefusedArtifactError for an invalid one."""
+    try:
+        return read_answer(read_member(artifact, ANSWER))
+    except ValueError as error:
+        raise RefusedArtifactError(f"the artifact is refused: {error}") from None
+
+
+def _expected(
+    answer: PullRequestAnswer, measurement: MeasuredCommit, target: str, machine_class: str
+) -> PullRequestAnswer:
+    """Return the answer if it fits the measurement. Raises RefusedArtifactError otherwise."""
+    told = answer.measured
+    if told is None:
+        return answer
+    for name, wanted, found in (
+        ("commit", measurement.sha, told.head.commit),
+        ("target", target, told.target),
+        ("machine class", machine_class, told.machine_class),
+    ):
+        if wanted and found != wanted:
+            raise RefusedArtifactError(f"the artifact is refused: it is of another {name}")
+    return answer
+
+
+def _without_answer(refused: str, artifact: Path, measurement: MeasuredCommit) -> str:
+    """Return why there is no answer: the error, or how the measuring run ended."""
+    place = packed_in(artifact)
+    if (place / ANSWER if place.is_dir() else place).exists():
+        return refused
+    if not measurement.ended:
+        return "the measuring run has no artifact"
+    return f"the measuring run ended with {measurement.ended} and without an artifact"
+
+
+def _measured(
+    context: MeasuringContext, experiment: Experiment, watcher: Watcher
+) -> PullRequestAnswer:
+    recorder = RecordingRunner()
+    found = measured(context, experiment, watcher, recorder.around)
+    return answer_of(experiment, recorder.blocks(experiment.pair), found.seconds)
+
+
+def _refuse_tokens(secret: str) -> None:
+    """Refuse to run untrusted code while a token is in the environment."""
+    for name in dict.fromkeys((secret, *TOKENS)):
+        if os.environ.get(name):
+            raise UserError(
+                f"the environment variable {name} is set, but this command runs untrusted code; "
+                f"run it without tokens: `env -u {name} nightshift ...`"
+            )
+
+
+class _TimeIsUpError(BaseException):
+    """The time limit was reached. Not an Exception, so that no handler on the way catches it."""
+
+
+@contextmanager
+def _limited(seconds: float) -> Iterator[None]:
+    """Interrupt the context after some seconds, like ctrl-C: servers stop, folders are removed."""
+
+    def stop(_signal: int, _frame: FrameType | None) -> None:
+        raise _TimeIsUpError
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _write(folder: Path, answer: PullRequestAnswer, bundles: Iterable[Path] = ()) -> None:
+    """Write an answer with its bundles; the checksums are written last."""
+    with TemporaryDirectory() as scratch:
+        written = Path(scratch) / ANSWER
+        written.write_text(answer.model_dump_json(indent=1))
+        send(folder, {ANSWER: written} | {f"{BUNDLES}/{path.name}": path for path in bundles})

@@ -1,0 +1,136 @@
+"""The stage pursue: confirm suspected regressions, and bisect confirmed ones."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+from pipeline.experiments.confirm import suspected
+from pipeline.experiments.culprit_search import to_locate
+from pipeline.measure.plan import Plan
+from pipeline.measure.progress import Watcher
+from pipeline.model import Frozen, Regression, RegressionState
+from pipeline.regressions.detected import Detected
+from pipeline.regressions.grouping import machine_of
+from pipeline.regressions.recovery import fix_of
+from pipeline.storage.journal import EventKind, now
+from pipeline.text.errors import UserError
+from pipeline.use_cases.confirm import confirm_all
+from pipeline.use_cases.event_log import logged
+from pipeline.use_cases.explain import try_suspects
+from pipeline.use_cases.locate import locate_all
+from pipeline.use_cases.measuring import MeasuringContext
+from pipeline.use_cases.recover import recover_all, standing
+
+_LOG = logging.getLogger(__name__)
+
+
+class Pursuit(Frozen):
+    """The job of a machine class: what to confirm and bisect. ``runner`` are its runner labels."""
+
+    id: str
+    machine_class: str
+    runner: tuple[str, ...]
+    regressions: int
+
+
+@logged("pursue")
+def pursue_detected(context: MeasuringContext, watcher: Watcher) -> Detected:
+    """Pursue the regressions of the last detection on this machine's class.
+
+    Raises UserError on a machine that belongs to no class of the configuration.
+    """
+    plan, detected = _last_detection(context)
+    context.check_class()
+    return pursue(context, plan, detected, watcher, fresh=True)
+
+
+def _last_detection(context: MeasuringContext) -> tuple[Plan, Detected]:
+    plan = context.plan()
+    return plan, context.regressions.detection_of(plan, now())
+
+
+def pursuits(context: MeasuringContext) -> list[Pursuit]:
+    """Return a job for each machine class with regressions to confirm or bisect."""
+    _, detected = _last_detection(context)
+    regressions = detected.regressions
+    due = [
+        one
+        for one in regressions
+        if one in suspected(regressions)
+        or one in _to_locate(context, regressions, fresh=False)
+        or (standing(one) and fix_of(one, regressions) is not None)
+    ]
+    counts: dict[str, int] = {}
+    for one in due:
+        counts[machine_of(one)] = counts.get(machine_of(one), 0) + 1
+    labels = {each.name: each.labels for each in context.config.machine_class}
+    return [
+        Pursuit(
+            id=name,
+            machine_class=name,
+            runner=labels.get(name, ("self-hosted", name)),
+            regressions=count,
+        )
+        for name, count in sorted(counts.items())
+    ]
+
+
+def pursue(
+    context: MeasuringContext, plan: Plan, detected: Detected, watcher: Watcher, fresh: bool
+) -> Detected:
+    """Confirm suspected regressions and bisect confirmed ones; return the updated detection.
+
+    Regressions that seem to have recovered are measured first. Undecided ones continue if they have
+    new evidence. All measurements share the time of ``[confirm] night``. ``fresh`` says that this
+    night measured new runs; otherwise earlier measurements are not repeated. Only regressions of
+    this machine's class are included.
+    """
+    settings = context.config.confirm
+    ends = context.clock() + settings.night
+
+    def here(regressions: Sequence[Regression]) -> list[Regression]:
+        return [one for one in regressions if machine_of(one) == context.machine_class]
+
+    if fresh:
+        seconds = min(settings.budget, settings.night)
+        recover_all(context, plan, here(detected.regressions), seconds, watcher)
+        detected = context.regressions.joined(detected, now())
+    left = ends - context.clock()
+    doubts = here(suspected(detected.regressions))
+    confirm_all(context, plan, doubts, watcher, seconds=left, go_on=False)
+    detected = context.regressions.joined(detected, now())
+    if fresh:
+        _try_settings(context, plan, here(detected.regressions), ends, watcher)
+    locate_all(context, plan, here(_to_locate(context, detected.regressions, fresh)), watcher)
+    return context.regressions.joined(detected, now())
+
+
+def _try_settings(
+    context: MeasuringContext,
+    plan: Plan,
+    regressions: Sequence[Regression],
+    ends: float,
+    watcher: Watcher,
+) -> None:
+    """Test changed settings as the cause, in the rest of the time for confirming."""
+    for regression in regressions:
+        left = ends - context.clock()
+        if regression.worse and regression.state is RegressionState.CONFIRMED and left > 0:
+            try:
+                try_suspects(context, plan, regression, left, watcher)
+            except UserError as error:
+                _LOG.warning(f"the settings of {regression.fingerprint} are not tested: {error}")
+
+
+def _to_locate(
+    context: MeasuringContext, regressions: Sequence[Regression], fresh: bool
+) -> list[Regression]:
+    tried = {
+        event.fingerprint
+        for event in context.regressions.events(now())
+        if event.event is EventKind.BISECTED
+    }
+    return [
+        one for one in regressions if to_locate(one) and (fresh or one.fingerprint not in tried)
+    ]

@@ -1,0 +1,31 @@
+"""List known regressions."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import NamedTuple
+
+from pipeline.explain.explanation import class_of
+from pipeline.model import RegressionState
+from pipeline.regressions.grouping import effect_size, worst
+from pipeline.regressions.states import KnownRegression
+from pipeline.storage.journal import now
+from pipeline.use_cases.context import Context
+
+
+class ListedRegression(NamedTuple):
+    """A known regression, and the class of its explanation; empty without one."""
+
+    known: KnownRegression
+    why: str
+
+
+def list_regressions(
+    context: Context, states: Collection[RegressionState]
+) -> list[ListedRegression]:
+    """Return the regressions in these states, worst first, then the improvements."""
+    rows = sorted(
+        (row for row in context.regressions.known(now()).values() if row.state in states),
+        key=lambda row: (not row.regression.worse, -effect_size(worst(row.regression))),
+    )
+    return [ListedRegression(row, class_of(row.regression, context.results)) for row in rows]

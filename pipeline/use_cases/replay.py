@@ -1,0 +1,44 @@
+"""Replay past nights with the present configuration."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from pipeline.ledger.replay import Raised, nights, replay
+from pipeline.measure.progress import Watcher, counting
+from pipeline.regressions.detect import watched_series
+from pipeline.regressions.shifts import SLA
+from pipeline.storage.columns import measurement_columns
+from pipeline.storage.controls import control_rows
+from pipeline.storage.journal import now
+from pipeline.storage.runs import hostnames, run_heads
+from pipeline.use_cases.detect import rules_of
+from pipeline.use_cases.measuring import MeasuringContext
+
+
+class Replayed(NamedTuple):
+    """The number of replayed nights, and the regressions that they would have raised."""
+
+    nights: int
+    raised: list[Raised]
+
+
+def replay_nights(context: MeasuringContext, watcher: Watcher) -> Replayed:
+    """Replay the stored nights, with one more revision in each. Writes nothing."""
+    plan = context.plan()
+    settings = context.config.detect
+    columns = measurement_columns(context.store, (*settings.metrics, SLA), context.results)
+    series = watched_series(columns, plan)
+    with counting(watcher, "replay", nights(plan)) as progress:
+        raised = replay(
+            plan,
+            series,
+            run_heads(context.store, cells=plan.keys()),
+            hostnames(context.store),
+            rules_of(context),
+            settings.min_effect,
+            context.regressions.events(now()),
+            progress,
+            tuple(control_rows(context.store, settings.metrics)),
+        )
+    return Replayed(nights(plan), list(raised))

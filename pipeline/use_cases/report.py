@@ -1,0 +1,80 @@
+"""The stage report: write the tables of every line and the report page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from pipeline.files.atomic_write import write_atomically
+from pipeline.measure.plan import Plan
+from pipeline.measure.run import unbuilt
+from pipeline.regressions.detected import Detected
+from pipeline.report.grid import Grid
+from pipeline.report.layouts import LAYOUTS, by_layout
+from pipeline.report.layouts.base import TableOptions
+from pipeline.report.render import FORMATS
+from pipeline.report.tables import MeasuredSubject, measured_subjects
+from pipeline.site.night import NightReport, read_night, write_page
+from pipeline.storage.journal import now
+from pipeline.use_cases.measuring import MeasuringContext
+
+_ENDINGS = {"markdown": "md", "csv": "csv", "json": "json"}
+"""The formats of written tables, with their file extensions."""
+
+
+class WrittenReport(NamedTuple):
+    """The files of the tables, the page, and what the page shows."""
+
+    tables: list[Path]
+    page: Path
+    night: NightReport
+
+
+def write_report(context: MeasuringContext, plan: Plan) -> WrittenReport:
+    """Write the tables of every line and the page; of long lines, both have the same revisions."""
+    settings = context.config.report
+    folder = context.results / "tables"
+    folder.mkdir(parents=True, exist_ok=True)
+    at = now()
+    detected = context.regressions.detection_of(plan, at)
+    night = read_report(context, plan, detected)
+    written = []
+    for line in night.plan.lines:
+        for layout, subjects in by_layout(measured_subjects(context.store, line)).items():
+            for name, chosen in _files(layout, subjects).items():
+                grids = LAYOUTS[layout].make(chosen, TableOptions(settings))
+                written += [
+                    _write(folder / f"{name}.{_ENDINGS[form]}", FORMATS[form], grids)
+                    for form in _ENDINGS
+                    if grids
+                ]
+    page = write_page(context.results / "report.html", night, detected, at)
+    return WrittenReport(written, page, night)
+
+
+def read_report(context: MeasuringContext, plan: Plan, detected: Detected) -> NightReport:
+    """Read what the report of a plan shows."""
+    unbuilt_cells = unbuilt(context.results, plan.cells)
+    return read_night(context.store, plan, detected, context.config.report, unbuilt_cells)
+
+
+def _files(layout: str, subjects: Sequence[MeasuredSubject]) -> dict[str, list[MeasuredSubject]]:
+    """Return the grids of a layout, by file name.
+
+    A layout that compares revisions has a file for each workload and number of clients; one that
+    compares workloads has a single file.
+    """
+    if layout != "relative":
+        return {f"{subjects[0].line}-{layout}": list(subjects)}
+    return {
+        f"{each.line}-{each.workload.name}-{each.workload.scale.clients}c": [each]
+        for each in subjects
+    }
+
+
+def _write(path: Path, render: Callable[[Grid], str], grids: Sequence[Grid]) -> Path:
+    """Write grids into a file atomically."""
+    texts = [render(grid) for grid in grids]
+    text = f"[{','.join(texts)}]\n" if path.suffix == ".json" else "\n".join(texts)
+    return write_atomically(path, text)

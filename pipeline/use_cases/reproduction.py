@@ -1,0 +1,51 @@
+"""The command that measures a regression again."""
+
+from __future__ import annotations
+
+import shlex
+from contextlib import suppress
+
+from pipeline.experiments.revision_spec import subject_text
+from pipeline.measure.plan import Plan
+from pipeline.model import Regression, RegressionKind
+from pipeline.regressions.grouping import clearest
+from pipeline.text.errors import UserError
+from pipeline.use_cases.measuring import MeasuringContext
+
+FIGURES = 3
+"""Number of figures, those that changed most, whose steps are measured again."""
+
+
+def reproduce(context: MeasuringContext, plan: Plan, regression: Regression) -> str:
+    """Return the command that measures a regression again from scratch.
+
+    For a change of a level the command compares the culprit with its parent, or the first bad
+    revision with the last good one, in the steps that changed most. Any other change needs a night.
+    """
+    command = ["nightshift", "nightly", "--results", "again"]
+    command += ["--quick"] if context.quick else []
+    if regression.kind is RegressionKind.LEVEL:
+        with suppress(UserError):
+            command = _comparison(context, plan, regression)
+    return shlex.join([*command, "--config", str(context.file.path)])
+
+
+def _comparison(context: MeasuringContext, plan: Plan, regression: Regression) -> list[str]:
+    shifts = clearest(regression, FIGURES)
+    before, after = regression.last_good, regression.first_bad
+    if regression.culprit is not None and regression.culprit.confirmed:
+        before, after = regression.culprit.parent, regression.culprit.revision
+    series = shifts[0].series
+    supplies = [
+        revision.supply
+        for line in plan.lines
+        for revision in line.revisions
+        if line.name == regression.line
+    ]
+    supply = next(iter(supplies), None)
+    sides = [subject_text(series, label, supply) for label in (before, after)]
+    steps = dict.fromkeys(shift.series.step for shift in shifts)
+    asked = [word for step in steps for word in ("--step", step)]
+    # In the file, the workload of a quick night has no separate name.
+    chosen = [] if context.quick else ["--workload", series.workload]
+    return ["nightshift", "compare", *sides, *asked, *chosen]

@@ -1,0 +1,144 @@
+"""The stages build, run and ingest on this machine."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from pipeline.measure.build import identical
+from pipeline.measure.controls import measured_here, remember_measured, with_controls
+from pipeline.measure.matrix import chosen
+from pipeline.measure.plan import Plan
+from pipeline.measure.progress import Watcher
+from pipeline.measure.run import Builds, build_all, build_key, run_all, save_builds
+from pipeline.model import Cell
+from pipeline.storage.journal import now
+from pipeline.storage.runs import last_machine, measured
+from pipeline.text.errors import UserError
+from pipeline.use_cases.event_log import logged
+from pipeline.use_cases.measuring import MeasuringContext
+from pipeline.workloads import find_family
+
+_LOG = logging.getLogger(__name__)
+
+
+def check_tools(context: MeasuringContext) -> None:
+    """Raise UserError if a tool that the configured workloads need is not installed."""
+    context.offers()
+    context.workspace.check_tools()
+    for family in {workload.family for workload in context.config.workload}:
+        find_family(family).tools()
+
+
+class RunResult(NamedTuple):
+    """What a stage run did: the runs that have bundles, and why others have none.
+
+    ``harness_errors`` is by the names of runs.
+    """
+
+    runs: int
+    harness_errors: dict[str, str]
+
+
+@logged("run")
+def run_stage(
+    context: MeasuringContext,
+    plan: Plan,
+    watcher: Watcher,
+    on_bundle: Callable[[Cell, int, Path], None],
+    keys: Sequence[str] = (),
+) -> RunResult:
+    """Measure what is left of a plan for this machine's class.
+
+    With ``keys``, only cells whose keys begin so are measured; UserError if the plan lacks one. The
+    controls of this machine are measured first and last, once a night (a day in UTC). Bundles of an
+    earlier, interrupted night are ingested first, so no run is repeated.
+    """
+    check_tools(context)
+    plan = plan.of_class(context.machine_class)
+    for key in keys:
+        if not any(cell.key.startswith(key) for cell in plan.due):
+            raise UserError(
+                f"the plan of {context.machine_class} has no cell {key}; both machines need the "
+                "same revisions: copy discovered.json from the machine that planned"
+            )
+    with context.workspace.held():
+        context.ingest()
+        done = measured(context.store)
+        remaining = plan.remaining(done)
+        if keys:
+            remaining = chosen(remaining, keys)
+        # A job whose cells are all measured is a repeated job.
+        if remaining or not keys:
+            elsewhere = measured_here(context.cache) if keys else set()
+            remaining = with_controls(context.controls(now().date()), remaining, done | elsewhere)
+        held_back = context.quarantine.held_back()
+        remaining = [run for run in remaining if run[0].run_id(run[1]) not in held_back]
+        if not remaining:
+            return RunResult(0, {})
+        # If not one was ever measured, there is nothing to go on with.
+        first = not {key for key, _ in done} & set(plan.keys())
+        return build_and_measure(context, remaining, watcher, on_bundle, needs_build=first)
+
+
+def build_and_measure(
+    context: MeasuringContext,
+    runs: Sequence[tuple[Cell, int]],
+    watcher: Watcher,
+    on_bundle: Callable[[Cell, int, Path], None],
+    *,
+    needs_build: bool = True,
+) -> RunResult:
+    """Make the builds of runs and execute those that have one. The workspace has to be held.
+
+    Raises UserError for a machine that is not fit to measure, and with ``needs_build`` if no build
+    can be made.
+    """
+    builds = build_all((cell for cell, _ in runs), context.builder, watcher)
+    save_builds(builds, context.results)
+    if needs_build and not builds.made:
+        raise UserError(next(iter(builds.failures.values())))
+    for why in builds.failures.values():
+        _LOG.warning(f"{why}; the night continues without it")
+    for group in identical(list(builds.made.values())):
+        names = ", ".join(build.version for build in group)
+        watcher.note(f"{group[0].target} {names} are the same binary: controls of each other")
+    built = [run for run in runs if build_key(run[0]) in builds.made]
+    return measure(context, built, builds, watcher, on_bundle)
+
+
+def measure(
+    context: MeasuringContext,
+    runs: Sequence[tuple[Cell, int]],
+    builds: Builds,
+    watcher: Watcher,
+    on_bundle: Callable[[Cell, int, Path], None],
+) -> RunResult:
+    """Execute runs whose builds are made. The workspace has to be held.
+
+    Raises UserError if the machine is not fit to measure.
+    """
+    made: list[Path] = []
+
+    def done(cell: Cell, repetition: int, path: Path) -> None:
+        made.append(path)
+        remember_measured(cell, repetition, context.cache)
+        on_bundle(cell, repetition, path)
+
+    last = last_machine(context.store, context.machine.hostname)
+    failed = run_all(
+        runs,
+        builds.made,
+        context.machine,
+        context.workspace,
+        context.bundles,
+        watcher,
+        context.guard,
+        pin=context.config.machine.pin,
+        port=context.config.machine.port,
+        preflight=context.preflight(watcher.note, last) if runs else {},
+        on_bundle=done,
+    )
+    return RunResult(len(made), failed)

@@ -1,0 +1,40 @@
+"""The stage site: write the trends as static pages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pipeline.environment.persistence import load_environment
+from pipeline.measure.plan import Plan
+from pipeline.notify.directory import files
+from pipeline.site import write_site
+from pipeline.site.night import NightReport
+from pipeline.storage.journal import now
+from pipeline.use_cases.measuring import MeasuringContext
+from pipeline.use_cases.report import read_report
+
+
+def make_site(
+    context: MeasuringContext,
+    plan: Plan,
+    output: Path | None = None,
+    night: NightReport | None = None,
+) -> Path:
+    """Write the site of a plan, with links to its issues; return its first page.
+
+    ``night`` is the report, if it has been read from the store already.
+    """
+    at = now()
+    detected = context.regressions.detection_of(plan, at)
+    environment = load_environment(context.results)
+    return write_site(
+        output or context.results / "site",
+        context.store,
+        plan,
+        detected,
+        list(context.regressions.known(at).values()),
+        night or read_report(context, plan, detected),
+        at,
+        issues=files(context.config.issues_folder),
+        events=environment.events if environment is not None else (),
+    )

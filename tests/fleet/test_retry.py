@@ -1,0 +1,39 @@
+"""What passes is waited for, longer and longer, and not forever."""
+
+from __future__ import annotations
+
+import pytest
+
+from pipeline.fleet.retry import RetryPolicy, TransientError
+from pipeline.text.errors import UserError
+from tests.fakes.site import Sleeps
+
+
+def test_waits_double_up_to_the_longest_and_end_with_the_patience() -> None:
+    sleeps, told = Sleeps(), list[str]()
+    pace = RetryPolicy(100.0, told.append, lambda: sum(sleeps), sleeps)
+
+    def never() -> None:
+        raise TransientError("it is closed")
+
+    with pytest.raises(UserError, match="it is closed; this lasted longer than 100 s"):
+        pace.persist(never)
+    assert sleeps == [1, 2, 4, 8, 16, 30, 30]
+    assert told == ["it is closed; trying again"], "once"
+
+
+def test_what_passes_is_answered_and_what_is_wrong_is_raised_at_once() -> None:
+    sleeps = Sleeps()
+    pace = RetryPolicy(100.0, clock=lambda: sum(sleeps), sleep=sleeps)
+    answers = iter([TransientError("a"), TransientError("b"), None])
+
+    def attempt() -> str:
+        if (error := next(answers)) is not None:
+            raise error
+        return "done"
+
+    assert pace.persist(attempt, longest=1.5) == "done"
+    assert sleeps == [1, 1.5]
+    with pytest.raises(ZeroDivisionError):
+        pace.persist(lambda: 1 / 0)
+    assert len(sleeps) == 2
