@@ -299,7 +299,10 @@ class _Execution:
             raise
         self._ended_with = found = watched.over(done.samples)
         failure = done.failure or self._unreadable(action, done)
-        ours = client_error(done, is_dbms=server.pid is None)
+        ours = ""
+        if server_end(server.pid) is None:
+            # Not of a server that ended: a load generator may crash when its connections break.
+            ours = client_error(done, is_dbms=server.pid is None)
         # A failed step may have damaged the server, so it is not repeated on it.
         at_once = self._family.repeatable(step) and (not failure or bool(ours))
         again = at_once and (

@@ -146,7 +146,7 @@ def test_a_function_that_became_slow_is_on_top_of_the_differential_profile(
     (step,) = explained["steps"]
     first = step["functions"][0]
     assert (first["name"], first["own_before"]) == ("planted_slowness", 0.0)
-    said = f"planted_slowness 0 -> {first['own_after']:.3g} us by itself"
+    said = f"planted_slowness 0 -> {first['own_after']:.3g} us of its own"
     assert said in step["findings"][0]["evidence"]
     (issue,) = (night.folder / "results/issues").glob("*.md")
     text = issue.read_text()

@@ -76,7 +76,7 @@ class Hub:
     def started(self, last: str = "Prometheus") -> Process:
         """Start it and return once the last of its services answers."""
         process = self.up()
-        self.until(lambda: f"hub: {last} answers at" in self._said.read_text(), process)
+        self.until(lambda: f"hub: {last} is ready at" in self._said.read_text(), process)
         return process
 
     def until(self, holds: Callable[[], bool], process: Process) -> None:
@@ -302,7 +302,7 @@ def test_data_of_another_owner_is_one_line(hub: Hub, account: Account) -> None:
     other = pwd.getpwnam("nobody")
     os.chown(hub.layout.prometheus, other.pw_uid, other.pw_gid)
     said = hub.refused()
-    assert f"belongs to nobody and the hub's services run as {account.name}" in said
+    assert f"belongs to nobody, but the hub's services run as {account.name}" in said
     assert f"chown -R {account.name}" in said
 
 

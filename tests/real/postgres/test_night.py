@@ -228,7 +228,7 @@ def test_a_stopped_night_stops_its_server_too(
     assert stopped.queue == 20 - stopped.runs
 
 
-def test_a_server_that_dies_is_a_result_and_the_night_goes_on(
+def test_a_server_that_crashes_is_a_result_and_the_night_goes_on(
     tmp_path: Path, version: str, cache: Path
 ) -> None:
     night = make_night(tmp_path / "n", revisions=[version, f"{version}#2"])
@@ -238,7 +238,7 @@ def test_a_server_that_dies_is_a_result_and_the_night_goes_on(
     while "postgres" not in (found := _measuring(process.pid, "update-index")):
         assert process.poll() is None, "the night ended before it measured"
         time.sleep(0.02)
-    found["postgres"].kill()
+    found["postgres"].send_signal(signal.SIGSEGV)
     assert process.wait(timeout=120) == 0
     first, second = (
         read_bundle(path).manifest

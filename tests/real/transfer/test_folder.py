@@ -37,7 +37,7 @@ def test_the_sums_are_what_the_usual_tool_reads(sent: Path) -> None:
 def test_sending_again_writes_over(sent: Path, tmp_path: Path) -> None:
     (tmp_path / "source").write_text("more")
     send(sent, {"journal.jsonl": tmp_path / "source"})
-    with pytest.raises(UserError, match="does not name"):
+    with pytest.raises(UserError, match="not listed in SHA256SUMS"):
         received(sent, WITHIN)
 
 
@@ -73,7 +73,7 @@ def listed_twice(folder: Path) -> None:
     [
         (altered, "missing or altered"),
         (linked, "missing or altered"),
-        (more, "does not name"),
+        (more, "not listed in SHA256SUMS"),
         (listed_twice, "has an invalid line"),
         (lambda folder: (folder / "journal.jsonl").unlink(), "missing or altered"),
         (lambda folder: (folder / SUMS).unlink(), "nightshift pack"),

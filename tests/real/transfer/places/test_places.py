@@ -56,7 +56,7 @@ def test_what_is_written_again_is_another(ground: Ground, home: Path) -> None:
         old = written(place, home / "text", "first")
         entry = written(place, home / "text", "and second")
         for other in (old, FileEntry(entry.size, "1")):
-            with pytest.raises(ChangedError, match=r"another journal\.jsonl"):
+            with pytest.raises(ChangedError, match=r"journal\.jsonl that changed"):
                 list(place.read("journal.jsonl", other))
         place.remove("journal.jsonl")
         with pytest.raises(ChangedError, match=r"journal\.jsonl"):
@@ -122,7 +122,7 @@ def test_what_object_storage_is_asked_with_must_be_there() -> None:
                 environment=keys,
                 endpoint="http://a.example",
             ),
-            "no https",
+            "not an https:// address",
         ),
     ]:
         with pytest.raises(PlaceError, match=said):
