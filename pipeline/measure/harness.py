@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 
 from pipeline.measure.step import Executed
 from pipeline.text.errors import UserError
@@ -41,21 +40,18 @@ def client_error(done: Executed, *, is_dbms: bool) -> str:
     return ""
 
 
-def server_end(pid: int | None, patience: float = 0.0) -> signal.Signals | int | None:
+def server_end(pid: int | None) -> signal.Signals | int | None:
     """Return how a server's first process ended: a signal or an exit code; None if it lives.
 
-    Waits for its end for ``patience`` seconds. The process is not reaped. None, too, without a
-    process.
+    The process is not reaped. None, too, without a process.
     """
     if pid is None:
         return None
-    deadline = time.monotonic() + patience
     try:
-        while (ended := os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)) is None:
-            if time.monotonic() >= deadline:
-                return None
-            time.sleep(0.05)
+        ended = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
     except ChildProcessError:
+        return None
+    if ended is None:
         return None
     by_signal = ended.si_code in (os.CLD_KILLED, os.CLD_DUMPED)
     return signal.Signals(ended.si_status) if by_signal else ended.si_status

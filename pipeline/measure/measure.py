@@ -59,9 +59,6 @@ _LOG = logging.getLogger(__name__)
 _DISK_FULL = os.strerror(errno.ENOSPC)
 """The kernel's message for a full disk, which servers forward to their clients."""
 
-_END_PATIENCE = 1.0
-"""Seconds within which a server ends that closed its connections because it crashed."""
-
 _PLANS_PATIENCE = 60.0
 """Seconds to wait for the plans of all statements; they take milliseconds."""
 
@@ -302,10 +299,10 @@ class _Execution:
             raise
         self._ended_with = found = watched.over(done.samples)
         failure = done.failure or self._unreadable(action, done)
-        ours = client_error(done, is_dbms=server.pid is None)
-        # A load generator may crash because its server did.
-        if ours and server_end(server.pid, patience=_END_PATIENCE) is not None:
-            ours = ""
+        ours = ""
+        if server_end(server.pid) is None:
+            # Not of a server that ended: a load generator may crash when its connections break.
+            ours = client_error(done, is_dbms=server.pid is None)
         # A failed step may have damaged the server, so it is not repeated on it.
         at_once = self._family.repeatable(step) and (not failure or bool(ours))
         again = at_once and (
