@@ -25,17 +25,18 @@ class HarnessError(UserError):
     """A run ended with an error of the harness: it says nothing of the DBMS and does not count."""
 
 
-def client_error(done: Executed, *, is_dbms: bool) -> str:
+def client_error(done: Executed) -> str:
     """Return why a failed load generator is a harness error, or an empty string.
 
-    ``is_dbms`` is true for a DBMS that runs inside the load generator: its crash is a result.
+    A crash is a result: sysbench crashes when a server that crashed breaks its connections, and
+    some DBMSs run inside the load generator.
     """
     if done.hung:
         stopped = bool(done.samples) and done.samples[-1].values.get("client.stopped", 0) > 0
         return "a signal stopped the load generator" if stopped else ""
     if done.exit_code in _NOT_RUN and "failed to execute" in done.text:
         return f"the load generator cannot be run ({done.failure})"
-    if done.exit_code < 0 and (not is_dbms or -done.exit_code in _FROM_OUTSIDE):
+    if -done.exit_code in _FROM_OUTSIDE:
         return f"the load generator was {done.failure}"
     return ""
 

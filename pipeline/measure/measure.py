@@ -299,10 +299,7 @@ class _Execution:
             raise
         self._ended_with = found = watched.over(done.samples)
         failure = done.failure or self._unreadable(action, done)
-        ours = ""
-        if server_end(server.pid) is None:
-            # Not of a server that ended: a load generator may crash when its connections break.
-            ours = client_error(done, is_dbms=server.pid is None)
+        ours = client_error(done)
         # A failed step may have damaged the server, so it is not repeated on it.
         at_once = self._family.repeatable(step) and (not failure or bool(ours))
         again = at_once and (
