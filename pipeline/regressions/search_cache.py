@@ -23,7 +23,7 @@ from pipeline.model import Shift
 from pipeline.regressions.pooled_detection import Window, search_window
 from pipeline.regressions.rules import DetectionSettings
 from pipeline.regressions.shifts import find_shifts
-from pipeline.storage.columns import DERIVED
+from pipeline.storage.columns_file import DERIVED
 from pipeline.storage.series import Series
 
 FILE = "searches.json"
@@ -42,15 +42,14 @@ class SearchCache:
         self._path = None if results is None else results / DERIVED / FILE
         self._known: dict[str, Any] = {} if self._path is None else _load(self._path)
         self._used: dict[str, Any] = {}
+        self._revisions: dict[str, str] = {}
 
     def shifts(self, series: Series, watch: DetectionSettings) -> list[Shift]:
         """Return the result of :func:`find_shifts`, from an earlier night if nothing changed."""
-        revisions = series.runs.revisions
-        measured = "\n".join(revisions[at] for at in series.at.tolist())
         name = _digest(
             series.key.model_dump_json(),
             watch.model_dump_json(),
-            measured,
+            self._measured(series),
             series.positions.tobytes(),
             series.values.tobytes(),
         )
@@ -79,6 +78,14 @@ class SearchCache:
             write_atomically(self._path, json.dumps({"code": _code(), "found": self._used}))
         except OSError as error:
             _LOG.info("%s was not written: %s", self._path, error)
+
+    def _measured(self, series: Series) -> str:
+        """Return the digest of the revisions of the values; most series of a line share them."""
+        name = _digest(str(id(series.runs)), series.at.tobytes())
+        if name not in self._revisions:
+            labels = map(series.runs.revisions.__getitem__, series.at.tolist())
+            self._revisions[name] = _digest("\n".join(labels))
+        return self._revisions[name]
 
     def _of(self, name: str, search: Callable[[], Any]) -> Any:
         if name not in self._used:

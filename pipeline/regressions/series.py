@@ -9,7 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from pipeline.model import SeriesKey
-from pipeline.storage.columns import MeasurementColumns, StepMetric
+from pipeline.storage.columns import MeasurementColumns
+from pipeline.storage.columns_file import StepMetric
 from pipeline.storage.derive.background import SLA_METRICS
 from pipeline.storage.runs import RunHead
 from pipeline.storage.series import Ints, Mask, RunIndex, Series
@@ -63,7 +64,7 @@ def series_along(
         key = _key(line, setups[number], figures[figure])
         oldest = int(at.min())
         place = int(rows.place[own][at == oldest].min())
-        one = Series(key, runs, at[calm], rows.value[own[calm]])
+        one = Series(key, runs, at[calm].astype(np.int64), rows.value[own[calm]])
         found.append(((oldest, place, key.metric), one))
     return [one for _, one in sorted(found, key=lambda pair: pair[0])]
 

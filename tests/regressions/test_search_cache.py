@@ -17,7 +17,7 @@ from pipeline.regressions.pooled_detection import WINDOW, Window, search_window,
 from pipeline.regressions.rules import DetectionSettings, Rules
 from pipeline.regressions.search_cache import SearchCache
 from pipeline.regressions.shifts import find_shifts
-from pipeline.storage.columns import DERIVED
+from pipeline.storage.columns_file import DERIVED
 from pipeline.storage.series import Series
 from tests.regressions.test_pooled_detection import measured
 

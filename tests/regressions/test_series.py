@@ -10,7 +10,8 @@ import numpy as np
 
 from pipeline.model import StepStatus
 from pipeline.regressions.series import series_along
-from pipeline.storage.columns import MeasurementColumns, MeasurementTable, StepMetric
+from pipeline.storage.columns import MeasurementColumns
+from pipeline.storage.columns_file import MeasurementTable, StepMetric
 from pipeline.storage.runs import RunHead
 from pipeline.storage.series import Series
 
@@ -68,9 +69,9 @@ def along(line: str, rows: Sequence[Row]) -> list[Series]:
     figures = [StepMetric(one.step, "range", "rows", one.metric) for one in rows]
     known = list(dict.fromkeys(figures))
     table = MeasurementTable(
-        run=np.arange(len(rows)),
-        figure=np.array([known.index(figure) for figure in figures]),
-        place=np.zeros(len(rows), dtype=np.int64),
+        run=np.arange(len(rows), dtype=np.int32),
+        figure=np.array([known.index(figure) for figure in figures], dtype=np.int32),
+        place=np.zeros(len(rows), dtype=np.int16),
         sla_failed=np.array([one.status == StepStatus.SLA_FAILED for one in rows]),
         disturbed=np.array([one.disturbed for one in rows]),
         value=np.array([one.value for one in rows]),

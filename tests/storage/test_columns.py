@@ -11,7 +11,8 @@ from sqlalchemy import Engine, delete, update
 
 from pipeline.storage import columns as columns_module
 from pipeline.storage.bundle import list_bundles
-from pipeline.storage.columns import DERIVED, MeasurementColumns, measurement_columns
+from pipeline.storage.columns import MeasurementColumns, measurement_columns
+from pipeline.storage.columns_file import DERIVED
 from pipeline.storage.database import open_store
 from pipeline.storage.ingest import ingest
 from pipeline.storage.measurements import rows
