@@ -126,7 +126,7 @@ def main() -> None:
         )
         began = time.perf_counter()
         night = read_night(store, plan, detected, ReportSection(), {})
-        page = write_site(site, store, plan, detected, [], night, datetime.now(UTC))
+        page = write_site(site, plan, detected, [], night, datetime.now(UTC))
         print(f"written in {time.perf_counter() - began:.1f} s: {_size(site)}")
         began = time.perf_counter()
         night = read_night(store, plan, detected, ReportSection(), {})

@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
+from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 from sqlalchemy import Engine
 
 from pipeline.measure.plan import Line, Plan
-from pipeline.model import Cell, Revision, Step, StepStatus
+from pipeline.model import Cell, Revision, Step
 from pipeline.site.setups import SHOWN_METRICS, TABLE_METRICS, LineSetup, ordered
+from pipeline.storage.columns import MeasurementColumns, measurement_columns
 from pipeline.storage.derive.background import SLA_METRICS
-from pipeline.storage.measurements import figures
-from pipeline.storage.runs import RunHead, run_heads
+from pipeline.storage.runs import RunHead
 from pipeline.storage.steps import StepFailure, failures
 
 KEPT_METRICS = (*SHOWN_METRICS, "inserts_target", "deletes_target")
@@ -94,51 +97,84 @@ def median(values: Floats) -> Floats:
     return result
 
 
-def each_trend(store: Engine, plan: Plan) -> Iterator[Trend]:
-    """Yield the stored results of a plan's lines, one trend after the other.
+class Trends:
+    """The stored results of lines.
 
-    Lines are in the order of the plan; setups of a line in the order of their first measurement.
+    They are read from the store once. With a ``results`` folder, only what is new since the last
+    time is read from the store.
     """
-    for line in plan.lines:
-        setups: dict[LineSetup, list[Cell]] = {}
-        for cell in line.cells:
-            setups.setdefault(LineSetup.of_cell(cell), []).append(cell)
-        found = [
-            (heads[0].started_at, setup, cells, heads)
-            for setup, cells in setups.items()
-            if (heads := run_heads(store, cells=[cell.key for cell in cells]))
-        ]
-        for _, setup, cells, heads in sorted(found, key=lambda one: one[0]):
-            yield _trend(store, line, setup, cells, heads)
 
+    def __init__(self, store: Engine, results: Path | None = None) -> None:
+        self.store, self._results = store, results
 
-def _trend(
-    store: Engine, line: Line, setup: LineSetup, cells: Sequence[Cell], heads: Sequence[RunHead]
-) -> Trend:
-    keys = [cell.key for cell in cells]
-    position = {revision.label: place for place, revision in enumerate(line.revisions)}
-    runs = sorted(heads, key=lambda run: (position[run.revision], run.repetition, run.started_at))
-    positions = sorted({position[run.revision] for run in runs})
-    index = {run.run_id: number for number, run in enumerate(runs)}
-    values: dict[tuple[str, str], Floats] = {}
-    for run_id, step, _, status, metric, value in figures(store, cells=keys, metrics=KEPT_METRICS):
-        if status == StepStatus.SLA_FAILED and metric not in _OF_SLA:
-            continue
-        column = values.get((step, metric))
-        if column is None:
-            column = values[step, metric] = np.full(len(runs), np.nan, dtype=np.float32)
-        column[index[run_id]] = value
-    return Trend(
-        line=line,
-        setup=setup,
-        steps=tuple(ordered(cells[0].workload.steps)),
-        revisions=tuple(line.revisions[place] for place in positions),
-        positions=tuple(positions),
-        runs=tuple(runs),
-        places=np.searchsorted(positions, [position[run.revision] for run in runs]),
-        failures=tuple(failures(store, cells=keys)),
-        values=values,
-    )
+    @cached_property
+    def _columns(self) -> MeasurementColumns:
+        return measurement_columns(self.store, KEPT_METRICS, self._results, save=True)
+
+    def of(self, plan: Plan) -> Iterator[Trend]:
+        """Yield the results of a plan's lines, one trend after the other.
+
+        Lines are in the order of the plan; setups of a line in the order of their first
+        measurement.
+        """
+        places: dict[str, list[int]] = {}
+        for place, head in enumerate(self._columns.heads):
+            places.setdefault(head.cell_key, []).append(place)
+        for line in plan.lines:
+            setups: dict[LineSetup, list[Cell]] = {}
+            for cell in line.cells:
+                setups.setdefault(LineSetup.of_cell(cell), []).append(cell)
+            found = [
+                (min(own), setup, cells, own)
+                for setup, cells in setups.items()
+                if (own := [place for cell in cells for place in places.get(cell.key, ())])
+            ]
+            # Runs are in the order in which they began.
+            for _, setup, cells, own in sorted(found, key=lambda one: one[0]):
+                yield self._trend(line, setup, cells, own)
+
+    def _trend(
+        self, line: Line, setup: LineSetup, cells: Sequence[Cell], own: Sequence[int]
+    ) -> Trend:
+        """Return a trend of the runs at ``own``, their places among all runs."""
+        heads = self._columns.heads
+        position = {revision.label: place for place, revision in enumerate(line.revisions)}
+        own = sorted(own, key=lambda at: (position[heads[at].revision], heads[at].repetition, at))
+        runs = tuple(heads[at] for at in own)
+        positions = sorted({position[run.revision] for run in runs})
+        return Trend(
+            line=line,
+            setup=setup,
+            steps=tuple(ordered(cells[0].workload.steps)),
+            revisions=tuple(line.revisions[place] for place in positions),
+            positions=tuple(positions),
+            runs=runs,
+            places=np.searchsorted(positions, [position[run.revision] for run in runs]),
+            failures=tuple(failures(self.store, cells=[cell.key for cell in cells])),
+            values=self._values(own),
+        )
+
+    def _values(self, own: Sequence[int]) -> dict[tuple[str, str], Floats]:
+        """Return the values of runs, in their order, by step and metric."""
+        heads, figures, rows = self._columns
+        number = np.full(len(heads), -1)
+        number[own] = np.arange(len(own))
+        of_sla = np.array([figure.metric in _OF_SLA for figure in figures], dtype=bool)
+        kept = number[rows.run] >= 0
+        if len(figures):
+            kept &= ~rows.sla_failed | of_sla[rows.figure]
+        mine = rows.where(kept)
+        order = np.argsort(mine.figure, kind="stable")
+        figure_of, at = mine.figure[order], number[mine.run[order]]
+        value = mine.value[order]
+        edges = np.flatnonzero(np.diff(figure_of, prepend=-1, append=-1)).tolist()
+        values: dict[tuple[str, str], Floats] = {}
+        for begin, end in pairwise(edges):
+            figure = figures[figure_of[begin]]
+            nothing = np.full(len(own), np.nan, dtype=np.float32)
+            column = values.setdefault((figure.step, figure.metric), nothing)
+            column[at[begin:end]] = value[begin:end]
+        return values
 
 
 _OF_SLA = SLA_METRICS | {"inserts_target", "deletes_target"}

@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from sqlalchemy import Engine
-
 from pipeline.environment.events import EnvironmentEvent
 from pipeline.files.atomic_write import write_atomically
 from pipeline.measure.plan import Plan
@@ -26,7 +24,7 @@ from pipeline.site.night.write import NightReport, render_page
 from pipeline.site.overview import view_regressions
 from pipeline.site.page import MARK, NIGHT, render, views_of
 from pipeline.site.setups import LineSetup, name_places
-from pipeline.site.trends import Trend, each_trend
+from pipeline.site.trends import Trend, Trends
 from pipeline.storage.derive.background import SUSTAINED
 from pipeline.storage.runs import machines
 from pipeline.text.errors import UserError
@@ -41,7 +39,6 @@ _STAMP = 12
 
 def write_site(
     folder: Path,
-    store: Engine,
     plan: Plan,
     detected: Detected,
     known: Sequence[KnownRegression],
@@ -68,7 +65,7 @@ def write_site(
                 f"{page} was not written by nightshift; choose another folder with --output"
             )
         data.mkdir(parents=True, exist_ok=True)
-        index = _write_data(data, store, plan, detected, events)
+        index = _write_data(data, night.trends, plan, detected, events)
         index |= {
             "data": data.name,
             "written": moment(now),
@@ -112,7 +109,7 @@ def write_site(
 
 def _write_data(
     data: Path,
-    store: Engine,
+    trends: Trends,
     plan: Plan,
     detected: Detected,
     events: Sequence[EnvironmentEvent],
@@ -123,10 +120,10 @@ def _write_data(
     """
     told = changes_at(detected.regressions)
     anchors, names = Anchors(), Anchors()
-    met = SiteMachines(machines(store))
+    met = SiteMachines(machines(trends.store))
     named: dict[tuple[str, LineSetup], str] = {}
     views, metrics = [], set[str]()
-    for number, trend in enumerate(each_trend(store, plan)):
+    for number, trend in enumerate(trends.of(plan)):
         name = names.new(*_name(trend))
         named[trend.line.name, trend.setup] = name
         steps = ((trend.line.name, trend.setup, step.name) for step in trend.steps)

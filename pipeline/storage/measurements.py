@@ -111,15 +111,6 @@ def rows(
             yield MeasurementRow(*found)
 
 
-def figures(engine: Engine, *, cells: Sequence[str], metrics: Sequence[str]) -> Iterator[Value]:
-    """Yield the measurements of the cells with these keys, unordered: fast for millions."""
-    wanted = _values().where(metric.c.name.in_(metrics))
-    with engine.connect() as connection:
-        streamed = connection.execution_options(yield_per=10_000)
-        for found in streamed.execute(of_runs(wanted, cells)):
-            yield Value._make(found)
-
-
 def values_of(engine: Engine, run_ids: Sequence[str]) -> Iterator[Value]:
     """Yield the measurements of at most a few hundred runs, in the order of their steps."""
     wanted = (

@@ -56,7 +56,8 @@ def write_report(context: MeasuringContext, plan: Plan) -> WrittenReport:
 def read_report(context: MeasuringContext, plan: Plan, detected: Detected) -> NightReport:
     """Read what the report of a plan shows."""
     unbuilt_cells = unbuilt(context.results, plan.cells)
-    return read_night(context.store, plan, detected, context.config.report, unbuilt_cells)
+    settings = context.config.report
+    return read_night(context.store, plan, detected, settings, unbuilt_cells, context.results)
 
 
 def _files(layout: str, subjects: Sequence[MeasuredSubject]) -> dict[str, list[MeasuredSubject]]:

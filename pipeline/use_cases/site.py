@@ -29,7 +29,6 @@ def make_site(
     environment = load_environment(context.results)
     return write_site(
         output or context.results / "site",
-        context.store,
         plan,
         detected,
         list(context.regressions.known(at).values()),

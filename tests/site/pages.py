@@ -41,4 +41,4 @@ def site_page(
 ) -> Path:
     """Write the site of a night and return its first page."""
     night = read_night(store, plan, detected, ReportSection(), {})
-    return write_site(folder, store, plan, detected, known, night, now, **more)
+    return write_site(folder, plan, detected, known, night, now, **more)

@@ -21,7 +21,7 @@ from pipeline.regressions.detect import detect_all
 from pipeline.regressions.detected import Detected
 from pipeline.regressions.states import KnownRegression
 from pipeline.site.machines import SiteMachines
-from pipeline.site.trends import each_trend, median
+from pipeline.site.trends import Trends, median
 from pipeline.storage.journal import Event, EventKind
 from pipeline.text.errors import UserError
 from tests.site.conftest import HOSTILE_GROUP, Made
@@ -256,7 +256,7 @@ def test_a_run_in_which_everything_failed_is_told(tmp_path: Path) -> None:
         {"minors": MINORS[:2]},
         fails=lambda step, revision, _: "it crashed" if revision == "17.6" else "",
     )
-    (trend,) = each_trend(store, plan)
+    (trend,) = Trends(store).of(plan)
     assert len(trend.failures) == 9
     assert np.isnan(trend.medians("qps")[:, 1]).all()
     page = site_page(tmp_path / "site", store, plan, detect_all(store, plan, DetectSection()), NOW)
@@ -267,7 +267,7 @@ def test_a_run_in_which_everything_failed_is_told(tmp_path: Path) -> None:
 def test_figures_of_a_missed_sla_are_left_out(tmp_path: Path) -> None:
     store, plan = make_store(tmp_path, {"minors": MINORS[:2]}, repetitions=2)
     over_time(store, "scan_range=100", "17.6", 1, status="sla failed", note="50 of 100 inserts/s")
-    (trend,) = each_trend(store, plan)
+    (trend,) = Trends(store).of(plan)
     (failure,) = trend.failures
     assert (failure.step, failure.note) == ("scan_range=100", "50 of 100 inserts/s")
     run = [head.run_id for head in trend.runs].index(failure.run_id)
@@ -277,7 +277,7 @@ def test_figures_of_a_missed_sla_are_left_out(tmp_path: Path) -> None:
 
 def test_times_are_those_of_the_revisions_where_all_have_one(tmp_path: Path) -> None:
     store, plan = make_store(tmp_path, {"minors": MINORS[:2]}, level=level, fails=never)
-    (trend,) = each_trend(store, plan)
+    (trend,) = Trends(store).of(plan)
     dates, made = trend.dates()
     assert made is False
     assert dates == [
@@ -290,7 +290,7 @@ def test_times_are_those_of_the_revisions_where_all_have_one(tmp_path: Path) -> 
             "revisions": tuple(one.model_copy(update={"at": at}) for one in line.revisions),
         }
     )
-    (trend,) = each_trend(store, plan.model_copy(update={"lines": (dated,)}))
+    (trend,) = Trends(store).of(plan.model_copy(update={"lines": (dated,)}))
     assert trend.dates() == ([at, at], True)
 
 

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from sqlalchemy import Engine
 
 from pipeline.measure.plan import Line, Plan
 from pipeline.model import Step, StepStatus
 from pipeline.site.night.timelines import OverTime, over_time
 from pipeline.site.setups import SHOWN_METRICS, LineSetup
-from pipeline.site.trends import Trend, each_trend
+from pipeline.site.trends import Trend, Trends
 from pipeline.storage.runs import RunRow, runs
 from pipeline.storage.steps import StepOutcome, outcomes
 
@@ -121,17 +120,17 @@ class _Ended(NamedTuple):
         )
 
 
-def gather(store: Engine, plan: Plan) -> list[LineData]:
+def gather(trends: Trends, plan: Plan) -> list[LineData]:
     """Return what the store holds of a plan's lines, in the order of the plan."""
     keys = plan.keys()
-    known = {run.run_id: run for run in runs(store, cells=keys)}
+    known = {run.run_id: run for run in runs(trends.store, cells=keys)}
     share = 1 / max(1, sum(len(run.workload["steps"]) for run in known.values()))
     ended: dict[str, list[_Ended]] = {}
     # One by one: the timelines of all steps together do not fit into memory.
-    for outcome in outcomes(store, cells=keys):
+    for outcome in outcomes(trends.store, cells=keys):
         ended.setdefault(outcome.run_id, []).append(_Ended.of(outcome, share))
     parts: dict[str, list[SetupData]] = {line.name: [] for line in plan.lines}
-    for trend in each_trend(store, plan):
+    for trend in trends.of(plan):
         parts[trend.line.name].append(_part(trend, known, ended))
     return [LineData(line, tuple(parts[line.name])) for line in plan.lines]
 

@@ -25,6 +25,7 @@ from pipeline.site.night.recent import Positions, moved, recent
 from pipeline.site.night.summary import summarise
 from pipeline.site.page import View, render
 from pipeline.site.setups import name_places
+from pipeline.site.trends import Trends
 from pipeline.storage.runs import settings_of
 from pipeline.text.errors import UserError
 
@@ -37,8 +38,10 @@ class NightReport(NamedTuple):
     ``plan`` has the revisions that are shown, at these ``positions`` of the whole plan.
     ``left_out`` is the number of the others, by line. ``unbuilt`` says by the keys of cells why
     revisions have no build. ``fixed`` are the parts of the page that regressions do not change.
+    ``trends`` read from the store, for the site.
     """
 
+    trends: Trends
     plan: Plan
     positions: Positions
     left_out: Mapping[str, int]
@@ -54,13 +57,19 @@ def read_night(
     detected: Detected,
     limits: ReportSection,
     unbuilt: Mapping[str, str],
+    results: Path | None = None,
 ) -> NightReport:
-    """Read what the report shows. Of long lines, that is what ``detected`` makes of interest."""
+    """Read what the report shows. Of long lines, that is what ``detected`` makes of interest.
+
+    ``results`` is for :class:`Trends`.
+    """
     shown, positions = recent(plan, detected)
     left_out = {line.name: len(line.revisions) - len(positions[line.name]) for line in plan.lines}
-    lines = gather(store, shown)
+    trends = Trends(store, results)
+    lines = gather(trends, shown)
     runs = runs_of(lines)
     return NightReport(
+        trends=trends,
         plan=shown,
         positions=positions,
         left_out=left_out,
