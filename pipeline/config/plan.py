@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from pipeline.config.base import Name, Section, Version
-from pipeline.model import MOST, OptionValue
+from pipeline.model import MOST, Mode, OptionValue
 from pipeline.text.units import Duration
 
 _MOST_ROWS = 10**12
@@ -126,6 +126,37 @@ class WorkloadSection(Section):
             "have separate series"
         ),
     )
+    mode: Mode = Field(
+        default=Mode.TIME,
+        description=(
+            "time: operations per second; count: instructions per operation, one run of each "
+            "cell, exact on any machine"
+        ),
+    )
+    cache_simulation: bool = Field(
+        default=False,
+        description="in mode count: also count the misses of simulated caches, four times slower",
+    )
+
+    @model_validator(mode="after")
+    def _counted_alone(self) -> WorkloadSection:
+        if self.mode is Mode.COUNT:
+            if self.clients != (1,):
+                raise ValueError("mode count measures one client; remove clients")
+            if self.profile:
+                raise ValueError("mode count has costs by function already; remove profile")
+        elif self.cache_simulation:
+            raise ValueError('cache_simulation needs mode = "count"')
+        return self
+
+    @property
+    def measured_how(self) -> dict[str, Mode | bool]:
+        """The fields of a workload that say how its steps are measured."""
+        return {
+            "profile": self.profile,
+            "mode": self.mode,
+            "cache_simulation": self.cache_simulation,
+        }
 
 
 class ControlSection(SourceSection):

@@ -113,7 +113,7 @@ def workload_of(section: WorkloadSection, steps: Sequence[str]) -> Workload:
         workload = family.workload(section.name, steps or section.steps, scale, section.options)
     except (UnknownStepError, OptionError, ValueError) as error:
         raise UserError(f"workload {section.name}: {error}") from error
-    return workload.model_copy(update={"profile": section.profile})
+    return workload.model_copy(update=section.measured_how)
 
 
 def figures_of_steps(workload: Workload, metrics: Sequence[str]) -> tuple[Figure, ...]:

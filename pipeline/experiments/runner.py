@@ -205,4 +205,10 @@ def only_steps(workload: Workload, steps: Sequence[str]) -> Workload:
     """Return a workload with only some steps, and the loads and writes that they need."""
     family = find_family(workload.family)
     fewer = family.workload(workload.name, steps, workload.scale, workload.options)
-    return fewer.model_copy(update={"profile": workload.profile})
+    return fewer.model_copy(
+        update={
+            "profile": workload.profile,
+            "mode": workload.mode,
+            "cache_simulation": workload.cache_simulation,
+        }
+    )

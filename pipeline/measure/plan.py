@@ -14,6 +14,7 @@ from pipeline.model import (
     Cell,
     Frozen,
     Machine,
+    Mode,
     OptionValue,
     Revision,
     Scale,
@@ -133,6 +134,10 @@ class Plan(Frozen):
         (whole,) = (each for each in self.lines if each.name == line)
         return self.model_copy(update={"lines": (whole.only({label}),)})
 
+    def runs_of(self, cell: Cell) -> int:
+        """Return the number of runs of a cell: one if counted, because counts repeat exactly."""
+        return 1 if cell.workload.mode is Mode.COUNT else self.repetitions
+
     def remaining(self, measured: Collection[tuple[str, int]]) -> list[tuple[Cell, int]]:
         """Return the runs not in ``measured`` (pairs of cell key and repetition), in order.
 
@@ -143,7 +148,9 @@ class Plan(Frozen):
         runs = []
         for repetition in range(1, self.repetitions + 1):
             cells = self.due if repetition % 2 else tuple(reversed(self.due))
-            runs += [(cell, repetition) for cell in cells]
+            runs += [(cell, repetition) for cell in cells if repetition <= self.runs_of(cell)]
+        # Counted runs first: they are soon done, and exact whatever else the machine does.
+        runs.sort(key=lambda run: run[0].workload.mode is not Mode.COUNT)
         return [(cell, n) for cell, n in runs if (cell.key, n) not in measured]
 
 
@@ -372,7 +379,7 @@ def _workload(
         raise file.problem((*table, "options", error.option), str(error)) from error
     except ValueError as error:
         raise file.problem((*table, "measure"), str(error)) from error
-    return workload.model_copy(update={"profile": section.profile})
+    return workload.model_copy(update=section.measured_how)
 
 
 def _known_steps(family: Family, steps: Sequence[str]) -> tuple[str, ...]:

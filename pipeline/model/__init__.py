@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from pipeline.model.base import MOST, Frozen, digest
 from pipeline.model.builds import Build, BuildOptions, Provenance, Revision, ServerConfig, Supply
-from pipeline.model.cells import Cell, Control, OptionValue, Scale, Step, Workload
+from pipeline.model.cells import Cell, Control, Mode, OptionValue, Scale, Step, Workload
 from pipeline.model.changes import (
     Culprit,
     Excused,
@@ -23,6 +23,7 @@ from pipeline.model.changes import (
     SeriesKey,
     Shift,
 )
+from pipeline.model.counts import FunctionCost, StepCounts
 from pipeline.model.machines import (
     Connection,
     Disk,
@@ -60,8 +61,10 @@ __all__ = [
     "Excused",
     "FieldKind",
     "Frozen",
+    "FunctionCost",
     "Machine",
     "Manifest",
+    "Mode",
     "OptionValue",
     "Origin",
     "Pattern",
@@ -79,6 +82,7 @@ __all__ = [
     "ServerConfig",
     "Shift",
     "Step",
+    "StepCounts",
     "StepOutput",
     "StepRecord",
     "StepStatus",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
+from enum import StrEnum
 from functools import cached_property
 
 from pydantic import Field
@@ -32,6 +33,13 @@ class Scale(Frozen):
     warmup: float = Field(ge=0)
 
 
+class Mode(StrEnum):
+    """How a step is measured: operations per second, or instructions per operation."""
+
+    TIME = "time"
+    COUNT = "count"
+
+
 OptionValue = bool | int | float | str
 """The value of a setting of a workload family."""
 
@@ -41,7 +49,9 @@ class Workload(Frozen):
 
     ``version`` changes with the scripts, so that results of different scripts never share a series.
     ``options`` are the configured settings of its family. ``profile`` records a CPU profile of the
-    server during steps. That costs performance, so it makes a separate workload.
+    server during steps. That costs performance, so it makes a separate workload. Of the ``mode``
+    count, every step runs a fixed number of operations under an instruction counter;
+    ``cache_simulation`` also counts the misses of simulated caches.
     """
 
     family: str
@@ -51,6 +61,8 @@ class Workload(Frozen):
     steps: tuple[Step, ...]
     options: dict[str, OptionValue] = Field(default_factory=dict)
     profile: bool = False
+    mode: Mode = Mode.TIME
+    cache_simulation: bool = False
 
     @cached_property
     def hash(self) -> str:

@@ -6,7 +6,10 @@ import math
 from enum import StrEnum
 from fnmatch import fnmatchcase
 
+from pydantic import Field
+
 from pipeline.model.base import Frozen
+from pipeline.model.cells import Mode
 
 
 class SeriesKey(Frozen):
@@ -28,6 +31,8 @@ class SeriesKey(Frozen):
     group: str
     unit: str
     metric: str
+    # Omitted for timed series, which keeps identifiers of evidence from before counted ones.
+    mode: Mode = Field(default=Mode.TIME, exclude_if=lambda mode: mode is Mode.TIME)
 
 
 class Pattern(Frozen):

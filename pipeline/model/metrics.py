@@ -106,6 +106,8 @@ METRICS: dict[str, Metric] = {
         ("branches/o", "count", _LESS, "branches of the server per operation"),
         ("branch_misses/o", "count", _LESS, "mispredicted branches of the server per operation"),
         ("cache_misses/o", "count", _LESS, "last-level cache misses of the server per operation"),
+        ("l1_misses/o", "count", _LESS, "misses of a simulated first-level cache per operation"),
+        ("ll_misses/o", "count", _LESS, "misses of a simulated last-level cache per operation"),
         ("dtlb_misses/o", "count", _LESS, "data TLB misses of the server per operation"),
         ("itlb_misses/o", "count", _LESS, "instruction TLB misses of the server per operation"),
         ("page_faults/o", "count", _LESS, "page faults of the server per operation"),

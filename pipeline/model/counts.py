@@ -1,0 +1,40 @@
+"""Counted steps: the instructions of an operation, as a whole and by function."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from pipeline.model.base import Frozen
+
+
+class FunctionCost(Frozen):
+    """The instructions of one function per operation.
+
+    ``self_cost`` are those of the function alone, ``inclusive_cost`` also those of the functions
+    that it calls. ``binary`` is the file name of the program or library that holds the function.
+    """
+
+    function: str
+    binary: str
+    self_cost: float
+    inclusive_cost: float
+
+
+class StepCounts(Frozen):
+    """What one counted step costs per operation.
+
+    The figures are the difference between two runs of the step, of ``operations[0]`` and
+    ``operations[1]`` operations, divided by the difference in operations: start-up, connecting and
+    disconnecting cancel. ``instructions`` are those that serve the statements. ``waiting`` are
+    those of waiting for the client, which depend on timing and belong to no operation.
+    ``background`` are those of the server's other processes and threads. ``misses`` has further
+    events of the cache simulation by metric, such as ``ll_misses/o``. ``functions`` are in
+    descending order of their own cost.
+    """
+
+    operations: tuple[float, float]
+    instructions: float = Field(allow_inf_nan=False)
+    waiting: float = Field(default=0.0, allow_inf_nan=False)
+    background: float = Field(default=0.0, allow_inf_nan=False)
+    misses: dict[str, float] = Field(default_factory=dict)
+    functions: tuple[FunctionCost, ...] = ()
