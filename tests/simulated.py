@@ -32,7 +32,7 @@ import pipeline.use_cases.context
 import pipeline.use_cases.measuring
 from pipeline.cli import main
 from pipeline.measure.build import Builder, NotBuiltError
-from pipeline.measure.measure import Bench
+from pipeline.measure.execution import Bench
 from pipeline.model import (
     Build,
     Cell,

@@ -17,9 +17,10 @@ from pipeline.files.json_file import read_json
 from pipeline.machine.disturbance.guard import Guard
 from pipeline.machine.pinning import available, choose
 from pipeline.measure.build import Builder, NotBuiltError
+from pipeline.measure.execution import Bench
 from pipeline.measure.expected_time import Expectation
 from pipeline.measure.harness import ATTEMPTS, BROKEN, HarnessError
-from pipeline.measure.measure import Bench, measure_cell
+from pipeline.measure.measure import measure_cell
 from pipeline.measure.progress import Watcher
 from pipeline.measure.workspace import Workspace
 from pipeline.model import Build, Cell, Frozen, Machine, Pinning

@@ -36,6 +36,9 @@ SETTINGS_MEMBER = "settings.json"
 VALUES_MEMBER = "values.json"
 """The member of an imported bundle with its values: step -> metric -> value."""
 
+COUNTS_MEMBER = "counts.json"
+"""The file in the folder of a counted step with its costs: a StepCounts."""
+
 BUNDLES = "bundles"
 """The folder of bundles, in the results folder and in the folder of an experiment."""
 EXPERIMENTS = "experiments"

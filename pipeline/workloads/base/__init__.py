@@ -25,13 +25,20 @@ class Measure(Frozen):
     step: Step
 
 
+class Count(Frozen):
+    """The action that runs a fixed number of a step's events, to be counted."""
+
+    step: Step
+    events: int
+
+
 class Maintain(Frozen):
     """The action that does the postwrite maintenance, then waits ``rest`` seconds."""
 
     rest: float
 
 
-Command = Load | Warm | Measure
+Command = Load | Warm | Measure | Count
 """The actions that run a command of the load generator; the target does maintenance."""
 
 Action = Command | Maintain
@@ -104,6 +111,13 @@ class Family(Protocol):
         By default none does.
         """
         return False
+
+    def counted_events(self, step: Step, workload: Workload) -> int:
+        """Return the events of the shorter of two counted runs of a step.
+
+        By default 0: the step cannot be counted.
+        """
+        return 0
 
     def timing(self, action: Command, workload: Workload) -> Timing:
         """Return how long the command of an action may take."""

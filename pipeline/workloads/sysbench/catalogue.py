@@ -58,6 +58,14 @@ class Microbenchmark:
         """The published name, such as ``random-points_range=10``."""
         return f"{self.lua_step}_range={self.range}"
 
+    @property
+    def counted_events(self) -> int:
+        """The events of a counted run: some thousand rows, or one whole table."""
+        if self.unit is Unit.ROWS:
+            return 1
+        rows = self.range if self.statements_per_event == 1 else 2 * self.range
+        return max(2, min(_COUNTED_EVENTS, _COUNTED_ROWS // rows))
+
     def operations_per_event(self, table_size: int) -> int:
         """Return the operations of one event, in the step's unit, with ``table_size`` rows a table.
 
@@ -65,6 +73,12 @@ class Microbenchmark:
         """
         return table_size if self.unit is Unit.ROWS else self.statements_per_event
 
+
+_COUNTED_EVENTS = 200
+_COUNTED_ROWS = 10_000
+"""The most events of a counted run, and roughly the rows that they read. Enough that one operation
+more or less in the work around them is below a ten-thousandth; a tenth of a second without the
+instrument."""
 
 _TRANSACTION = 2  # BEGIN and COMMIT
 _POINT_SELECTS = 10
