@@ -22,10 +22,7 @@ from pipeline.profiles.callgrind import CallgrindProfile
 from pipeline.storage.bundle import COUNTS_MEMBER
 from pipeline.targets.base import Server, ServerError
 from pipeline.text.errors import first_line
-from pipeline.workloads.base import Count, Load, Measure, Warm
-
-LONGER = 3
-"""The longer of two counted lengths, in lengths of the shorter one."""
+from pipeline.workloads.base import LONGER, Count, Measure
 
 COUNTED_LIMIT = 900.0
 """Seconds after which a counted command counts as hung: some fifty times the time of a step."""
@@ -65,11 +62,6 @@ class CountedExecution(Execution):
     def _on_ready(self, server: Server) -> None:
         """Run the workload. What is sampled while a step runs says nothing in this mode."""
         self._perform(server)
-
-    def _prepare(self, name: str, action: Load | Warm, server: Server) -> None:
-        """Load; a warm-up by time is left out, as it would differ from run to run."""
-        if isinstance(action, Load):
-            super()._prepare(name, action, server)
 
     def _step(self, action: Measure, server: Server) -> None:
         """Count a step and record it."""
@@ -155,7 +147,7 @@ class CountedExecution(Execution):
         length, failure = CountedLength(0.0, ()), done.failure
         if not failure:
             try:
-                operations = self._family.parse(action.step, workload, done.text).operations
+                operations = self._family.counted_operations(action.step, workload, done.text)
                 length = CountedLength(operations, self._profiles(server, before))
             except (CountError, ValueError) as error:
                 failure = first_line(error)

@@ -32,6 +32,11 @@ class Count(Frozen):
     events: int
 
 
+LONGER = 3
+"""The longer of the two runs of a counted step, in lengths of the shorter. Their difference is what
+the operations cost."""
+
+
 class Maintain(Frozen):
     """The action that does the postwrite maintenance, then waits ``rest`` seconds."""
 
@@ -118,6 +123,10 @@ class Family(Protocol):
         By default 0: the step cannot be counted.
         """
         return 0
+
+    def counted_operations(self, step: Step, workload: Workload, text: str) -> float:
+        """Return the operations of a counted run from its output, as :meth:`parse` does."""
+        return self.parse(step, workload, text).operations
 
     def timing(self, action: Command, workload: Workload) -> Timing:
         """Return how long the command of an action may take."""

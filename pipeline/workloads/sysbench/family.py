@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from pipeline.model import Connection, OptionValue, Scale, Step, StepOutput, Workload
+from pipeline.model import Connection, Mode, OptionValue, Scale, Step, StepOutput, Workload
 from pipeline.workloads.base import (
     Action,
     Command,
@@ -133,6 +133,8 @@ class Sysbench(Family):
         spec = catalogue.step_named(action.step.name)
         # One scan reads every row; more scans would warm nothing further.
         whole_tables = isinstance(action, Warm) and spec.unit is catalogue.Unit.ROWS
+        # A warm-up by time would make counts differ from run to run.
+        by_time = not whole_tables and workload.mode is Mode.TIME
         return (
             *base,
             *_length(action, workload),
@@ -143,8 +145,7 @@ class Sysbench(Family):
             "--histogram=on",
             f"--step={spec.lua_step}",
             f"--range={spec.range}",
-            # A warm-up by time would make counts differ from run to run.
-            f"--warmup={0.0 if whole_tables or isinstance(action, Count) else scale.warmup}",
+            f"--warmup={scale.warmup if by_time else 0.0}",
             script,
             "run",
         )
