@@ -68,7 +68,8 @@ class CountedExecution(Execution):
         step = action.step
         self._watcher.step_begins(step)
         started_at = datetime.now(UTC)
-        counts, last, seconds, failure = self._count(step, server)
+        with self._target.counting.held_back(server.connection):
+            counts, last, seconds, failure = self._count(step, server)
         folder = self._step_folder(step)
         self._files[f"{folder}/stdout.txt"] = last.done.text.encode()
         if counts is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -54,6 +54,7 @@ class Counting(Frozen):
     threads: bool = False
     binaries: tuple[str, ...] = ()
     settings: dict[str, str] = Field(default_factory=dict)
+    held_back: Callable[[Connection], AbstractContextManager[None]] = lambda _: nullcontext()
 
 
 class ServerError(Exception):

@@ -26,6 +26,15 @@ COUNTING = Counting(
             "secure_read",
         }
     ),
-    # Its workers would vacuum the tables in the middle of a step.
-    settings={"autovacuum": "off"},
+    settings={
+        # Its workers would vacuum the tables in the middle of a step.
+        "autovacuum": "off",
+        # A statement sets the hint bits of a row only if the commit that it reports is on storage.
+        # Without these three, that depends on when the WAL writer runs.
+        "synchronous_commit": "on",
+        "fsync": "off",
+        "wal_writer_delay": "10000",
+        # Whether a page is clean when a statement needs a buffer is a matter of time, too.
+        "bgwriter_lru_maxpages": "0",
+    },
 )
