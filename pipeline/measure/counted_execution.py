@@ -133,10 +133,11 @@ class CountedExecution(Execution):
         if server.pid is not None and threads:
             self._callgrind.dump(server.pid)
         self._callgrind.clear()
-        inside = server.pid is None
+        # A command of the target's own is under the instrument already.
+        wrapped = server.pid is None and not server.connection.command
         done = execute(
-            (*self._callgrind.command, *command) if inside else command,
-            self._bench.pinning.server if inside else self._bench.pinning.client,
+            (*self._callgrind.command, *command) if wrapped else command,
+            self._bench.pinning.client if server.pid else self._bench.pinning.server,
             lambda _: (),
             lambda _: False,
             measure=0.0,
