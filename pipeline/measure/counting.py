@@ -37,6 +37,7 @@ class _Sums(NamedTuple):
     serving: float
     waiting: float
     background: float
+    outside: float
     events: Mapping[str, float]
     own: Mapping[FunctionKey, float]
     inclusive: Mapping[FunctionKey, float]
@@ -79,6 +80,7 @@ def per_operation(shorter: CountedLength, longer: CountedLength, counting: Count
         instructions=whole,
         waiting=(more.waiting - less.waiting) / operations,
         background=(more.background - less.background) / operations,
+        outside=(more.outside - less.outside) / operations,
         misses={
             metric: (more.events[metric] - less.events[metric]) / operations
             for metric in more.events
@@ -108,7 +110,7 @@ def _sums(profiles: Sequence[CallgrindProfile], counting: Counting) -> _Sums:
         )
     own: dict[FunctionKey, float] = {}
     inclusive: dict[FunctionKey, float] = {}
-    total = waiting = 0.0
+    total = waiting = outside = 0.0
     events = dict.fromkeys(_simulated(serving[0]), 0.0)
     for profile in serving:
         at = profile.events.index(INSTRUCTIONS)
@@ -117,6 +119,7 @@ def _sums(profiles: Sequence[CallgrindProfile], counting: Counting) -> _Sums:
         }
         for key, costs in profile.costs.items():
             if counting.binaries and not key.binary.startswith(counting.binaries):
+                outside += costs.own[at]
                 continue
             if _named(key.function, counting.waiting):
                 waiting += costs.own[at]
@@ -133,7 +136,7 @@ def _sums(profiles: Sequence[CallgrindProfile], counting: Counting) -> _Sums:
         for profile in others
         for costs in profile.costs.values()
     )
-    return _Sums(total, waiting, background, events, own, inclusive)
+    return _Sums(total, waiting, background, outside, events, own, inclusive)
 
 
 def _simulated(profile: CallgrindProfile) -> list[str]:

@@ -86,7 +86,7 @@ def test_only_the_named_binaries_count() -> None:
         )
 
     counts = per_operation(run(1), run(3), Counting(binaries=("libsqlite3",)))
-    assert counts.instructions == 10.0
+    assert (counts.instructions, counts.outside) == (10.0, 500.0)
     assert [each.function for each in counts.functions] == ["sqlite3_step"]
 
 

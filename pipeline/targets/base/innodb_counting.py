@@ -42,6 +42,8 @@ COUNTING = Counting(
         }
     ),
     threads=True,
+    # What the allocator and memcmp execute depends on addresses in the heap.
+    binaries=("mariadbd", "mysqld"),
     # Otherwise statistics are computed again when enough rows changed, at some time.
     settings={"innodb_stats_auto_recalc": "OFF"},
     held_back=without_purge,

@@ -28,6 +28,8 @@ class RocksDB:
     counting = Counting(
         entries=("rocksdb::DBImpl::Get", "rocksdb::DBImpl::NewIterator", "rocksdb::DBImpl::Write"),
         threads=True,
+        # What the allocator executes depends on the state of the heap.
+        binaries=("librocksdb", "db_bench"),
     )
     tools = (("bash", "runs scripts of RocksDB's Makefile"),)
     supplies = (

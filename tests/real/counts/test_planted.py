@@ -12,7 +12,7 @@ from tests.repositories import FAST_BUILD, commit, git, releases_as_commits
 STEP = "SQLITE_API int sqlite3_step(sqlite3_stmt *pStmt){\n"
 
 PLANTED = (1, 7)
-"""Turns of a loop of some seven instructions, which a point query enters twice: .2 % and 1 % of it."""
+"""Turns of a loop of seven instructions, entered twice in a point query: .2 % and 1 % of it."""
 
 
 def counts_of(night: Night, label: str) -> StepCounts:
