@@ -28,8 +28,12 @@ COUNTING = Counting(
     waiting=frozenset(
         {
             "__errno_location",
+            "scheduler_wait_net_begin",
+            "scheduler_wait_net_end",
             "ssux_lock_impl<false>::rd_wait",
             "ssux_lock_impl<true>::rd_wait",
+            "thd_wait_begin",
+            "thd_wait_end",
             "ut_delay",
             "poll",
             "ppoll",

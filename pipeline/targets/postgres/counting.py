@@ -9,7 +9,8 @@ COUNTING = Counting(
     # functions of their own.
     entries=("PostgresMain", "ParallelWorkerMain"),
     # A backend tries to read the next message, and waits in epoll only if the client has not sent
-    # it yet (src/backend/libpq/be-secure.c, storage/ipc/latch.c).
+    # it yet (src/backend/libpq/be-secure.c, storage/ipc/latch.c). Between statements it flushes its
+    # statistics once a second (src/backend/utils/activity/pgstat.c).
     waiting=frozenset(
         {
             "ModifyWaitEvent",
@@ -21,6 +22,17 @@ COUNTING = Counting(
             "__errno_location",
             "epoll_ctl",
             "epoll_wait",
+            "pgstat_database_flush_cb",
+            "pgstat_flush_io",
+            "pgstat_flush_pending_entries",
+            "pgstat_flush_wal",
+            "pgstat_get_entry_ref",
+            "pgstat_lock_entry",
+            "pgstat_prep_pending_entry",
+            "pgstat_relation_flush_cb",
+            "pgstat_report_stat",
+            "pgstat_slru_flush",
+            "pgstat_unlock_entry",
             "recv",
             "secure_raw_read",
             "secure_read",
