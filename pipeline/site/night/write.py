@@ -109,7 +109,7 @@ def render_page(
     night: NightReport, detected: Detected, now: datetime, views: Sequence[View] = ()
 ) -> str:
     """Return the page as text; ``views`` are links to the other pages of its site."""
-    detected = moved(detected, night.positions)
+    seen = moved(detected, night.positions).regressions
     anchors = Anchors()
     places = name_places(
         (
@@ -121,9 +121,7 @@ def render_page(
         anchors,
     )
     charts = Charts(night.lines)
-    shown = view_lines(
-        night.lines, detected.regressions, places, anchors, night.limits, charts, night.unbuilt
-    )
+    shown = view_lines(night.lines, seen, places, anchors, night.limits, charts, night.unbuilt)
     return render(
         "night.html.j2",
         _SCRIPTS,
