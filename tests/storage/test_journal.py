@@ -13,6 +13,7 @@ import pytest
 
 from pipeline.files import jsonl_log
 from pipeline.files.atomic_write import write_atomically
+from pipeline.files.lock import lock_descriptor
 from pipeline.model import Pattern
 from pipeline.regressions.grouping import group_shifts
 from pipeline.storage.journal import Event, EventKind, Journal, mutes
@@ -143,13 +144,12 @@ def test_a_journal_that_was_replaced_meanwhile_gets_the_event(
     """As when a bench brings the hub's state while somebody decides."""
     journal = Journal(tmp_path)
     journal.append([NOTED])
-    replaced = []
-    really = jsonl_log.lock_descriptor
+    replaced = list[Path]()
 
     def lock(descriptor: int, patience: float) -> None:
         if not replaced:
             replaced.append(write_atomically(journal.path, journal.path.read_text()))
-        really(descriptor, patience)
+        lock_descriptor(descriptor, patience)
 
     monkeypatch.setattr(jsonl_log, "lock_descriptor", lock)
     journal.append([FOUND])
