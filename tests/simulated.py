@@ -191,9 +191,7 @@ class Simulation:
     def json(self, *verb: str) -> Any:
         return self.run(*verb, "--format", "json").json
 
-    def kill(
-        self, *verb: str, before: int = 0, by: signal.Signals = signal.SIGKILL
-    ) -> int:
+    def kill(self, *verb: str, before: int = 0, by: signal.Signals = signal.SIGKILL) -> int:
         """Run a verb in a process of its own and kill it before this durable effect, from 1 on.
 
         Durable effects are files that are renamed or synchronised and transactions of the store
