@@ -154,6 +154,8 @@ class Years:
         done = subprocess.run(
             [sys.executable, "-S", "-c", _TIMED, str(NIGHTSHIFT), *verb],
             cwd=self.folder,
+            # As installed: without this variable, verbs find their compiled modules.
+            env={k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"},
             capture_output=True,
             text=True,
             check=False,

@@ -30,7 +30,7 @@ import pipeline.measure.run
 import pipeline.storage.journal
 import pipeline.use_cases.context
 import pipeline.use_cases.measuring
-from pipeline.cli import main
+from pipeline.cli import INTERRUPTED, main
 from pipeline.measure.build import Builder, NotBuiltError
 from pipeline.measure.execution import Bench
 from pipeline.model import (
@@ -191,18 +191,18 @@ class Simulation:
     def json(self, *verb: str) -> Any:
         return self.run(*verb, "--format", "json").json
 
-    def kill(self, *verb: str, before: int = 0) -> int:
+    def kill(self, *verb: str, before: int = 0, by: signal.Signals = signal.SIGKILL) -> int:
         """Run a verb in a process of its own and kill it before this durable effect, from 1 on.
 
         Durable effects are files that are renamed or synchronised and transactions of the store
         that are committed. Without a number it is not killed; returns how many there were, or 0
-        if it was killed.
+        if it was killed, or stopped ``by`` ctrl-C.
         """
         reading, writing = os.pipe()
         child = os.fork()
         if child == 0:
             os.close(reading)
-            _until(before, self.folder, writing, verb)
+            _until(before, by, self.folder, writing, verb)
         os.close(writing)
         with os.fdopen(reading) as effects:
             told = effects.read()
@@ -210,7 +210,10 @@ class Simulation:
         if os.WIFSIGNALED(status):
             assert os.WTERMSIG(status) == signal.SIGKILL
             return 0
-        assert os.waitstatus_to_exitcode(status) == 0, told
+        code = os.waitstatus_to_exitcode(status)
+        if by is signal.SIGINT and code == INTERRUPTED:
+            return 0
+        assert code == 0, told
         return int(told)
 
     def measured(self, experiment: str = "") -> list[Measured]:
@@ -405,15 +408,17 @@ def invoke(*words: str) -> Ran:
     return Ran(code, said.getvalue(), complained.getvalue())
 
 
-def _until(effect: int, folder: Path, writing: int, words: Sequence[str]) -> None:
-    """Run a verb in a child process, and kill that before an effect; never returns."""
+def _until(
+    effect: int, by: signal.Signals, folder: Path, writing: int, words: Sequence[str]
+) -> None:
+    """Run a verb in a child process, and signal that before an effect; never returns."""
     count = 0
 
     def about_to(*_: object) -> None:
         nonlocal count
         count += 1
         if count == effect:
-            os.kill(os.getpid(), signal.SIGKILL)
+            os.kill(os.getpid(), by)
 
     def audited(name: str, arguments: tuple[Any, ...]) -> None:
         if name == "os.rename" and Path(os.fsdecode(arguments[0])).absolute().is_relative_to(

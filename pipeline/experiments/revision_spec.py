@@ -14,6 +14,7 @@ from pathlib import Path
 
 from pipeline.config import WorkloadSection
 from pipeline.experiments.source_trees import revision_of_tree
+from pipeline.files.address import folder_at
 from pipeline.measure.build import OFFICIAL, SHIPPED_OPTIONS, default_options
 from pipeline.measure.discover import Offer, look_up
 from pipeline.model import Cell, Frozen, Machine, Revision, SeriesKey, Supply, Workload
@@ -58,9 +59,10 @@ def parse_subject(text: str) -> RevisionSpec:
         raise UserError(f"{text}: {error.args[0]}") from error
     options, config = found["options"] or "", found["config"] or ""
     if _is_folder(place):
-        folder = Path(place).expanduser().resolve()
-        if not folder.is_dir():
-            raise UserError(f"{text}: there is no folder {folder}")
+        found_folder = folder_at(place)
+        if found_folder is None or not found_folder.is_dir():
+            raise UserError(f"{text}: there is no folder {place}")
+        folder = found_folder.resolve()
         return RevisionSpec(
             text=text,
             target=target,

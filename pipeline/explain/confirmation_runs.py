@@ -11,16 +11,10 @@ from pathlib import Path
 
 from pipeline.experiments.confirm import outcome_in
 from pipeline.experiments.record import load_experiment
-from pipeline.explain.samples import RevisionSamples, side_of
+from pipeline.explain.samples import Checked, RevisionSamples, side_of
 from pipeline.model import Cell
-from pipeline.storage.bundle import (
-    BUNDLES,
-    EXPERIMENTS,
-    Bundle,
-    BundleError,
-    bundle_path,
-    read_bundle,
-)
+from pipeline.storage.bundle import BUNDLES, EXPERIMENTS, BundleError, bundle_path
+from pipeline.storage.ingest import check_bundle
 
 
 def confirmation_samples(
@@ -58,13 +52,13 @@ def _alike(one: Cell, other: Cell) -> bool:
     return len(keys) == 1
 
 
-def _runs(bundles: Path, cell: Cell) -> Iterator[Bundle]:
+def _runs(bundles: Path, cell: Cell) -> Iterator[Checked]:
     for attempt in count(1):
         path = bundle_path(bundles, cell.run_id(attempt))
         if not path.exists():
             return
         try:
-            yield read_bundle(path)
+            yield check_bundle(path)
         except BundleError:
             # The next attempt to confirm repeats this run.
             continue

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
@@ -12,9 +12,10 @@ from statistics import fmean
 from pipeline.explain.figures import ACTIVITY
 from pipeline.model import Cell, StepStatus
 from pipeline.profiles.folded import load_folded
-from pipeline.storage.bundle import SETTINGS_MEMBER, Bundle, BundleError, bundle_path, read_bundle
+from pipeline.storage.bundle import Bundle, BundleError, bundle_path
 from pipeline.storage.derive.background import SLA_METRICS
-from pipeline.storage.ingest import steps_of
+from pipeline.storage.ingest import check_bundle
+from pipeline.storage.write import Settings, StepValues
 from pipeline.workloads.base.plans import PLANS_MEMBER, read_plans
 
 
@@ -31,6 +32,10 @@ class StepSide:
     plans: Mapping[str, str] = field(default_factory=dict)
 
 
+Checked = tuple[Bundle, Settings | None, list[StepValues]]
+"""A bundle with its server's settings and its steps, which could all be read."""
+
+
 @dataclass
 class RevisionSamples:
     """The runs of one revision in one setup. Settings and plans are those of its first run."""
@@ -41,15 +46,14 @@ class RevisionSamples:
     steps: dict[str, StepSide] = field(default_factory=dict)
 
 
-def side_of(revision: str, bundles: Iterable[Bundle]) -> RevisionSamples:
+def side_of(revision: str, bundles: Iterable[Checked]) -> RevisionSamples:
     """Collect the contents of one cell's bundles."""
     side = RevisionSamples(revision)
-    for bundle in bundles:
+    for bundle, settings, steps in bundles:
         side.runs += 1
-        if not side.settings and SETTINGS_MEMBER in bundle.files:
-            side.settings = json.loads(bundle.files[SETTINGS_MEMBER])
+        side.settings = side.settings or settings or {}
         folders = {record.step.name: record.folder for record in bundle.manifest.steps}
-        for told in steps_of(bundle):
+        for told in steps:
             step = side.steps.setdefault(told.step.name, StepSide())
             if told.status is StepStatus.SLA_FAILED:
                 step.missed.append(told.note)
@@ -64,8 +68,10 @@ def side_of(revision: str, bundles: Iterable[Bundle]) -> RevisionSamples:
                 if usable or name in SLA_METRICS:
                     step.values.setdefault(name, []).append(value)
             profile = bundle.files.get(f"{folders[told.step.name]}/profile.folded", b"")
-            step.stacks.update(load_folded(profile.decode(errors="replace")))
-        for name, plans in read_plans(bundle.files.get(PLANS_MEMBER, b"").decode()).items():
+            with suppress(ValueError):
+                step.stacks.update(load_folded(profile.decode(errors="replace")))
+        plans_text = bundle.files.get(PLANS_MEMBER, b"").decode(errors="replace")
+        for name, plans in read_plans(plans_text).items():
             step = side.steps.setdefault(name, StepSide())
             step.plans = step.plans or plans
     return side
@@ -88,12 +94,12 @@ def read_side(folder: Path, cell: Cell, repetitions: int) -> RevisionSamples:
     return side
 
 
-def _bundles(folder: Path, cell: Cell, repetitions: int) -> Iterator[Bundle]:
+def _bundles(folder: Path, cell: Cell, repetitions: int) -> Iterator[Checked]:
     for repetition in range(1, repetitions + 1):
         path = bundle_path(folder, cell.run_id(repetition))
         if path.exists():
             try:
-                yield read_bundle(path)
+                yield check_bundle(path)
             except BundleError:
                 # Ingest reports damage, and the next night repeats the run.
                 continue

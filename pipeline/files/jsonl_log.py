@@ -1,21 +1,36 @@
-"""Append-only files with one JSON object a line; no line is lost or partial."""
+"""Append-only files with one JSON object a line; no line is lost or partial.
+
+A line ends with a checksum of the rest, as its member ``sum``. A line without one was written by a
+person or by an earlier nightshift, and is read as it is.
+"""
 
 from __future__ import annotations
 
-import fcntl
+import hashlib
 import json
 import logging
 import os
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Generic, TypeVar
 
 from pydantic import ValidationError
 
+from pipeline.files.atomic_write import sync_folder
+from pipeline.files.lock import LockHeldError, lock_descriptor
 from pipeline.model import Frozen
 from pipeline.text.errors import UserError
 
 _LOG = logging.getLogger(__name__)
+
+PATIENCE = 60.0
+"""Seconds to wait for another process that appends, which takes milliseconds."""
+
+_SUM = re.compile(rb',"sum":"([0-9a-f]*)"\}$')
+_DIGITS = 16
+"""Hexadecimal digits of a checksum: damage of a disk is not an attack."""
 
 _Entry = TypeVar("_Entry", bound=Frozen)
 
@@ -41,14 +56,19 @@ class Appended(Generic[_Entry]):
             return []
 
     def append(self, entries: Sequence[_Entry]) -> None:
-        """Append entries and sync them to the disk."""
+        """Append entries and sync them to the disk.
+
+        Raises UserError if another process keeps the file locked, and OSError if the file cannot be
+        written; then it is unchanged.
+        """
         if entries:
             self._extend(lambda _: entries)
 
     def extend(self, following: Callable[[list[_Entry]], Sequence[_Entry]]) -> None:
         """Append the entries that ``following`` derives from all entries, under the lock.
 
-        Raises UserError as :meth:`read`; an error of ``following`` leaves the file unchanged.
+        Raises UserError as :meth:`read` and :meth:`append` do; an error of ``following`` leaves the
+        file unchanged.
         """
         if following(self.read()):
             # Another process may have appended since, so derive again under the lock.
@@ -56,20 +76,50 @@ class Appended(Generic[_Entry]):
 
     def _extend(self, following: Callable[[bytes], Sequence[_Entry]]) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        with self.path.open("a+b") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            text = os.pread(file.fileno(), os.fstat(file.fileno()).st_size, 0)
+        with self._locked() as descriptor:
+            text = _content(descriptor)
             whole = _whole(text)
             entries = following(whole)
+            if not entries:
+                return
             if len(whole) < len(text):
                 self._set_aside(text[len(whole) :])
-                os.ftruncate(file.fileno(), len(whole))
-            between = "\n" if whole and not whole.endswith(b"\n") else ""
-            dumped = (entry.model_dump_json(exclude_defaults=True) for entry in entries)
-            file.write((between + "".join(f"{line}\n" for line in dumped)).encode())
-            file.flush()
-            os.fsync(file.fileno())
+                os.ftruncate(descriptor, len(whole))
+            between = b"\n" if whole and not whole.endswith(b"\n") else b""
+            try:
+                _write(descriptor, between + b"".join(map(_line, entries)))
+            except OSError:
+                # A part of a line would look like the work of a crash.
+                os.ftruncate(descriptor, len(whole))
+                raise
+        if not text:
+            sync_folder(self.path.parent)
         self._appended(entries)
+
+    @contextmanager
+    def _locked(self) -> Iterator[int]:
+        """Yield the opened file, locked. Another process may have replaced it meanwhile."""
+        while True:
+            flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+            descriptor = os.open(self.path, flags, 0o666)
+            try:
+                self._lock(descriptor)
+                if os.path.samestat(os.fstat(descriptor), self.path.stat()):
+                    yield descriptor
+                    return
+            except FileNotFoundError:
+                continue
+            finally:
+                os.close(descriptor)
+
+    def _lock(self, descriptor: int) -> None:
+        try:
+            lock_descriptor(descriptor, PATIENCE)
+        except LockHeldError as error:
+            raise UserError(
+                f"{error} has locked {self.path} for more than {PATIENCE:g} s, which nightshift "
+                "does for a moment at a time; end that process, then run the same command again"
+            ) from error
 
     def _appended(self, entries: Sequence[_Entry]) -> None:
         """Hook after entries are synced to the disk; a subclass may log them."""
@@ -88,13 +138,47 @@ class Appended(Generic[_Entry]):
         return [self._entry(number, line) for number, line in enumerate(whole.splitlines(), 1)]
 
     def _entry(self, number: int, line: bytes) -> _Entry:
+        entry, written = _unsealed(line)
+        if written is not None and written != _checksum(entry):
+            raise UserError(
+                f"{self.path}:{number}: {self._noun} has changed since it was written (its "
+                'checksum differs); restore the line, or delete its "sum" if the change is wanted'
+            )
         try:
-            return self._kind.model_validate_json(line)
+            return self._kind.model_validate_json(entry)
         except ValidationError as error:
             raise UserError(
                 f"{self.path}:{number}: this release of nightshift cannot read {self._noun} in "
                 "this line; upgrade nightshift, or correct the line"
             ) from error
+
+
+def _line(entry: Frozen) -> bytes:
+    """Return the line of an entry, with its checksum."""
+    dumped = entry.model_dump_json(exclude_defaults=True).encode()
+    return dumped[:-1] + b',"sum":"' + _checksum(dumped) + b'"}\n'
+
+
+def _unsealed(line: bytes) -> tuple[bytes, bytes | None]:
+    """Return the entry in a line, and its checksum; None if it has none."""
+    found = _SUM.search(line)
+    return (line[: found.start()] + b"}", found[1]) if found else (line, None)
+
+
+def _checksum(entry: bytes) -> bytes:
+    return hashlib.sha256(entry).hexdigest()[:_DIGITS].encode()
+
+
+def _content(descriptor: int) -> bytes:
+    return os.pread(descriptor, os.fstat(descriptor).st_size, 0)
+
+
+def _write(descriptor: int, lines: bytes) -> None:
+    """Append lines to a file and sync it."""
+    left = memoryview(lines)
+    while left:
+        left = left[os.write(descriptor, left) :]
+    os.fsync(descriptor)
 
 
 def _whole(text: bytes) -> bytes:

@@ -7,6 +7,7 @@ import fcntl
 import logging
 import math
 import os
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -55,6 +56,21 @@ def held(
         lock.release()
 
 
+def lock_descriptor(descriptor: int, patience: float) -> None:
+    """Lock an open file exclusively, for as long as it stays open.
+
+    Raises LockHeldError when ``patience``, in seconds, is over.
+    """
+    deadline = time.monotonic() + patience
+    while True:
+        try:
+            return fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            if time.monotonic() > deadline:
+                raise LockHeldError(_locker(descriptor)) from error
+            time.sleep(_POLL)
+
+
 def is_held(path: Path) -> bool:
     """Return whether a process holds the lock. Writes nothing, so any reader may call it."""
     try:
@@ -81,6 +97,17 @@ def _holder(path: Path) -> str:
     except OSError:
         number = ""
     return f"process {number}" if number.isdecimal() else "another process"
+
+
+def _locker(descriptor: int) -> str:
+    """Name the process that has the lock on an open file, as far as proc_locks(5) shows it."""
+    number = os.fstat(descriptor).st_ino
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/locks").read_text().splitlines():
+            fields = line.split()
+            if len(fields) > 5 and fields[1] == "FLOCK" and fields[5].endswith(f":{number}"):
+                return f"process {fields[4]}"
+    return "another process"
 
 
 def _log_wait(path: Path) -> Callable[[str], None]:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import AwareDatetime, Field, ValidationError
 
 from pipeline.files.atomic_write import remove_durably, write_durably
+from pipeline.files.lock import LockHeldError, lock_descriptor
 from pipeline.machine.process_owner import (
     Observer,
     OwnerState,
@@ -28,9 +27,6 @@ _READING = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 
 PATIENCE = 30.0
 """Seconds to wait for the lock of a lease, which a nightshift has for milliseconds."""
-
-_POLL = 0.05
-"""Seconds between two attempts to lock."""
 
 _LONGEST = 100_000
 """The most bytes of a lease to read."""
@@ -112,35 +108,20 @@ class ClaimFile:
 
     def _lock(self, guard: int) -> None:
         """Lock the guard. Every user may do so, and one that keeps it must not hang a night."""
-        deadline = time.monotonic() + PATIENCE
-        while True:
-            try:
-                return fcntl.flock(guard, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError as error:
-                if time.monotonic() > deadline:
-                    raise UserError(
-                        f"{_holder(guard)} has locked {self.path.with_suffix('.guard')} for more "
-                        f"than {PATIENCE:g} s, which nightshift does for a moment at a time; end "
-                        "that process, then run the same command again"
-                    ) from error
-                time.sleep(_POLL)
+        try:
+            lock_descriptor(guard, PATIENCE)
+        except LockHeldError as error:
+            raise UserError(
+                f"{error} has locked {self.path.with_suffix('.guard')} for more "
+                f"than {PATIENCE:g} s, which nightshift does for a moment at a time; end "
+                "that process, then run the same command again"
+            ) from error
 
     def _unwritable(self, error: OSError) -> UserError:
         return UserError(
             f"the lease file {self.path} cannot be changed ({error.strerror}); its owner or "
             "root can run `nightshift lease break`"
         )
-
-
-def _holder(guard: int) -> str:
-    """Name the process that has the lock on an open file, as far as proc_locks(5) shows it."""
-    number = os.fstat(guard).st_ino
-    with suppress(OSError):
-        for line in Path("/proc/locks").read_text().splitlines():
-            fields = line.split()
-            if len(fields) > 5 and fields[1] == "FLOCK" and fields[5].endswith(f":{number}"):
-                return f"process {fields[4]}"
-    return "a process"
 
 
 def _opened(guard: Path) -> int:

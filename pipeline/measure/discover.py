@@ -12,6 +12,7 @@ from typing import NamedTuple
 from pydantic import TypeAdapter
 
 from pipeline.config import ConfigFile, LineSection, SourceSection
+from pipeline.files.address import folder_at
 from pipeline.files.atomic_write import write_atomically
 from pipeline.model import Frozen, Revision, Supply
 from pipeline.sources import source_for
@@ -212,7 +213,7 @@ def supply_at(supply: Supply, repository: str, branch: str) -> Supply:
     address, _, usual = supply.coordinates.partition("#")
     # Another repository has its own default branch, not the usual one of upstream.
     branch = branch or ("" if repository else usual)
-    if repository and (folder := Path(repository).expanduser()).exists():
+    if repository and (folder := folder_at(repository)) is not None:
         repository = str(folder.absolute())
     where = repository or address
     return supply.model_copy(update={"coordinates": f"{where}#{branch}" if branch else where})

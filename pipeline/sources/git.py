@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from pipeline.files import lock
+from pipeline.files.address import folder_at
 from pipeline.sources.base import Fetched
 from pipeline.sources.base.git import knows_commit, run_git
 from pipeline.text.errors import UserError
@@ -102,9 +103,8 @@ class _Mirror:
     """A repository's copy in the cache."""
 
     def __init__(self, address: str, cache: Path) -> None:
-        folder = Path(address).expanduser()
-        local = folder.exists()
-        self._address = str(folder.absolute()) if local else address
+        folder = folder_at(address)
+        self._address = str(folder.absolute()) if folder is not None else address
         name = hashlib.sha256(self._address.encode()).hexdigest()[:16]
         self._folder = cache / "git" / f"{name}.git"
 

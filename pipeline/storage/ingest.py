@@ -121,7 +121,13 @@ def check_bundle(path: Path) -> tuple[Bundle, Settings | None, list[StepValues]]
 
 def _settings(bundle: Bundle) -> dict[str, str] | None:
     raw = bundle.files.get(SETTINGS_MEMBER)
-    return dict(json.loads(raw)) if raw is not None else None
+    if raw is None:
+        return None
+    settings = dict(json.loads(raw))
+    for name, value in settings.items():
+        if not isinstance(value, str):
+            raise ValueError(f"the setting {name} is not a text")
+    return settings
 
 
 def steps_of(bundle: Bundle) -> Iterator[StepValues]:

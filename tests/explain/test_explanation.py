@@ -218,6 +218,20 @@ def test_a_damaged_bundle_is_passed_over_and_without_any_it_is_said(
         explained(plan, tmp_path)
 
 
+def test_a_bundle_with_settings_that_are_no_texts_is_passed_over(
+    plan: Plan, tmp_path: Path
+) -> None:
+    """As one that changed after the store had taken it."""
+    path = bundle_path(tmp_path, plan.cells[0].run_id(1))
+    bundle = read_bundle(path)
+    path.unlink()
+    write_bundle(
+        tmp_path, bundle.manifest, {**bundle.files, "settings.json": b'{"work_mem": {"a": 1}}'}
+    )
+    (step,) = explained(plan, tmp_path).explanation.steps
+    assert step.figures[0].runs == (REPETITIONS - 1, REPETITIONS)
+
+
 def test_a_failed_step_has_no_figures_and_is_still_explained(plan: Plan, tmp_path: Path) -> None:
     for repetition in range(1, REPETITIONS + 1):
         path = bundle_path(tmp_path, plan.cells[1].run_id(repetition))

@@ -44,7 +44,7 @@ def test_short_lines_are_shown_whole(plan: Plan) -> None:
 
 def test_the_newest_the_first_and_what_is_around_changes_is_shown(plan: Plan) -> None:
     found = detected(plan, (12, 11, 14))
-    shown, positions = recent(plan, found, 5)
+    shown, positions = recent(plan, found, 5, 4)
     kept = [0, 10, 11, 12, 14, 15, 36, 37, 38, 39]
     assert labels(shown, "minors") == [LABELS[place] for place in kept]
     assert labels(shown, "short") == LABELS[:3]
@@ -57,10 +57,22 @@ def test_the_newest_the_first_and_what_is_around_changes_is_shown(plan: Plan) ->
     assert (change.last_good, change.first_bad) == ("17.11", "17.12")
 
 
+def test_of_many_changes_the_newest_are_shown(plan: Plan) -> None:
+    """Changes of years ago would make the page of each night as long as the line."""
+    found = detected(plan, *((place, place, place) for place in range(2, 36, 3)))
+    shown, positions = recent(plan, found, 10, 6)
+    kept = [0, 31, 32, 33, *range(34, 40)]
+    assert positions["minors"] == kept
+    assert labels(shown, "minors") == [LABELS[place] for place in kept]
+    seen = moved(found, positions).regressions
+    assert sorted(kept[each.position] for each in seen) == [32, 35]
+
+
 def test_changes_at_the_ends_are_shown(plan: Plan) -> None:
     found = detected(plan, (1, 1, 1), (39, 38, 39))
-    shown, positions = recent(plan, found, 3)
+    shown, positions = recent(plan, found, 3, 6)
     kept = labels(shown, "minors")
+    assert len(moved(found, positions).regressions) == 2
     for regression in moved(found, positions).regressions:
         assert kept[regression.position] == regression.first_bad
 
@@ -71,8 +83,8 @@ def test_the_page_of_a_long_line_is_bounded_and_says_so(tmp_path: Path) -> None:
     assert len(plan.cells) == 130, "the page derives its own from the revisions that it shows"
     path = report_page(tmp_path / "r.html", store, plan, detected(plan, (12, 12, 12)), BEGAN)
     page = path.read_text(encoding="utf-8")
-    # The first, three around the change, and 99 newest.
-    assert "27 others are left out" in page
+    # The first, three around the change, and 25 newest.
+    assert "101 others are left out" in page
     assert "not in the store yet" not in page, "every run was measured"
     assert "17.12" in page
     assert ">17.20<" not in page and '"17.20"' not in page

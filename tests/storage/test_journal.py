@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import multiprocessing
+import os
 from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pytest
 
+from pipeline.files import jsonl_log
+from pipeline.files.atomic_write import write_atomically
+from pipeline.files.lock import lock_descriptor
 from pipeline.model import Pattern
 from pipeline.regressions.grouping import group_shifts
 from pipeline.storage.journal import Event, EventKind, Journal, mutes
@@ -97,6 +103,79 @@ def test_a_line_that_is_no_event_is_named(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"journal\.jsonl:2: .* cannot read an event") as error:
         journal.read()
     assert "\n" not in str(error.value)
+
+
+def test_a_line_that_changed_since_is_named(tmp_path: Path) -> None:
+    """One flipped bit in a note would otherwise be another decision."""
+    journal = Journal(tmp_path)
+    journal.append([FOUND, NOTED])
+    whole = journal.path.read_bytes()
+    for changed in (whole.replace(b"waits", b"waitt"), whole.replace(b'"ada"', b'"eve"')):
+        journal.path.write_bytes(changed)
+        with pytest.raises(UserError, match=r"journal\.jsonl:2: an event has changed") as error:
+            journal.read()
+        assert "\n" not in str(error.value)
+        # A wanted change says so by having no checksum, as the lines of earlier releases.
+        first, second = changed.splitlines(keepends=True)
+        journal.path.write_bytes(first + second[: second.index(b',"sum"')] + b"}\n")
+        assert journal.read() == [FOUND, Event.model_validate_json(_without_sum(second))]
+
+
+def _without_sum(line: bytes) -> bytes:
+    return line[: line.index(b',"sum"')] + b"}"
+
+
+def test_who_keeps_the_journal_locked_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jsonl_log, "PATIENCE", 0.1)
+    journal = Journal(tmp_path)
+    journal.append([NOTED])
+    with journal.path.open() as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        with pytest.raises(UserError, match=rf"process {os.getpid()} has locked .*journal\.jsonl"):
+            journal.append([FOUND])
+    assert journal.read() == [NOTED]
+
+
+def test_a_journal_that_was_replaced_meanwhile_gets_the_event(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when a bench brings the hub's state while somebody decides."""
+    journal = Journal(tmp_path)
+    journal.append([NOTED])
+    replaced = list[Path]()
+
+    def lock(descriptor: int, patience: float) -> None:
+        if not replaced:
+            replaced.append(write_atomically(journal.path, journal.path.read_text()))
+        lock_descriptor(descriptor, patience)
+
+    monkeypatch.setattr(jsonl_log, "lock_descriptor", lock)
+    journal.append([FOUND])
+    assert journal.read() == [NOTED, FOUND]
+
+
+def test_a_full_disk_leaves_the_journal_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal = Journal(tmp_path)
+    journal.append([NOTED])
+    whole = journal.path.read_bytes()
+    really, room = os.write, [100]
+
+    def write(descriptor: int, data: memoryview) -> int:
+        if not room[0]:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        wrote = really(descriptor, data[: room[0]])
+        room[0] -= wrote
+        return wrote
+
+    monkeypatch.setattr(os, "write", write)
+    with pytest.raises(OSError, match="No space left"):
+        journal.append([FOUND])
+    monkeypatch.undo()
+    assert journal.path.read_bytes() == whole
 
 
 def _append(folder: Path, number: int) -> None:

@@ -13,16 +13,26 @@ from pipeline.model import Regression, Shift
 from pipeline.regressions.detected import Detected
 
 SHOWN = 100
-"""Number of shown newest revisions of a line; older ones are omitted."""
+"""Lines of at most so many revisions are shown whole."""
+
+NEWEST = 25
+"""Newest revisions of a longer line that are shown, and the most around its changes."""
 
 
 Positions = Mapping[str, Sequence[int]]
 """The positions that the page shows, by line, in order."""
 
 
-def recent(plan: Plan, detected: Detected, shown: int = SHOWN) -> tuple[Plan, Positions]:
+def recent(
+    plan: Plan, detected: Detected, shown: int = SHOWN, newest: int = NEWEST
+) -> tuple[Plan, Positions]:
     """Return a plan without the revisions that are left out, and the positions that are shown."""
-    kept = {line.name: _kept(line, detected.regressions, shown) for line in plan.lines}
+    kept = {
+        line.name: list(range(len(line.revisions)))
+        if len(line.revisions) <= shown
+        else _kept(line, detected.regressions, newest)
+        for line in plan.lines
+    }
     lines = tuple(
         line.only({line.revisions[position].label for position in kept[line.name]})
         for line in plan.lines
@@ -31,36 +41,46 @@ def recent(plan: Plan, detected: Detected, shown: int = SHOWN) -> tuple[Plan, Po
 
 
 def moved(detected: Detected, kept: Positions) -> Detected:
-    """Return a detection with the positions that its revisions have among those shown."""
-    regressions = tuple(_moved(each, kept.get(each.line)) for each in detected.regressions)
+    """Return the shown changes of a detection, with their positions among those shown."""
+    regressions = tuple(
+        moved
+        for each in detected.regressions
+        if (moved := _moved(each, kept.get(each.line))) is not None
+    )
     return detected.model_copy(update={"regressions": regressions})
 
 
-def _kept(line: Line, regressions: Sequence[Regression], shown: int) -> list[int]:
-    """Return the shown positions, in order."""
+def _kept(line: Line, regressions: Sequence[Regression], newest: int) -> list[int]:
+    """Return the shown positions of a long line, in order: the newest changes come first."""
     count = len(line.revisions)
-    if count <= shown:
-        return list(range(count))
-    around = {
-        position
-        for regression in regressions
-        if regression.line == line.name
-        for shift in regression.shifts
-        for place in (shift.earliest, shift.position, shift.latest + 1)
-        for position in (place - 1, place)
-    }
-    newest = range(count - shown + 1, count)
-    return sorted({0, *newest, *(each for each in around if 0 <= each < count)})
+    own = [each for each in regressions if each.line == line.name]
+    around: set[int] = set()
+    for regression in sorted(own, key=lambda each: each.position, reverse=True):
+        places = {
+            position
+            for shift in regression.shifts
+            for place in (shift.earliest, shift.position, shift.latest + 1)
+            for position in (place - 1, place)
+            if 0 <= position < count
+        }
+        if around and len(around | places) > newest:
+            break
+        around |= places
+    return sorted({0, *range(count - newest, count), *around})
 
 
-def _moved(regression: Regression, kept: Sequence[int] | None) -> Regression:
-    """Return a regression with positions on the shortened line."""
+def _moved(regression: Regression, kept: Sequence[int] | None) -> Regression | None:
+    """Return a regression with positions on the shortened line; None if it is left out."""
     if kept is None:
         return regression
+    seen = set(kept)
+    shifts = [each for each in regression.shifts if each.position in seen]
+    if not shifts:
+        return None
     return regression.model_copy(
         update={
             "position": bisect_left(kept, regression.position),
-            "shifts": tuple(_shift(each, kept) for each in regression.shifts),
+            "shifts": tuple(_shift(each, kept) for each in shifts),
         }
     )
 

@@ -58,14 +58,16 @@ def read_night(
     limits: ReportSection,
     unbuilt: Mapping[str, str],
     results: Path | None = None,
+    *,
+    save: bool = False,
 ) -> NightReport:
     """Read what the report shows. Of long lines, that is what ``detected`` makes of interest.
 
-    ``results`` is for :class:`Trends`.
+    ``results`` and ``save`` are for :class:`Trends`.
     """
     shown, positions = recent(plan, detected)
     left_out = {line.name: len(line.revisions) - len(positions[line.name]) for line in plan.lines}
-    trends = Trends(store, results)
+    trends = Trends(store, results, save=save)
     lines = gather(trends, shown)
     runs = runs_of(lines)
     return NightReport(
@@ -107,7 +109,7 @@ def render_page(
     night: NightReport, detected: Detected, now: datetime, views: Sequence[View] = ()
 ) -> str:
     """Return the page as text; ``views`` are links to the other pages of its site."""
-    detected = moved(detected, night.positions)
+    seen = moved(detected, night.positions).regressions
     anchors = Anchors()
     places = name_places(
         (
@@ -119,9 +121,7 @@ def render_page(
         anchors,
     )
     charts = Charts(night.lines)
-    shown = view_lines(
-        night.lines, detected.regressions, places, anchors, night.limits, charts, night.unbuilt
-    )
+    shown = view_lines(night.lines, seen, places, anchors, night.limits, charts, night.unbuilt)
     return render(
         "night.html.j2",
         _SCRIPTS,
