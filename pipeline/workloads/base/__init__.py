@@ -46,8 +46,9 @@ class Maintain(Frozen):
 Command = Load | Warm | Measure | Count
 """The actions that run a command of the load generator; the target does maintenance."""
 
-Action = Command | Maintain
-"""One action of a run. Only :class:`Measure` is measured; the others are only timed."""
+Action = Load | Warm | Measure | Maintain
+"""One action of a run. Only :class:`Measure` is measured, or counted as :class:`Count`s of two
+lengths; the others are only timed."""
 
 
 class Timing(NamedTuple):

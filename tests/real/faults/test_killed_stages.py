@@ -1,4 +1,4 @@
-"""Stages killed or interrupted at 200 random points: run again, each leaves what it would have left.
+"""Stages killed or interrupted at random points: run again, each leaves what it would have left.
 
 NIGHTSHIFT_KILLS is the number of points, NIGHTSHIFT_SEED another choice of them.
 """
