@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -58,25 +59,44 @@ KINDS: dict[str, Make] = {
     "nested": nested,
 }
 
-HOSTILE: dict[str, tuple[str, Make]] = {
-    "results is a file": ("results", Path.touch),
-    "results dangles": ("results", dangling),
-    "results is a loop": ("results", loop),
+VERBS = (*READERS, *WRITERS)
+NAMES = (
+    "bundles",
+    "detected.json",
+    "journal.jsonl",
+    "nights.jsonl",
+    "store.db",
+    "builds.json",
+    "discovered.json",
+    "quarantine",
+    "experiments",
+    "logs",
+)
+SHARE = -(-len(VERBS) // len(KINDS))
+"""Verbs that meet one kind of one name: over its kinds, every verb meets every name."""
+
+
+class State(NamedTuple):
+    """What lies at a name, and the verbs that meet it."""
+
+    name: str
+    make: Make
+    verbs: Sequence[str] = VERBS
+
+
+HOSTILE: dict[str, State] = {
+    "results is a file": State("results", Path.touch),
+    "results dangles": State("results", dangling),
+    "results is a loop": State("results", loop),
     **{
-        f"{name} is {kind}": (f"results/{name}", make)
-        for name in (
-            "bundles",
-            "detected.json",
-            "journal.jsonl",
-            "nights.jsonl",
-            "store.db",
-            "builds.json",
-            "discovered.json",
-            "quarantine",
-            "experiments",
-            "logs",
+        f"{name} is {kind}": State(
+            f"results/{name}",
+            make,
+            # Begun elsewhere for each name, so that every verb meets every kind, too.
+            [VERBS[(SHARE * (i + j) + n) % len(VERBS)] for n in range(SHARE)],
         )
-        for kind, make in KINDS.items()
+        for i, name in enumerate(NAMES)
+        for j, (kind, make) in enumerate(KINDS.items())
     },
 }
 
@@ -102,17 +122,23 @@ def measured(folder: Path, nightshift: Nightshift) -> Path:
 def test_no_verb_ends_with_a_traceback(
     measured: Path, nightshift: Nightshift, night: list[tuple[str, int]], state: str
 ) -> None:
-    name, make = HOSTILE[state]
-    for verb in (*READERS, *WRITERS):
+    name, make, verbs = HOSTILE[state]
+    for verb in verbs:
         instead(measured, name, make)
         says_a_line(nightshift(verb))
+
+
+def test_every_verb_meets_every_name_and_every_kind() -> None:
+    for part in (*NAMES, *KINDS):
+        met = {verb for text, state in HOSTILE.items() if part in text for verb in state.verbs}
+        assert met == set(VERBS), part
 
 
 def test_read_only_results_are_a_line(
     measured: Path, nightshift: Nightshift, night: list[tuple[str, int]]
 ) -> None:
     with read_only(measured / "results"):
-        for verb in (*READERS, *WRITERS):
+        for verb in VERBS:
             says_a_line(nightshift(verb))
 
 
