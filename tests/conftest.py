@@ -36,6 +36,7 @@ from pipeline.targets.sqlite.database import SQLiteDatabase
 from pipeline.text.errors import UserError
 from tests.ports import free_port
 from tests.prometheus import CONFIG, Prometheus, tool
+from tests.repositories import FAST
 from tests.s3 import S3
 from tests.skips import expected
 
@@ -244,16 +245,16 @@ def releases(releases_of: Callable[[str, str], Release]) -> Callable[[str], Rele
 
 
 @pytest.fixture(scope="session")
-def sqlite_builds(cache: Path, account: Account) -> Callable[[str], Build]:
-    """A release of SQLite, compiled; the program's own cache keeps it."""
-    builder = Builder(cache, account)
+def sqlite_builds(cache: Path, account: Account) -> Callable[..., Build]:
+    """A release of SQLite, compiled fast unless asked otherwise; the program's cache keeps it."""
+    builder = Builder(cache, account, options={**SHIPPED_OPTIONS, FAST.name: FAST})
     offer = Offer("sqlite", SQLite.supplies[0])
 
-    def get(version: str) -> Build:
+    def get(version: str, options: str = FAST.name) -> Build:
         try:
             known = revisions_of(offer, source_for(offer.supply, cache).versions())
             revision = next(each for each in known if each.version == version)
-            return builder.obtain(revision, next(iter(SHIPPED_OPTIONS)))
+            return builder.obtain(revision, options)
         except UserError as error:
             pytest.skip(f"SQLite {version} cannot be had: {error}")
 
@@ -262,7 +263,7 @@ def sqlite_builds(cache: Path, account: Account) -> Callable[[str], Build]:
 
 @pytest.fixture
 def sqlite_database(
-    sqlite_builds: Callable[[str], Build], server_folder: Path, account: Account, machine: Machine
+    sqlite_builds: Callable[..., Build], server_folder: Path, account: Account, machine: Machine
 ) -> SQLiteDatabase:
     """A real, empty database of SQLite 3.46.0, for one test."""
     target, build = SQLite(), sqlite_builds("3.46.0")

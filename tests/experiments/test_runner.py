@@ -21,6 +21,7 @@ from pipeline.storage.quarantine import Quarantine
 from pipeline.targets.sqlite import SQLite
 from pipeline.text.errors import UserError
 from pipeline.workloads import find_family
+from tests.repositories import FAST
 from tests.storage.bundles import make_run
 
 UNWATCHED = Guard(Limits(watch=False))
@@ -56,7 +57,7 @@ def cell(sqlite_builds: Callable[[str], Build], machine: Machine) -> Cell:
     )
     return Cell(
         revision=revision,
-        build_options="rel_o2nofp",
+        build_options=FAST.name,
         config=SQLite().config("wal", revision, machine),
         machine_class="test",
         workload=find_family("sysbench").workload(
@@ -82,7 +83,7 @@ def runner(
     machine: Machine,
     told: Told,
 ) -> Iterator[BenchRunner]:
-    builder = Builder(cache, account)
+    builder = Builder(cache, account, options={FAST.name: FAST})
     workspace = Workspace(server_folder / "cache", account)
     with BenchRunner(
         tmp_path,

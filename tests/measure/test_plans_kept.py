@@ -11,7 +11,7 @@ from pipeline.experiments.runner import BenchRunner
 from pipeline.machine.account import Account
 from pipeline.machine.disturbance.base import Limits
 from pipeline.machine.disturbance.guard import Guard
-from pipeline.measure.build import SHIPPED_OPTIONS, Builder
+from pipeline.measure.build import Builder
 from pipeline.measure.progress import Silent
 from pipeline.measure.workspace import Workspace
 from pipeline.model import Build, Cell, Machine, Revision, Scale, StepStatus
@@ -21,6 +21,7 @@ from pipeline.targets.sqlite import SQLite
 from pipeline.workloads import find_family
 from pipeline.workloads.base.plans import PLANS_MEMBER, read_plans
 from pipeline.workloads.sysbench.family import Sysbench
+from tests.repositories import FAST
 
 STEP = "point-query_range=100"
 
@@ -46,7 +47,7 @@ def run(
     )
     cell = Cell(
         revision=revision,
-        build_options=next(iter(SHIPPED_OPTIONS)),
+        build_options=FAST.name,
         config=SQLite().config("wal", revision, machine.model_copy(update={"memory_bytes": 2**30})),
         machine_class="test",
         workload=find_family("sysbench").workload(
@@ -56,7 +57,7 @@ def run(
 
     def measured() -> Bundle:
         workspace = Workspace(server_folder / "cache", account)
-        builder = Builder(cache, account)
+        builder = Builder(cache, account, options={FAST.name: FAST})
         guard = Guard(Limits(watch=False))
         aside = Quarantine(tmp_path)
         with BenchRunner(

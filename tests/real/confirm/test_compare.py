@@ -47,8 +47,8 @@ WAIT = "  { volatile int i; for(i=0; i<20000; i++){} }\n"
 
 
 @pytest.fixture
-def folder(tmp_path: Path, sqlite_builds: Callable[[str], Build]) -> Night:
-    sqlite_builds("3.46.0")
+def folder(tmp_path: Path, sqlite_builds: Callable[..., Build]) -> Night:
+    sqlite_builds("3.46.0", "rel_o2nofp")
     return Night(tmp_path)
 
 

@@ -21,9 +21,9 @@ from tests.regressions.samples import shift
 
 @pytest.fixture
 def night(
-    tmp_path: Path, sqlite_builds: Callable[[str], Build], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, sqlite_builds: Callable[..., Build], monkeypatch: pytest.MonkeyPatch
 ) -> Night:
-    sqlite_builds("3.46.0")
+    sqlite_builds("3.46.0", "rel_o2nofp")
     made = make_night(
         tmp_path,
         revisions=["3.46.0", "3.46.0#2"],

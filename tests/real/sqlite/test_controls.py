@@ -40,12 +40,12 @@ def manifests(folder: Path) -> list[Manifest]:
 
 def test_a_night_begins_and_ends_with_its_control(
     tmp_path: Path,
-    sqlite_builds: Callable[[str], Build],
+    sqlite_builds: Callable[..., Build],
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     for version in ("3.24.0", "3.46.0"):
-        sqlite_builds(version)
+        sqlite_builds(version, "rel_o2nofp")
     night = make_night(
         tmp_path / "night",
         revisions=["3.46.0"],

@@ -142,14 +142,14 @@ class Bench:
 
 @pytest.fixture
 def bench(
-    sqlite_builds: Callable[[str], Build],
+    sqlite_builds: Callable[..., Build],
     server_folder: Path,
     tmp_path: Path,
     cache: Path,
     account: Account,
     machine: Machine,
 ) -> Bench:
-    sqlite_builds("3.46.0")
+    sqlite_builds("3.46.0", "rel_o2nofp")
     return Bench(tmp_path, cache, server_folder, account, machine)
 
 

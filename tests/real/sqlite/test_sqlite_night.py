@@ -16,9 +16,9 @@ VERSIONS = ("3.24.0", "3.46.0")
 
 
 @pytest.fixture(scope="module")
-def night(tmp_path_factory: pytest.TempPathFactory, sqlite_builds: Callable[[str], Build]) -> Night:
+def night(tmp_path_factory: pytest.TempPathFactory, sqlite_builds: Callable[..., Build]) -> Night:
     for version in VERSIONS:
-        sqlite_builds(version)
+        sqlite_builds(version, "rel_o2nofp")
     made = make_night(
         tmp_path_factory.mktemp("night"),
         revisions=VERSIONS,
