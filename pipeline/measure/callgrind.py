@@ -46,6 +46,8 @@ class Callgrind:
         """The command that runs a program and its children under callgrind, at fixed addresses."""
         threads = "yes" if self._counting.threads else "no"
         simulation = ("--cache-sim=yes", "--branch-sim=yes") if self._cache_simulation else ()
+        # callgrind_control speaks to a running server through files of this name.
+        control = f"--vgdb-prefix={self._vgdb}" if self._counting.threads else "--vgdb=no"
         return (
             "setarch",
             "--addr-no-randomize",
@@ -55,13 +57,18 @@ class Callgrind:
             "--trace-children=yes",
             "--dump-line=no",
             f"--separate-threads={threads}",
+            control,
             *simulation,
             f"--callgrind-out-file={self._folder}/counts.%p",
         )
 
+    @property
+    def _vgdb(self) -> str:
+        return f"{self._folder}/vgdb-pipe"
+
     def clear(self) -> None:
         """Delete the files so far: they are of other work than the next."""
-        for path in self._folder.iterdir():
+        for path in self._folder.glob("counts.*"):
             path.unlink()
 
     def dump(self, pid: int) -> None:
@@ -69,7 +76,9 @@ class Callgrind:
 
         Raises CountError if it does not.
         """
-        command = self._account.command("callgrind_control", "--dump", str(pid))
+        command = self._account.command(
+            "callgrind_control", f"--vgdb-prefix={self._vgdb}", "--dump", str(pid)
+        )
         try:
             done = subprocess.run(
                 command,
