@@ -117,9 +117,10 @@ class Trends:
         Lines are in the order of the plan; setups of a line in the order of their first
         measurement.
         """
-        places: dict[str, list[int]] = {}
+        places: dict[tuple[str, str], list[int]] = {}
         for place, head in enumerate(self._columns.heads):
-            places.setdefault(head.cell_key, []).append(place)
+            # A bundle may name another revision than its cell has.
+            places.setdefault((head.cell_key, head.revision), []).append(place)
         for line in plan.lines:
             setups: dict[LineSetup, list[Cell]] = {}
             for cell in line.cells:
@@ -127,7 +128,7 @@ class Trends:
             found = [
                 (min(own), setup, cells, own)
                 for setup, cells in setups.items()
-                if (own := [place for cell in cells for place in places.get(cell.key, ())])
+                if (own := [place for cell in cells for place in places.get(_place_of(cell), ())])
             ]
             # Runs are in the order in which they began.
             for _, setup, cells, own in sorted(found, key=lambda one: one[0]):
@@ -175,6 +176,10 @@ class Trends:
             column = values.setdefault((figure.step, figure.metric), nothing)
             column[at[begin:end]] = value[begin:end]
         return values
+
+
+def _place_of(cell: Cell) -> tuple[str, str]:
+    return cell.key, cell.revision.label
 
 
 _OF_SLA = SLA_METRICS | {"inserts_target", "deletes_target"}

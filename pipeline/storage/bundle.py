@@ -109,21 +109,13 @@ def write_bundle(folder: Path, manifest: Manifest, files: Mapping[str, bytes]) -
     Raises UserError if the disk is full, the folder is not writable, or the run has a bundle
     already: a measured run is never replaced.
     """
-    sums = {name: hashlib.sha256(data).hexdigest() for name, data in sorted(files.items())}
-    head = manifest.model_copy(update={"files": sums})
     path = bundle_path(folder, manifest.name)
     if path.exists():
         raise UserError(f"{path} exists already and is never overwritten; move it away first")
     partial = path.with_suffix(".partial")
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with partial.open("wb") as raw:
-            # The checksum protects the manifest; the manifest protects everything else.
-            packer = zstandard.ZstdCompressor(level=3, write_checksum=True)
-            with packer.stream_writer(raw, closefd=False) as packed:
-                _write_members(packed, {_MANIFEST: _manifest_bytes(head), **files})
-            raw.flush()
-            os.fsync(raw.fileno())
+        pack_bundle(partial, manifest, files)
         partial.rename(path)
         _sync_folder(folder)
     except OSError as error:
@@ -136,6 +128,19 @@ def write_bundle(folder: Path, manifest: Manifest, files: Mapping[str, bytes]) -
             ) from error
         raise UserError(f"cannot write {path}: {error.strerror}") from error
     return path
+
+
+def pack_bundle(path: Path, manifest: Manifest, files: Mapping[str, bytes]) -> None:
+    """Write the file of a bundle and sync it to the disk. Raises OSError."""
+    sums = {name: hashlib.sha256(data).hexdigest() for name, data in sorted(files.items())}
+    head = manifest.model_copy(update={"files": sums})
+    with path.open("wb") as raw:
+        # The checksum protects the manifest; the manifest protects everything else.
+        packer = zstandard.ZstdCompressor(level=3, write_checksum=True)
+        with packer.stream_writer(raw, closefd=False) as packed:
+            _write_members(packed, {_MANIFEST: _manifest_bytes(head), **files})
+        raw.flush()
+        os.fsync(raw.fileno())
 
 
 def read_bundle(path: Path) -> Bundle:

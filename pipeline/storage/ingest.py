@@ -24,6 +24,7 @@ from pipeline.storage.bundle import (
     NewerBundleError,
     read_bundle,
 )
+from pipeline.storage.condensed import MEMBER, condensed_steps, is_condensed
 from pipeline.storage.derive.activity import activity
 from pipeline.storage.derive.background import background, missed_rates
 from pipeline.storage.derive.fits import fits
@@ -144,6 +145,9 @@ def steps_of(bundle: Bundle) -> Iterator[StepValues]:
             if not all(math.isfinite(value) for value in values.values()):
                 raise ValueError(f"a value of {record.step.name} is not a number")
             yield StepValues(record.step, record.status, record.note, values)
+        return
+    if is_condensed(bundle.files):
+        yield from condensed_steps(manifest.steps, bundle.files[MEMBER])
         return
     family = _family(bundle)
     for record in manifest.steps:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, cast
 
 import psycopg
-from sqlalchemy import Connection, Table, insert, select
+from sqlalchemy import Connection, Table, delete, insert, select
 
 from pipeline.model import Manifest, Step, StepStatus, digest
 from pipeline.storage import schema
@@ -74,17 +75,46 @@ class Writer:
         None if another process has written it meanwhile. Raises DataError or OverflowError for a
         number that the database cannot hold.
         """
+        with self._changing():
+            if self._has(bundle.manifest.run_id):
+                return None
+            written = self._write(bundle, settings, steps)
+        self._runs.add(bundle.manifest.run_id)
+        return written
+
+    def replace(
+        self, bundle: Bundle, settings: Settings | None, steps: Sequence[StepValues]
+    ) -> None:
+        """Write a bundle in place of the rows of its run, in one transaction."""
+        with self._changing():
+            self._remove(bundle.manifest.run_id)
+            self._write(bundle, settings, steps)
+
+    def remove(self, run_id: str) -> None:
+        """Remove the rows of a run, if there are any, in one transaction."""
+        with self._changing():
+            self._remove(run_id)
+        self._runs.discard(run_id)
+
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
         try:
             with exclusive(self._connection):
-                if self._has(bundle.manifest.run_id):
-                    return None
-                written = self._write(bundle, settings, steps)
+                yield
         except BaseException:
             # The rollback has removed rows whose ids are cached.
             self._ids.clear()
             raise
-        self._runs.add(bundle.manifest.run_id)
-        return written
+
+    def _remove(self, run_id: str) -> None:
+        number = select(schema.run.c.id).where(schema.run.c.run_id == run_id).scalar_subquery()
+        steps = select(schema.step_run.c.id).where(schema.step_run.c.run == number)
+        for gone in (
+            delete(schema.measurement).where(schema.measurement.c.step_run.in_(steps)),
+            delete(schema.step_run).where(schema.step_run.c.run == number),
+            delete(schema.run).where(schema.run.c.run_id == run_id),
+        ):
+            self._connection.execute(gone)
 
     def _has(self, run_id: str) -> bool:
         wanted = select(schema.run.c.id).where(schema.run.c.run_id == run_id)

@@ -13,7 +13,15 @@ from pipeline.files.checksum import sha256
 from pipeline.measure.run import BUILDS_FILE, add_builds, load_builds
 from pipeline.regressions.repository import read_outcomes
 from pipeline.regressions.states import known_regressions
-from pipeline.storage.bundle import BUNDLES, EXPERIMENTS, SUFFIX, list_all
+from pipeline.storage.bundle import (
+    BUNDLES,
+    EXPERIMENTS,
+    SUFFIX,
+    BundleError,
+    list_all,
+    read_manifest,
+)
+from pipeline.storage.condensed import is_condensed
 from pipeline.storage.journal import FILE as JOURNAL
 from pipeline.storage.journal import Event, EventKind, Journal
 from pipeline.transfer.folder import received, send, take
@@ -91,7 +99,7 @@ def collect(folder: Path, results: Path) -> Collected:
     for name, digest in sums.items():
         place = results / name
         if name.endswith(SUFFIX) and place.exists():
-            if sha256(place) == digest:
+            if sha256(place) == digest or _is_pruned(place):
                 found.known += 1
             else:
                 found.measured_twice.append(name.removeprefix(f"{BUNDLES}/").removesuffix(SUFFIX))
@@ -108,6 +116,14 @@ def collect(folder: Path, results: Path) -> Collected:
     if BUILDS_FILE in sums:
         add_builds(load_builds(folder), results)
     return found
+
+
+def _is_pruned(place: Path) -> bool:
+    """Whether a bundle lost its samples here, so that it differs from that of its bench."""
+    try:
+        return is_condensed(read_manifest(place).files)
+    except BundleError:
+        return False
 
 
 def journal_events_from(folder: Path, results: Path) -> list[Event]:

@@ -17,6 +17,7 @@ from pipeline.files.atomic_write import PARTIAL
 from pipeline.storage.journal import Journal
 from tests.flows.test_culprit import BRANCH, Slow, quiet_nights, steps_down
 from tests.flows.test_killed_nights import Saved, concluded
+from tests.flows.test_prune import YEAR
 from tests.simulated import Simulation, simulate
 
 KILLS = int(os.environ.get("NIGHTSHIFT_KILLS", "200"))
@@ -29,6 +30,8 @@ STAGES = (
     ("confirm",),
     ("report",),
     ("notify",),
+    ("prune", "--samples", "90"),
+    ("prune", "--bundles", "90"),
 )
 """The stages of a night after its runs, in order."""
 
@@ -40,6 +43,11 @@ class Stage(NamedTuple):
     before: Saved
     leaves: Any
     effects: int
+
+    @property
+    def idle(self) -> float:
+        """Seconds since the night: samples are old a year later."""
+        return YEAR if self.command[0] == "prune" else 0.0
 
 
 def left(simulation: Simulation) -> Any:
@@ -80,19 +88,21 @@ def test_a_stage_that_is_killed_anywhere_is_repeated(
 ) -> None:
     stages = []
     for number, command in enumerate(STAGES):
-        before = Saved(simulation, tmp_path / str(number))
+        stage = Stage(command, Saved(simulation, tmp_path / str(number)), None, 0)
+        simulation.idle = stage.idle
         effects = simulation.kill(*command)
         assert effects, command
-        stages.append(Stage(command, before, left(simulation), effects))
+        stages.append(stage._replace(leaves=left(simulation), effects=effects))
     chance = random.Random(SEED)
-    killed = dict.fromkeys([(stage.command[0], by) for stage in stages for by in SIGNALS], 0)
+    killed = dict.fromkeys([(stage.command, by) for stage in stages for by in SIGNALS], 0)
     for number in range(KILLS):
         stage, by = stages[number % len(stages)], SIGNALS[number // len(stages) % len(SIGNALS)]
         effect = chance.randint(1, stage.effects)
         where = f"{' '.join(stage.command)}, {by.name} before effect {effect} of {stage.effects}"
         stage.before.restore()
+        simulation.idle = stage.idle
         assert simulation.kill(*stage.command, before=effect, by=by) == 0, where
-        killed[stage.command[0], by] += 1
+        killed[stage.command, by] += 1
         simulation.run(*stage.command)
         assert left(simulation) == stage.leaves, where
     assert min(killed.values()) >= KILLS // len(killed)

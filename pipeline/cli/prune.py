@@ -1,0 +1,65 @@
+"""The verb prune."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from pipeline.cli.app import app
+from pipeline.cli.console import out, screen
+from pipeline.cli.options import ConfigOption, Format, FormatOption
+from pipeline.cli.output import print_json
+from pipeline.cli.progress import make_watcher
+from pipeline.config import DEFAULT_FILE
+from pipeline.text.units import plural
+from pipeline.use_cases.measuring import MeasuringContext
+from pipeline.use_cases.prune import PruneAction, PruneRequest, prunable, prune
+
+
+@app.command("prune")
+def prune_verb(
+    samples: Annotated[
+        int, typer.Option(min=0, help="Days after which per-second samples leave; 0 for never.")
+    ] = 0,
+    bundles: Annotated[
+        int, typer.Option(min=0, help="Days after which whole bundles leave; 0 for never.")
+    ] = 0,
+    nights: Annotated[
+        int, typer.Option(min=0, help="The newest nights keep everything, whatever their age.")
+    ] = 0,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what would leave, and change nothing.")
+    ] = False,
+    config: ConfigOption = DEFAULT_FILE,
+    form: FormatOption = Format.TEXT,
+) -> None:
+    """Remove old samples and bundles that nothing rests on.
+
+    Without its samples a bundle still has its figures: tables and detection say the same. What a
+    regression rests on stays, and so do bundles that a night would measure again.
+
+    Example: nightshift prune --samples 90 --bundles 400 --nights 30 --dry-run
+    """
+    context = MeasuringContext(config)
+    found = prunable(context, PruneRequest(samples, bundles, nights))
+    free = 0 if dry_run else prune(context, found, make_watcher(screen()))
+    counts = {action: sum(one.action is action for one in found) for action in PruneAction}
+    if form is Format.JSON:
+        paths = {
+            action.value: [str(one.path) for one in found if one.action is action]
+            for action in PruneAction
+        }
+        print_json({**paths, "bytes": free, "dry_run": dry_run})
+        return
+    if dry_run:
+        for one in found:
+            out.print(f"{one.action.value}  {one.bytes / 1e6:8.1f} MB  {one.path}", markup=False)
+    told = (
+        f"{plural(counts[PruneAction.DELETE], 'file')} to delete, "
+        f"{plural(counts[PruneAction.CONDENSE], 'bundle')} to condense; nothing was changed"
+        if dry_run
+        else f"{plural(counts[PruneAction.DELETE], 'file')} deleted, "
+        f"{plural(counts[PruneAction.CONDENSE], 'bundle')} condensed; {free / 1e6:.1f} MB are free"
+    )
+    out.print(told, markup=False)
