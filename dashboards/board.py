@@ -26,7 +26,7 @@ class Row(NamedTuple):
     title: str = ""
 
 
-class Event(NamedTuple):
+class BoardEvent(NamedTuple):
     """Events drawn over the panels ``on`` (their titles); the labels of a series describe them.
 
     ``title`` and ``text`` are templates of labels, for example ``{{step}}``.
@@ -44,7 +44,7 @@ class Event(NamedTuple):
 class _Annotation(model.AnnotationQuery):
     """An annotation with the texts of an event; the SDK has no fields for them."""
 
-    def __init__(self, event: Event, ids: list[int]) -> None:
+    def __init__(self, event: BoardEvent, ids: list[int]) -> None:
         super().__init__(
             name=event.name,
             datasource=SOURCE,
@@ -68,7 +68,7 @@ def assemble(
     since: str,
     variables: Sequence[Builder[model.VariableModel]],
     rows: Sequence[Row],
-    events: Sequence[Event] = (),
+    events: Sequence[BoardEvent] = (),
 ) -> model.Dashboard:
     """Return a dashboard. ``since`` is the initial start of the time range, as ``now-90d``.
 

@@ -218,9 +218,9 @@ def _alarms() -> Table:
         "Since the beginning. Noise and environment are what the trust in alarms is paid with.",
         [promql.newest(promql.other("alarms", _PIPELINE))],
         {
-            "verdict": panels.Column("verdict"),
-            panels.VALUE: panels.Column("alarms", width=90),
-            "pipeline": panels.Column("pipeline"),
+            "verdict": panels.TableColumn("verdict"),
+            panels.VALUE: panels.TableColumn("alarms", width=90),
+            "pipeline": panels.TableColumn("pipeline"),
         },
         by=panels.VALUE,
         descending=True,
@@ -233,9 +233,9 @@ def _spent() -> Table:
         "Since the beginning, by what it was spent on.",
         [promql.newest(promql.other("spent_seconds", _PIPELINE))],
         {
-            "on": panels.Column("on"),
-            panels.VALUE: panels.Column("time", unit=look.SECONDS),
-            "pipeline": panels.Column("pipeline"),
+            "on": panels.TableColumn("on"),
+            panels.VALUE: panels.TableColumn("time", unit=look.SECONDS),
+            "pipeline": panels.TableColumn("pipeline"),
         },
         by=panels.VALUE,
         descending=True,
@@ -249,14 +249,14 @@ def _servers() -> Table:
         "Time until each is past its time to live; below zero it costs money for nothing.",
         [f"({expires} > 0) - time()"],
         {
-            "server": panels.Column("server"),
-            panels.VALUE: panels.Column(
+            "server": panels.TableColumn("server"),
+            panels.VALUE: panels.TableColumn(
                 "time left",
                 unit="dtdurations",
                 thresholds=look.limits(look.WORSE, (0, look.PLAIN)),
             ),
-            "type": panels.Column("type"),
-            "location": panels.Column("location"),
+            "type": panels.TableColumn("type"),
+            "location": panels.TableColumn("location"),
         },
         by=panels.VALUE,
     )

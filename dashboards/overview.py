@@ -107,20 +107,20 @@ def _found(title: str, *, worse: bool) -> Table:
         "Suspected or confirmed. The effect is the largest relative change among its series.",
         [rows, f"abs({rows})"],
         {
-            "Value #A": panels.Column(
+            "Value #A": panels.TableColumn(
                 "effect",
                 unit=look.PERCENT,
                 decimals=1,
                 thresholds=look.limits(look.WORSE if worse else look.BETTER),
                 width=90,
             ),
-            "state": panels.Column("state", width=110),
-            "kind": panels.Column("kind", width=80),
-            "target": panels.Column("target", width=110),
-            "line": panels.Column("line", links=[trend]),
-            "last_good": panels.Column("last good"),
-            "first_bad": panels.Column("first bad"),
-            "fingerprint": panels.Column(
+            "state": panels.TableColumn("state", width=110),
+            "kind": panels.TableColumn("kind", width=80),
+            "target": panels.TableColumn("target", width=110),
+            "line": panels.TableColumn("line", links=[trend]),
+            "last_good": panels.TableColumn("last good"),
+            "first_bad": panels.TableColumn("first bad"),
+            "fingerprint": panels.TableColumn(
                 "fingerprint", links=[links.to_issue(fingerprint), links.to_report()], width=140
             ),
         },
@@ -148,13 +148,13 @@ def _lines() -> Table:
         {
             "Value #A": panels.relative_column("slowest"),
             "Value #B": panels.relative_column("median"),
-            "target": panels.Column("target"),
-            "line": panels.Column("line", links=[trend]),
-            "group": panels.Column("group"),
-            "machine_class": panels.Column("machine class"),
-            "workload": panels.Column("workload"),
-            "config": panels.Column("config"),
-            "clients": panels.Column("clients", width=70),
+            "target": panels.TableColumn("target"),
+            "line": panels.TableColumn("line", links=[trend]),
+            "group": panels.TableColumn("group"),
+            "machine_class": panels.TableColumn("machine class"),
+            "workload": panels.TableColumn("workload"),
+            "config": panels.TableColumn("config"),
+            "clients": panels.TableColumn("clients", width=70),
         },
         by="Value #A",
     )

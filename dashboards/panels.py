@@ -133,7 +133,7 @@ def stat(
     return panel if decimals is None else panel.decimals(decimals)
 
 
-class Column:
+class TableColumn:
     """The display of a table's field: title, unit, limits, link."""
 
     def __init__(
@@ -164,16 +164,18 @@ class Column:
         ]
 
 
-def relative_column(title: str) -> Column:
+def relative_column(title: str) -> TableColumn:
     """Return the column of a relative QPS."""
-    return Column(title, unit=look.RATIO, decimals=3, thresholds=look.relative_limits(), width=90)
+    return TableColumn(
+        title, unit=look.RATIO, decimals=3, thresholds=look.relative_limits(), width=90
+    )
 
 
 def table(
     title: str,
     description: str,
     queries: Sequence[str],
-    columns: Mapping[str, Column],
+    columns: Mapping[str, TableColumn],
     *,
     by: str,
     descending: bool = False,

@@ -10,7 +10,7 @@ from grafana_foundation_sdk.builders.timeseries import Panel as TimeSeries
 from grafana_foundation_sdk.models.dashboard import Dashboard
 
 from dashboards import links, look, panels, promql, variables
-from dashboards.board import Event, Row, assemble
+from dashboards.board import BoardEvent, Row, assemble
 from dashboards.trend import change_point_table
 
 _STEP = f'{promql.SETUP},step="$step"'
@@ -43,7 +43,7 @@ def step(addresses: Sequence[ConstantVariable]) -> Dashboard:
             Row(8, [(24, change_point_table(_STEP))]),
         ],
         events=[
-            Event(
+            BoardEvent(
                 "Change points",
                 promql.change_points(promql.EITHER, _STEP),
                 title="{{metric}} {{percent}} %",
@@ -94,9 +94,9 @@ def _activities() -> Table:
         "Of every activity. A name ends with its unit: docs/reference/metrics.md.",
         [promql.newest(_ACTIVITY), f"avg_over_time({_ACTIVITY}[$__range])"],
         {
-            "activity": panels.Column("activity"),
-            "Value #A": panels.Column("newest", unit=look.COUNT, width=100),
-            "Value #B": panels.Column("mean", unit=look.COUNT, width=100),
+            "activity": panels.TableColumn("activity"),
+            "Value #A": panels.TableColumn("newest", unit=look.COUNT, width=100),
+            "Value #B": panels.TableColumn("mean", unit=look.COUNT, width=100),
         },
         by="activity",
     )

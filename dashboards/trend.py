@@ -9,7 +9,7 @@ from grafana_foundation_sdk.builders.table import Panel as Table
 from grafana_foundation_sdk.models.dashboard import Dashboard
 
 from dashboards import links, look, panels, promql, variables
-from dashboards.board import Event, Row, assemble
+from dashboards.board import BoardEvent, Row, assemble
 from pipeline.publish.names import REVISION, RUN
 
 _BY_REVISION = "Relative QPS by the time of the revision"
@@ -91,13 +91,13 @@ def trend(addresses: Sequence[ConstantVariable]) -> Dashboard:
 
 def change_point_events(
     matchers: str, by_revision: Sequence[str], by_run: Sequence[str]
-) -> list[Event]:
+) -> list[BoardEvent]:
     """Return the change points as events over panels by time of revision and by time of run.
 
     Those of throughput are initially drawn, those of other metrics can be switched on.
     """
     return [
-        Event(
+        BoardEvent(
             f"{what}, by {view}",
             promql.change_points(view, f"{matchers},{metrics}"),
             title="{{step}}: {{metric}} {{percent}} %",
@@ -124,13 +124,13 @@ def change_point_table(matchers: str) -> Table:
         "Every change that is held now, of any metric, the largest first.",
         [effects, f"abs({effects})"],
         {
-            "Value #A": panels.Column("effect", unit=look.PERCENT, decimals=1, width=90),
-            "worse": panels.Column("worse", width=70),
-            "step": panels.Column("step", links=[links.to_step(links.of_row("step"))]),
-            "group": panels.Column("group"),
-            "metric": panels.Column("metric"),
-            "kind": panels.Column("kind", width=80),
-            "fingerprint": panels.Column(
+            "Value #A": panels.TableColumn("effect", unit=look.PERCENT, decimals=1, width=90),
+            "worse": panels.TableColumn("worse", width=70),
+            "step": panels.TableColumn("step", links=[links.to_step(links.of_row("step"))]),
+            "group": panels.TableColumn("group"),
+            "metric": panels.TableColumn("metric"),
+            "kind": panels.TableColumn("kind", width=80),
+            "fingerprint": panels.TableColumn(
                 "regression", links=[links.to_issue(fingerprint), links.to_report()]
             ),
         },
@@ -145,9 +145,9 @@ def _newest() -> Table:
         "Throughput of each step in the revision with the last place that was measured.",
         [promql.newest_over_base()],
         {
-            "step": panels.Column("step", links=[links.to_step(links.of_row("step"))]),
+            "step": panels.TableColumn("step", links=[links.to_step(links.of_row("step"))]),
             panels.VALUE: panels.relative_column("rQPS"),
-            "group": panels.Column("group", width=100),
+            "group": panels.TableColumn("group", width=100),
         },
         by=panels.VALUE,
     )

@@ -9,7 +9,7 @@ import pytest
 from tests.cases import every_case
 
 
-def test_every_case_that_fails_is_told() -> None:
+def test_every_case_that_fails_is_reported() -> None:
     seen = []
 
     @every_case(("number", "name"), [(1, "one"), (2, "two"), pytest.param(3, "three", id="last")])

@@ -151,7 +151,7 @@ def test_a_default_with_a_unit_is_the_one_used(table: str) -> None:
     assert compared == {"workload": 2, "quick": 2, "detect": 1}[table]
 
 
-def test_the_documentation_tells_every_setting_with_its_default() -> None:
+def test_the_documentation_lists_every_setting_with_its_default() -> None:
     text = (ROOT / "docs/reference/configuration.md").read_text()
     sections = dict(re.findall(r"(?ms)^## \[+(\w+)\]+.*?$(.*?)(?=^## |\Z)", text))
     for table, name, setting in SETTINGS:

@@ -57,7 +57,7 @@ def test_systemd_takes_the_units(tmp_path: Path) -> None:
     ("right", "wrong"),
     [("ProtectHome=", "ProtectHomes="), ("Type=exec", "Type=often"), ("bin/nightshift l", "bin/l")],
 )
-def test_systemd_tells_of_a_mistake(tmp_path: Path, right: str, wrong: str) -> None:
+def test_systemd_reports_a_mistake(tmp_path: Path, right: str, wrong: str) -> None:
     assert right in SERVICE
     code, told = installed(tmp_path, SERVICE.replace(right, wrong))
     assert code or told

@@ -1,7 +1,8 @@
 """``python -m tools.class_table``: the tables of shared names in the glossary, from the code.
 
 A class or a module is in its table when two rooms (packages of pipeline and changepoint) besides
-the command line name it. ``--check`` writes nothing and fails where the glossary differs.
+the command line name it. ``--check`` writes nothing and fails where the glossary differs, or where
+two modules, those of dashboards included, have classes with one name.
 """
 
 from __future__ import annotations
@@ -56,6 +57,18 @@ def shared_classes(sources: Mapping[str, str]) -> Iterator[SharedName]:
             yield found[name]
 
 
+def repeated_classes(sources: Mapping[str, str]) -> Iterator[str]:
+    """Yield a line for every class name that several modules have (path -> source code)."""
+    places: dict[str, list[str]] = defaultdict(list)
+    for module, source in sources.items():
+        for node in ast.parse(source).body:
+            if isinstance(node, ast.ClassDef):
+                places[node.name].append(module)
+    for name, modules in sorted(places.items()):
+        if len(modules) > 1:
+            yield f"{name} is a class of {', '.join(modules)}; rename all but one"
+
+
 def shared_modules(sources: Mapping[str, str]) -> Iterator[SharedName]:
     """Yield the shared modules, by name, which is the path below the room.
 
@@ -107,6 +120,14 @@ def _is_of(module: str, room: str) -> bool:
     )
 
 
+def _sources(*folders: str) -> dict[str, str]:
+    return {
+        path.relative_to(ROOT).as_posix(): path.read_text()
+        for folder in folders
+        for path in sorted((ROOT / folder).rglob("*.py"))
+    }
+
+
 def main() -> int:
     """Write the table, or with ``--check`` compare it; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -114,15 +135,15 @@ def main() -> int:
         "--check", action="store_true", help="write nothing; fail if the file would change"
     )
     checks = parser.parse_args().check
-    sources = {
-        path.relative_to(ROOT).as_posix(): path.read_text()
-        for folder in ("changepoint", "pipeline")
-        for path in sorted((ROOT / folder).rglob("*.py"))
-    }
+    sources = _sources("changepoint", "pipeline")
     page = PAGE.read_text()
     classes, modules = shared_classes(sources), shared_modules(sources)
     made = f"{table('class', classes)}\n\n{table('module', modules)}"
     wanted = _TABLES.sub(lambda _: f"<!-- classes -->\n\n{made}\n\n<!-- end -->", page)
+    repeated = list(repeated_classes(sources | _sources("dashboards"))) if checks else []
+    if repeated:
+        print("\n".join(repeated), file=sys.stderr)
+        return 1
     if checks and wanted != page:
         print(
             f"run: python -m tools.class_table ({PAGE.relative_to(ROOT)} is old)", file=sys.stderr

@@ -3,6 +3,9 @@
 The compiled search of segment.py runs on one value per position, the mean of its replicates after
 clipping spikes. Short replicated ladders have too few positions for it; the method "edivisive",
 which uses the noise between replicates, handles them.
+
+The search of a growing series (incremental.py) ends with the same compiled function,
+:func:`searched`, so its results are identical to the last bit.
 """
 
 from __future__ import annotations
@@ -14,11 +17,24 @@ import numpy as np
 
 from changepoint.detection import calibration, edivisive, power
 from changepoint.detection.between_positions import is_replicated
-from changepoint.detection.growing import changes, equal_neighbours, floor_of
+from changepoint.detection.inner_intervals import Inner, inner_of
+from changepoint.detection.interval_cache import Memo, cached_interval, memo_of
 from changepoint.detection.method import FoundChange, MethodResult, Request
-from changepoint.detection.scan import LEAST
+from changepoint.detection.modes import two_modes
+from changepoint.detection.scan import (
+    LEAST,
+    TAIL,
+    Sums,
+    clipped_share,
+    rough_scale,
+    set_clipped,
+    sums_of,
+)
+from changepoint.detection.segment import search
+from changepoint.detection.segment_modes import search_modes
+from changepoint.jit import compiled
 from changepoint.noise import clip_replicates
-from changepoint.series import Floats, GroupedSeries
+from changepoint.series import RESOLUTION, Floats, GroupedSeries, Ints
 
 LADDER = 20
 """Maximum positions of a ladder: a replicated series that is measured at once."""
@@ -30,6 +46,10 @@ position."""
 LEEWAY = 2.0
 """Factor for clipping means of replicates, relative to single values: spikes among replicates have
 already been clipped."""
+
+REPEATS = 0.5
+"""Share of equal neighbours from which values count as quantised: the deviation is then at least
+half the smallest difference."""
 
 
 def find(series: GroupedSeries, request: Request) -> MethodResult:
@@ -62,3 +82,119 @@ def position_values(series: GroupedSeries) -> Floats:
     clipped = clip_replicates(series.scaled, series.offsets)
     sums = np.add.reduceat(clipped, series.offsets[:-1])
     return np.asarray(sums / np.diff(series.offsets), dtype=np.float64)
+
+
+@compiled
+def equal_neighbours(values: Floats) -> int:
+    """The number of values equal to the previous one."""
+    equal = 0
+    for i in range(1, len(values)):
+        equal += abs(values[i] - values[i - 1]) <= RESOLUTION
+    return equal
+
+
+@compiled
+def floor_of(values: Floats, equal: int) -> float:
+    """The lower bound of the deviation: half the quantum if most neighbours are equal.
+
+    values: (n,), n >= 2. equal: number of values equal to the previous one.
+    """
+    if equal < REPEATS * (len(values) - 1):
+        return RESOLUTION
+    ordered = np.sort(values)
+    smallest = np.inf
+    for i in range(1, len(ordered)):
+        gap = ordered[i] - ordered[i - 1]
+        if RESOLUTION < gap < smallest:
+            smallest = gap
+    return max(0.5 * smallest, RESOLUTION) if smallest < np.inf else RESOLUTION
+
+
+@compiled
+def changes(
+    values: Floats, limit: float, floor: float, least: int, leeway: float
+) -> tuple[Ints, Floats]:
+    """The changes of a series of single values in one pass: places and strengths.
+
+    values: (n,), n >= 2. limit: least strength of a change. floor: lower bound of the deviation.
+    least: minimum values of a side. leeway: factor of the clipping limit.
+    """
+    y, sums, scale = prepared(values, floor, leeway)
+    memo = memo_of(y, sums)
+    inner = inner_of(sums, memo[2], least)
+    share = clipped_share(values, y, scale * leeway)
+    return searched(values, y, sums, (scale, share), limit, floor, least, memo, inner)
+
+
+@compiled
+def changes_of_scores(
+    scores: Floats, limit: float, floor: float, least: int
+) -> tuple[Ints, Floats]:
+    """The result of :func:`changes` for values that are scores.
+
+    Nothing is clipped, the noise has one mode, and the caller guards against heavy tails.
+    """
+    sums = sums_of(scores)
+    memo = memo_of(scores, sums)
+    inner = inner_of(sums, memo[2], least)
+    sizes = (0.0, floor * floor, 0.0)
+    return search(scores, scores, sums, np.inf, limit, sizes, least, memo, inner)
+
+
+@compiled
+def prepared(values: Floats, floor: float, leeway: float) -> tuple[Floats, Sums, float]:
+    """Clipped values (n,), their running sums, and the robust deviation."""
+    n = len(values)
+    scale = max(rough_scale(values), floor)
+    y = np.empty(n)
+    set_clipped(values, scale * leeway, 0, y)
+    return y, sums_of(y), scale
+
+
+@compiled
+def searched(
+    values: Floats,
+    y: Floats,
+    sums: Sums,
+    noise: tuple[float, float],
+    limit: float,
+    floor: float,
+    least: int,
+    memo: Memo,
+    inner: Inner,
+) -> tuple[Ints, Floats]:
+    """The result of :func:`changes` for prepared values.
+
+    y: (n,) clipped values. sums: their running sums. noise: robust deviation of the values, and
+    share of clipped ones. memo, inner: cached stretches and inner intervals.
+    """
+    scale, share = noise
+    sizes = (share, floor * floor, TAIL)
+    places, strengths = search(values, y, sums, scale, limit, sizes, least, memo, inner)
+    edges = np.concatenate((np.zeros(1, np.int64), places, np.array([len(y)])))
+    finer, rest = _with_next(y, sums, edges, least, memo)
+    modes = two_modes(y, sums, finer, rest)
+    if modes[2] > 0.0:
+        return search_modes(y, sums, modes, limit, sizes, least, inner)
+    return places, strengths
+
+
+@compiled
+def _with_next(y: Floats, sums: Sums, edges: Ints, least: int, memo: Memo) -> tuple[Ints, float]:
+    """The edges and the best split that did not pass, and the remaining squared error.
+
+    If that split is a change, the noise around it is smaller.
+    """
+    best = 0.0
+    at = -1
+    segment = -1
+    left = 0.0
+    for s in range(len(edges) - 1):
+        gain, place, rest, _, _ = cached_interval(y, sums, edges[s], edges[s + 1], least, memo)
+        left += rest
+        if gain > best:
+            best, at, segment = gain, place, s
+    if at < 0:
+        return edges, left
+    finer = np.concatenate((edges[: segment + 1], np.array([at]), edges[segment + 1 :]))
+    return finer, max(left - best, 0.0)

@@ -15,8 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from changepoint.detection import calibration
-from changepoint.detection.default import outcome
-from changepoint.detection.growing import floor_of, searched
+from changepoint.detection.default import floor_of, outcome, searched
 from changepoint.detection.inner_intervals import Inner, grid_by_stop, set_splits
 from changepoint.detection.interval_cache import Memo, new_memo, renew
 from changepoint.detection.method import MethodResult

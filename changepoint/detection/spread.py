@@ -17,7 +17,7 @@ from scipy.special import ndtr
 
 from changepoint.detection import calibration
 from changepoint.detection.between_positions import is_replicated
-from changepoint.detection.default import LADDER
+from changepoint.detection.default import LADDER, changes_of_scores
 from changepoint.detection.dispersion import (
     deviation_of,
     innovations,
@@ -28,7 +28,6 @@ from changepoint.detection.dispersion import (
     settled,
 )
 from changepoint.detection.edivisive import NIGHTS_PER_LADDER
-from changepoint.detection.growing import changes_of_scores
 from changepoint.detection.spread_evidence import dispersion, location, standing
 from changepoint.series import RESOLUTION, Floats, GroupedSeries, Ints
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from changepoint.detection.calibration import LENGTHS
-from changepoint.detection.growing import prepared
+from changepoint.detection.default import prepared
 from changepoint.detection.interval_cache import cached_interval, memo_of
 from changepoint.detection.scan import LEAST, TAIL, clipped_share
 from changepoint.detection.segment import strengths_of

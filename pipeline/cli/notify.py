@@ -63,8 +63,8 @@ def _preview_text(shown: Preview) -> str:
 
 def _as_json(done: Notified) -> dict[str, Any]:
     return {
-        "new": [told.place for told in done.kept if told.new],
-        "all": [told.place for told in done.kept],
+        "new": [action.place for action in done.kept if action.new],
+        "all": [action.place for action in done.kept],
         "sinks": {
             **done.results,
             **{name: {"mistake": str(error)} for name, error in done.mistakes.items()},

@@ -100,8 +100,8 @@ def try_settings(
         config = after.config
         for suspect in group:
             config = with_setting(config, suspect.name, suspect.old)
-        mended = after.model_copy(update={"config": config})
-        trial = _trial(measured, (before, mended, after), group, figure, blocks)
+        restored = after.model_copy(update={"config": config})
+        trial = _trial(measured, (before, restored, after), group, figure, blocks)
         if trial.blocks:
             trials.append(trial)
         if len(group) > 1 and trial.outcome in {
@@ -182,11 +182,13 @@ def _trial(
         outcome=TrialOutcome.FAILED,
         blocks=done,
     )
-    old, mended, new = (runs[cell.key] for cell in cells)
-    if not mended:
+    old, restored, new = (runs[cell.key] for cell in cells)
+    if not restored:
         return told
     judged = (
-        _judged(old, mended, new, figure.metric) if old and new else {"outcome": TrialOutcome.GONE}
+        _judged(old, restored, new, figure.metric)
+        if old and new
+        else {"outcome": TrialOutcome.GONE}
     )
     if judged["outcome"] is TrialOutcome.GONE and measured.over:
         # The blocks without time may still show the change.
@@ -195,7 +197,7 @@ def _trial(
 
 
 def _judged(
-    old: Sequence[float], mended: Sequence[float], new: Sequence[float], metric: str
+    old: Sequence[float], restored: Sequence[float], new: Sequence[float], metric: str
 ) -> dict[str, object]:
     """Return the share taken back, its interval, and the outcome.
 
@@ -208,7 +210,7 @@ def _judged(
     higher = known is None or known.direction is Direction.MORE_IS_BETTER
     better: Better = "higher" if higher else "lower"
     whole = compare(new, old, smallest_effect=0.0, better=better)
-    part = compare(new, mended, smallest_effect=0.0, better=better)
+    part = compare(new, restored, smallest_effect=0.0, better=better)
     if whole.verdict != "better" or whole.ratio <= 0 or not math.isfinite(whole.ratio):
         return {"outcome": TrialOutcome.GONE}
     all_of_it = math.log(whole.ratio)

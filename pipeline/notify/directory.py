@@ -35,21 +35,21 @@ class DirectorySink:
         """Return nothing: people cannot decide in a file."""
         return ()
 
-    def tell(self, causes: Sequence[Cause], words: Words, *, suspected: bool) -> SinkResult:
+    def report(self, causes: Sequence[Cause], words: Words, *, suspected: bool) -> SinkResult:
         """Write new reports, and update existing ones.
 
         Raises UserError if the folder is not writable.
         """
         try:
-            return self._tell(causes, words, suspected=suspected)
+            return self._report_all(causes, words, suspected=suspected)
         except OSError as error:
             raise UserError(f"{self._folder} cannot be written: {error.strerror}") from error
 
-    def _tell(self, causes: Sequence[Cause], words: Words, *, suspected: bool) -> SinkResult:
+    def _report_all(self, causes: Sequence[Cause], words: Words, *, suspected: bool) -> SinkResult:
         if self._show is None:
             self._folder.mkdir(parents=True, exist_ok=True)
         known = files(self._folder)
-        told = []
+        actions = []
         for regression, beside, new in choose(causes, known, suspected=suspected):
             # The position on the line, and therefore the file name, may have changed.
             path = known.get(regression.fingerprint, self._folder / issue_name(regression))
@@ -57,12 +57,12 @@ class DirectorySink:
             changed = not path.exists() or path.read_bytes() != text.encode()
             if changed:
                 self._write(path, text)
-            told.append(
+            actions.append(
                 SinkAction(
                     fingerprint=regression.fingerprint, place=str(path), new=new, changed=changed
                 )
             )
-        return SinkResult(told=tuple(told))
+        return SinkResult(actions=tuple(actions))
 
     def _write(self, path: Path, text: str) -> None:
         if self._show is not None:

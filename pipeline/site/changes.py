@@ -10,26 +10,26 @@ from pipeline.site.format import change, interval
 from pipeline.site.setups import LineSetup, Place
 
 
-class ChangePoint(NamedTuple):
+class ShownChange(NamedTuple):
     """A change point, and the regression that contains it."""
 
     regression: Regression
     shift: Shift
 
 
-def changes_at(regressions: Iterable[Regression]) -> dict[Place, list[ChangePoint]]:
+def changes_at(regressions: Iterable[Regression]) -> dict[Place, list[ShownChange]]:
     """Return the change points of every place, ordered by position."""
-    found: dict[Place, list[ChangePoint]] = {}
+    found: dict[Place, list[ShownChange]] = {}
     for regression in regressions:
         for shift in regression.shifts:
             place = (regression.line, LineSetup.of(shift.series), shift.series.step)
-            found.setdefault(place, []).append(ChangePoint(regression, shift))
+            found.setdefault(place, []).append(ShownChange(regression, shift))
     for points in found.values():
         points.sort(key=lambda point: point.shift.position)
     return found
 
 
-def view_change(point: ChangePoint, at: int, after: int, latest: int) -> dict[str, Any]:
+def view_change(point: ShownChange, at: int, after: int, latest: int) -> dict[str, Any]:
     """Return the JSON data of a change point in a chart.
 
     ``at`` is the most likely position. The change lies after the revision ``after``, and at

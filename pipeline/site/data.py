@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pipeline.model.metrics import METRICS
-from pipeline.site.changes import ChangePoint, view_change
+from pipeline.site.changes import ShownChange, view_change
 from pipeline.site.content_security import embedded
 from pipeline.site.overview import more_is_better, view_groups
 from pipeline.site.setups import Place
@@ -20,7 +20,7 @@ from pipeline.site.trends import Trend
 SLA = "sla"
 """The metric of steps with background work that must reach a target rate."""
 
-Told = Mapping[Place, list[ChangePoint]]
+ChangesByPlace = Mapping[Place, list[ShownChange]]
 """The change points of every place."""
 
 
@@ -82,14 +82,14 @@ def view_metrics(names: set[str]) -> dict[str, dict[str, Any]]:
     }
 
 
-def files_of(trend: Trend, folder: str, told: Told) -> Iterator[tuple[str, str]]:
+def files_of(trend: Trend, folder: str, changes: ChangesByPlace) -> Iterator[tuple[str, str]]:
     """Yield the data files of a trend: name without extension, and content.
 
     ``trend`` has revisions, runs, change points and failures; ``metric-N`` the medians of the Nth
     metric, steps by revisions; ``step-N`` the values of every run of the Nth step.
     """
     name = f"{folder}/trend"
-    yield name, script(name, _trend(trend, told))
+    yield name, script(name, _trend(trend, changes))
     for number, metric in enumerate(trend.metrics):
         name = f"{folder}/metric-{number}"
         yield name, script(name, {"medians": packed(trend.medians(metric), "<f4")})
@@ -103,7 +103,7 @@ def files_of(trend: Trend, folder: str, told: Told) -> Iterator[tuple[str, str]]
         yield name, script(name, {"values": values})
 
 
-def _trend(trend: Trend, told: Told) -> dict[str, Any]:
+def _trend(trend: Trend, changes: ChangesByPlace) -> dict[str, Any]:
     dates, made = trend.dates()
     number = {run.run_id: place for place, run in enumerate(trend.runs)}
     steps = {step.name: place for place, step in enumerate(trend.steps)}
@@ -117,7 +117,7 @@ def _trend(trend: Trend, told: Told) -> dict[str, Any]:
         "changes": [
             {"step": place, **_change(trend, point)}
             for step, place in steps.items()
-            for point in told.get((trend.line.name, trend.setup, step), ())
+            for point in changes.get((trend.line.name, trend.setup, step), ())
         ],
         "failures": [
             [number[one.run_id], steps[one.step], one.status, one.note]
@@ -127,7 +127,7 @@ def _trend(trend: Trend, told: Told) -> dict[str, Any]:
     }
 
 
-def _change(trend: Trend, point: ChangePoint) -> dict[str, Any]:
+def _change(trend: Trend, point: ShownChange) -> dict[str, Any]:
     """Return a change point with indices of measured revisions in place of positions."""
     last = len(trend.positions) - 1
     at, earliest, latest = (

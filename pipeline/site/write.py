@@ -118,7 +118,7 @@ def _write_data(
 
     One trend after the other, so that only one is in memory.
     """
-    told = changes_at(detected.regressions)
+    changes = changes_at(detected.regressions)
     anchors, names = Anchors(), Anchors()
     met = SiteMachines(machines(trends.store))
     named: dict[tuple[str, LineSetup], str] = {}
@@ -130,7 +130,7 @@ def _write_data(
         views.append(view_trend(trend, name, str(number), name_places(steps, anchors)))
         metrics |= set(trend.metrics)
         (data / str(number)).mkdir(exist_ok=True)
-        for file, content in files_of(trend, str(number), told):
+        for file, content in files_of(trend, str(number), changes):
             _write(data / f"{file}.js", content)
         met.add(trend, name)
     _write(data / "machines.js", script("machines", met.document(events)))

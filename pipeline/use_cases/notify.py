@@ -41,17 +41,17 @@ class Notified(NamedTuple):
     def kept(self) -> list[SinkAction]:
         """Return the actions that left a file or an issue; messages are not included."""
         kept = (result for name, result in self.results.items() if name not in MESSENGERS)
-        return [told for result in kept for told in result.told]
+        return [action for result in kept for action in result.actions]
 
     def lines(self) -> Iterator[str]:
         """Return a line for each file, issue and sent message."""
         for name, result in self.results.items():
-            for told in result.told:
-                new = " (new)" if told.new else ""
+            for action in result.actions:
+                new = " (new)" if action.new else ""
                 if name not in MESSENGERS:
-                    yield f"{told.place}{new}"
-                elif told.changed:
-                    yield f"{told.place}: {told.fingerprint}{new}"
+                    yield f"{action.place}{new}"
+                elif action.changed:
+                    yield f"{action.place}: {action.fingerprint}{new}"
 
     def problems(self) -> Iterator[str]:
         """Return a line for each postponed action, with the reason."""
@@ -102,13 +102,13 @@ def notify(
         if sink.name in mistakes:
             continue
         try:
-            results[sink.name] = sink.tell(
+            results[sink.name] = sink.report(
                 causes, words(sink.name), suspected=context.config.notify.suspected
             )
         except UserError as error:
             mistakes[sink.name] = error
             continue
-        for action in results[sink.name].told:
+        for action in results[sink.name].actions:
             if action.changed:
                 about = {"fingerprint": action.fingerprint, "place": action.place}
                 _LOG.info("sink wrote", extra={"sink": sink.name, "new": action.new, **about})

@@ -1,4 +1,4 @@
-"""Measuring cells again on request; what was measured before is kept."""
+"""Measuring cells again on request; earlier runs are kept."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def remeasure(
 
 
 def expected_seconds(again: Sequence[Remeasurement]) -> float:
-    """Return how long the steps of these runs take, as far as that can be told."""
+    """Return the expected time of the runs' steps in seconds, without steps of unknown length."""
     return Expectation(each.cell for each in again).left
 
 

@@ -216,7 +216,7 @@ def test_a_rival_finds_a_clear_step_where_it_is_and_none_in_a_constant(
     assert engine(np.full(60, 7.0)).indices == []
 
 
-def test_the_rivals_tell_their_versions(rivals: EngineProcess) -> None:
+def test_the_rivals_report_their_versions(rivals: EngineProcess) -> None:
     assert rivals.versions["signal-processing-algorithms"] == "2.1.6"
     assert rivals.versions["ruptures"] == "1.1.10"
     assert rivals.versions["numpy"].startswith("1.26.")

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import changepoint
-from changepoint.detection.growing import equal_neighbours, floor_of
+from changepoint.detection.default import equal_neighbours, floor_of
 from changepoint.detection.modes import demixed, level_of, refit, two_modes
 from changepoint.detection.scan import (
     NORMAL_MEDIAN,

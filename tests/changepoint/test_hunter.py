@@ -180,7 +180,7 @@ OTAVAS: dict[str, tuple[Values, list[int], list[int]]] = {
 
 
 @pytest.mark.parametrize("name", OTAVAS)
-def test_defects_are_kept_and_mended(name: str) -> None:
+def test_defects_are_kept_and_corrected(name: str) -> None:
     values, expected, mended = OTAVAS[name]
     assert indices(values) == expected
     assert detected(values, method="hunter") == expected

@@ -23,7 +23,7 @@ def unchanged(positions: int, replicates: int = 1, sigma: float = 2.0, seed: int
 @pytest.mark.parametrize("noise", ["gauss", "t3"])
 @pytest.mark.parametrize("fresh", [False, True], ids=["middle", "fresh"])
 @pytest.mark.parametrize(("positions", "replicates"), [(8, 3), (12, 3), (24, 1), (45, 3), (200, 1)])
-def test_four_of_five_steps_of_the_size_told_are_found(
+def test_four_of_five_steps_of_the_size_reported_are_found(
     noise: str, fresh: bool, positions: int, replicates: int
 ) -> None:
     got = power(NOISES[noise], SeriesShape(positions, replicates), TRIALS, 51, fresh=fresh)
@@ -34,7 +34,7 @@ def test_four_of_five_steps_of_the_size_told_are_found(
 
 
 @pytest.mark.parametrize("positions", [20, 45])
-def test_a_step_that_is_just_worth_a_word_is_told_half_the_time_and_not_promised(
+def test_a_step_that_is_just_worth_a_word_is_reported_half_the_time_and_not_promised(
     positions: int,
 ) -> None:
     """Half of the steps of just the smallest effect measure less."""
@@ -93,6 +93,6 @@ def test_a_level_of_zero_has_no_relative_step() -> None:
 
 
 @pytest.mark.parametrize("method", ["edivisive", "hunter"])
-def test_every_method_tells_something(method: str) -> None:
+def test_every_method_reports_something(method: str) -> None:
     found = detect(unchanged(60), method=method)
     assert 0.0 < found.detectable_effect <= found.detectable_fresh < 0.2

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import changepoint
-from changepoint.detection.growing import changes_of_scores
+from changepoint.detection.default import changes_of_scores
 from changepoint.detection.inner_intervals import Inner, grid, inner_of
 from changepoint.detection.interval_cache import memo_of
 from changepoint.detection.scan import Sizes, evidence, mean_factor, split_factor, sums_of

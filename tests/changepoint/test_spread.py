@@ -186,7 +186,7 @@ def test_a_flicker_of_a_quantum_is_no_change() -> None:
     "values",
     [[], [1.0], [1.0, 2.0], [5.0] * 50, [1.0, 2.0] * 30, [None] * 40, [1e300, -1e300] * 20],
 )
-def test_there_is_no_change_where_nothing_can_be_told(values: list[float | None]) -> None:
+def test_too_few_values_have_no_change(values: list[float | None]) -> None:
     assert find(read(values, None), [], BUDGET) == ()
     labels = np.arange(len(values)) // 5
     assert find(read(values, labels), [], BUDGET) == ()

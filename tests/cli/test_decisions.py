@@ -173,7 +173,7 @@ def test_the_ledger_counts_what_became_of_alarms(
     assert states(nightshift) == {fingerprint: "rejected"}
 
 
-def test_money_is_told_where_a_price_is_known(
+def test_money_is_reported_where_a_price_is_known(
     nightshift: Nightshift, fingerprint: str, folder: Path
 ) -> None:
     experiment = folder / "results/experiments/confirm-1"
@@ -205,7 +205,7 @@ def test_money_is_told_where_a_price_is_known(
     assert lines[2] == "1h30m (0.51 EUR) measured: confirm 1h30m; an hour is 0.34 EUR"
 
 
-def test_two_budgets_are_told_to_be_one_too_many(nightshift: Nightshift, folder: Path) -> None:
+def test_two_budgets_are_reported_to_be_one_too_many(nightshift: Nightshift, folder: Path) -> None:
     both = LONGER + "[detect]\nwrong_issues_per_month = 2\nalarms_per_1000 = 0.1\n"
     (folder / "nightshift.toml").write_text(both)
     write_runs()
@@ -223,7 +223,7 @@ def test_two_budgets_are_told_to_be_one_too_many(nightshift: Nightshift, folder:
     assert nightshift("detect").err == ""
 
 
-def test_a_replay_tells_and_changes_nothing(
+def test_a_replay_reports_and_changes_nothing(
     nightshift: Nightshift, fingerprint: str, folder: Path
 ) -> None:
     def kept() -> dict[str, bytes]:

@@ -259,7 +259,7 @@ def test_a_night_on_a_machine_that_is_not_fit_measures_nothing(
     assert Nights(folder / "results").read()[-1].error.startswith("this machine is not fit")
 
 
-def test_a_night_tells_and_keeps_what_it_was_warned_of(
+def test_a_night_reports_and_keeps_what_it_was_warned_of(
     nightshift: Nightshift, on: On, flight: list[tuple[str, int]], folder: Path
 ) -> None:
     on(TURBO)

@@ -98,7 +98,7 @@ def test_a_damaged_file_is_one_line(nightshift: Nightshift, folder: Path) -> Non
     assert "is damaged; run `nightshift detect` again" in ran.err
 
 
-def test_a_night_tells_of_the_last_week(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_night_reports_the_last_week(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     show_recent(folder / "results")
     assert capsys.readouterr().out == ""
     keep(folder / "results")
@@ -107,7 +107,7 @@ def test_a_night_tells_of_the_last_week(folder: Path, capsys: pytest.CaptureFixt
     assert "2026-03-28" in line
 
 
-def test_a_drift_that_goes_on_is_told_every_night(
+def test_a_drift_that_goes_on_is_reported_every_night(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     results = folder / "results"

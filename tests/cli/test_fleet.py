@@ -90,7 +90,7 @@ def test_a_night_up_and_down(nightshift: Nightshift, world: World) -> None:
     assert found["servers"] == [] and found["month"][0] == pytest.approx(0.02499)
 
 
-def test_what_nights_cost_is_told_without_a_token(
+def test_what_nights_cost_is_reported_without_a_token(
     nightshift: Nightshift, world: World, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert nightshift("fleet", "costs").out == "no server was rented\n"
@@ -114,7 +114,7 @@ def test_what_nights_cost_is_told_without_a_token(
     assert costs["cost"] == pytest.approx(0.02499) and costs["regressions"] == []
 
 
-def test_no_token_is_told(nightshift: Nightshift, world: World, folder: Path) -> None:
+def test_no_token_is_reported(nightshift: Nightshift, world: World, folder: Path) -> None:
     printed = [
         nightshift("fleet", *words)
         for words in (("quote",), ("up", "77"), ("status",), ("down", "77"), ("reap",))

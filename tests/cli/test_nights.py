@@ -103,7 +103,7 @@ def test_what_has_no_build_is_counted_once(
     assert (told.unbuilt, told.runs, told.queue) == (1, 12, 6)
 
 
-def test_an_error_is_told_in_its_line(
+def test_an_error_is_reported_in_its_line(
     nightshift: Nightshift, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(_: Context) -> None:
@@ -128,7 +128,7 @@ def test_a_store_that_cannot_be_read_hides_no_error(nightshift: Nightshift, fold
     assert (failed.queue, failed.failed_steps) == (None, None)
 
 
-def test_a_night_tells_the_machine_time_that_its_experiments_took(
+def test_a_night_reports_the_machine_time_that_its_experiments_took(
     nightshift: Nightshift, folder: Path
 ) -> None:
     context = Context(Path("nightshift.toml"))

@@ -64,8 +64,8 @@ def test_messages_are_shown_first_and_sent_once(
         '[hub]\nreport_url = "https://bench.example/report.html"\n'
     )
     before = contents(folder / "results")
-    told = nightshift("notify", "--dry-run", "--format", "json").json
-    assert [shown["sink"] for shown in told["would"]] == ["directory", "webhook", "slack"]
+    preview = nightshift("notify", "--dry-run", "--format", "json").json
+    assert [shown["sink"] for shown in preview["would"]] == ["directory", "webhook", "slack"]
     text = nightshift("notify", "--dry-run")
     assert contents(folder / "results") == before
     assert hook.asked == []
@@ -81,10 +81,10 @@ def test_messages_are_shown_first_and_sent_once(
         f"{hook.base}/hook: {detected} (new)",
         f"Slack: {detected} (new)",
     ]
-    assert file.read_text() == told["would"][0]["payload"]
+    assert file.read_text() == preview["would"][0]["payload"]
     by_path = {post.path: post.json for post in hook.taken}
-    assert by_path["/services/secret"] == told["would"][2]["payload"]
-    sent, shown = by_path["/hook"], told["would"][1]["payload"]
+    assert by_path["/services/secret"] == preview["would"][2]["payload"]
+    sent, shown = by_path["/hook"], preview["would"][1]["payload"]
     assert {**sent, "sent_at": ""} == {**shown, "sent_at": ""}
     assert sent["links"] == [
         {"name": "report", "address": "https://bench.example/report.html#found"}
@@ -115,8 +115,8 @@ def test_what_people_decide_on_github_is_taken_into_the_journal(
         assert '"title": "Suspected regression in postgres 17.10: ' in shown.out
         assert (repository.listed(), TOKEN in shown.out + shown.err) == ([], False)
 
-        told = nightshift("notify", "--format", "json")
-        assert (told.code, len(told.json["new"]), told.err) == (0, 1, "")
+        result = nightshift("notify", "--format", "json")
+        assert (result.code, len(result.json["new"]), result.err) == (0, 1, "")
         (issue,) = repository.listed()
         assert issue.title.startswith("Suspected regression in postgres 17.10: ")
         assert ("To acknowledge this regression, add the label `acknowledged`") in (
@@ -178,7 +178,7 @@ def test_a_sink_that_is_out_of_order_fails_no_night(
     ],
     ids=("no repository", "no token", "no address", "no variable"),
 )
-def test_a_sink_without_its_settings_is_told_before_a_night(
+def test_a_sink_without_its_settings_is_reported_before_a_night(
     nightshift: Nightshift,
     folder: Path,
     night: list[tuple[str, int]],
@@ -197,7 +197,7 @@ def test_a_sink_without_its_settings_is_told_before_a_night(
     assert night == []
 
 
-def test_one_sink_s_mistake_keeps_no_other_from_telling(
+def test_one_sink_s_mistake_keeps_no_other_from_reporting(
     nightshift: Nightshift, folder: Path, detected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GITHUB_TOKEN", TOKEN)
@@ -214,14 +214,14 @@ def test_one_sink_s_mistake_keeps_no_other_from_telling(
     assert len(json.loads(ran.out)["new"]) == 1
 
 
-def test_results_that_are_kept_apart_are_told_to_nobody_else(
+def test_other_results_are_reported_to_nobody(
     nightshift: Nightshift, folder: Path, night: list[tuple[str, int]]
 ) -> None:
     (folder / "nightshift.toml").write_text(
-        f'{LONGER}{NOT_AGAIN}{NOTIFY}["github"]\nfolder = "told"\n'
+        f'{LONGER}{NOT_AGAIN}{NOTIFY}["github"]\nfolder = "elsewhere"\n'
     )
     remember(known(), folder / "again")
     ran = nightshift("nightly", "--results", "again")
     assert (ran.code, ran.err) == (0, "")
     assert (folder / "again/issues").is_dir()
-    assert not (folder / "told").exists()
+    assert not (folder / "elsewhere").exists()

@@ -108,7 +108,7 @@ def test_a_night_succeeds_whatever_its_receiver_does_and_the_rest_comes_later(
     assert measured(receiver) == measured(rebuilt) != {}
 
 
-def test_what_a_night_has_refused_is_told_and_the_others_are_taken(
+def test_what_a_night_has_refused_is_reported_and_the_others_are_taken(
     nightshift: Nightshift, night: list[tuple[str, int]], receiver: Receiver
 ) -> None:
     def refuses(labels: Labels, sample: TimedValue) -> str:

@@ -96,7 +96,7 @@ def test_what_a_compiler_says_is_one_line_that_commands_nothing(
         assert len(line) < 400
 
 
-def test_a_mistake_of_ours_is_told_and_shown(
+def test_a_mistake_of_ours_is_reported_and_shown(
     folder: Path, nightshift: Nightshift, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pull_request, "experiment_of", raising(ZeroDivisionError("a secret")))

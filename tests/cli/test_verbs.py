@@ -327,7 +327,7 @@ def test_an_issue_keeps_its_explanation_when_its_line_is_no_more(
 FIRST_LOOK = "after one repetition; the second decimal is still uncertain:"
 
 
-def test_a_night_measures_shows_and_tells(
+def test_a_night_measures_shows_and_reports(
     nightshift: Nightshift, folder: Path, night: list[tuple[str, int]]
 ) -> None:
     (folder / "nightshift.toml").write_text(LONGER + NOT_AGAIN)
@@ -491,7 +491,7 @@ def test_a_commit_is_named_by_its_hash_even_if_it_is_younger_than_the_list(
     assert f"git has no sqlite {'0' * 12}; `nightshift discover sqlite` lists" in ran.err
 
 
-def test_a_revision_without_a_build_is_told_each_night_and_ends_none(
+def test_a_revision_without_a_build_is_reported_each_night_and_ends_none(
     nightshift: Nightshift,
     folder: Path,
     night: list[tuple[str, int]],

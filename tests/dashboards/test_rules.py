@@ -88,7 +88,7 @@ def test_amtool_takes_the_example_of_an_alertmanager() -> None:
     run(tool("amtool"), "check-config", str(ALERTMANAGER))
 
 
-def test_grafana_is_told_where_prometheus_and_the_dashboards_are() -> None:
+def test_grafana_finds_prometheus_and_the_dashboards() -> None:
     [source] = read(PROVISIONING / "datasources" / "nightshift.yaml")["datasources"]
     assert (source["type"], source["url"]) == ("prometheus", "${NIGHTSHIFT_PROMETHEUS_URL}")
     [provider] = read(PROVISIONING / "dashboards" / "nightshift.yaml")["providers"]

@@ -86,7 +86,7 @@ def test_a_machine_that_is_worn_out_is_left_out() -> None:
     assert len(calibration.series(series, runs).points) == NIGHTS
 
 
-def test_a_machine_that_was_mended_counts_again() -> None:
+def test_a_machine_that_was_repaired_counts_again() -> None:
     ramp, mended = MachineChange(10, 25, 10, 10), MachineChange(30, 30, 30, 30)
 
     def repaired(number: int, night: int) -> float:

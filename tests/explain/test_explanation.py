@@ -145,7 +145,9 @@ def test_a_regression_is_explained_by_what_its_bundles_recorded(plan: Plan, tmp_
     assert Explanation.model_validate_json(explanation.model_dump_json()) == explanation
 
 
-def test_the_worst_step_gives_the_class_and_steps_are_told_once(plan: Plan, tmp_path: Path) -> None:
+def test_the_worst_step_gives_the_class_and_steps_are_reported_once(
+    plan: Plan, tmp_path: Path
+) -> None:
     shifts = [
         of_plan(plan, shift(BAD, -0.2, step=POINT)),
         of_plan(plan, shift(BAD, -0.4, step=WRITE)),

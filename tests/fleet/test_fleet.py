@@ -382,7 +382,7 @@ def test_the_sdk_does_not_sleep_by_itself(scene: Scene) -> None:
     assert scene.time.at == BEGIN + 1 + 2
 
 
-def test_the_status_tells_age_price_and_expiry(scene: Scene) -> None:
+def test_the_status_reports_age_price_and_expiry(scene: Scene) -> None:
     scene.fleet().up(NIGHT)
     scene.time.at += 1.5 * HOUR
     found = scene.fleet().status()

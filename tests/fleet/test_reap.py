@@ -72,7 +72,7 @@ def test_what_is_not_ours_or_still_alive_is_never_touched(
 @pytest.mark.parametrize(
     "stamp", ["", "soon", "20260230T000000Z", "2026-02-28", "1772236800", None]
 )
-def test_a_malformed_label_is_told_and_left(scene: Scene, stamp: str | None) -> None:
+def test_a_malformed_label_is_reported_and_left(scene: Scene, stamp: str | None) -> None:
     labels = {key: value for key, value in OURS.items() if key != "expires"}
     make(scene, "odd", labels if stamp is None else {**labels, "expires": stamp})
     make(scene, "old", OURS)
@@ -87,7 +87,7 @@ def test_a_malformed_label_is_told_and_left(scene: Scene, stamp: str | None) -> 
     assert scene.told == [line]
 
 
-def test_what_cannot_be_deleted_stops_nothing_else_and_is_told(scene: Scene) -> None:
+def test_what_cannot_be_deleted_stops_nothing_else_and_is_reported(scene: Scene) -> None:
     make(scene, "old", OURS)
     (number,) = scene.fake.project.things["volumes"]
     scene.fake.project.things["volumes"][number]["protection"]["delete"] = True
@@ -109,7 +109,7 @@ def test_a_night_dies_with_its_time_to_live(scene: Scene) -> None:
     assert scene.billed == pytest.approx(scene.fake.project.bill())
 
 
-def test_deleting_that_fails_is_told_and_done_the_next_time(scene: Scene) -> None:
+def test_deleting_that_fails_is_reported_and_done_the_next_time(scene: Scene) -> None:
     scene.fleet().up(NIGHT)
     scene.fake.faults.append(Fault("DELETE", r"/servers/\d+", fails="unknown_error"))
     swept = scene.fleet().down(NIGHT)

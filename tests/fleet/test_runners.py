@@ -110,7 +110,7 @@ def test_who_is_registered_and_not_connected_is_silent(world: World) -> None:
 
 
 @pytest.mark.parametrize("permission", ["read", "none"])
-def test_a_weak_token_is_one_line_that_does_not_tell_it(world: World, permission: str) -> None:
+def test_a_weak_token_is_one_line_that_does_not_show_it(world: World, permission: str) -> None:
     world.fake.account("weak", "weak[bot]", {"administration": permission})
     with pytest.raises(
         UserError, match="set GITHUB_TOKEN to a token with the permission"

@@ -78,7 +78,7 @@ def test_packages_are_asked_for_once() -> None:
     assert told()["packages"] == ["ca-certificates", "curl", "nftables", "sysbench"]
 
 
-def test_more_than_a_server_can_be_told_is_one_line() -> None:
+def test_too_much_user_data_is_one_line() -> None:
     with pytest.raises(UserError, match="set fewer jobs"):
         user_data(PROGRAM, "ccx13", ["x" * LIMIT], [])
     # The largest that the setting allows, with configurations as GitHub makes them.

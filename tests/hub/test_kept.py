@@ -95,7 +95,7 @@ def kill(kept: RunningService) -> None:
     until(seen)
 
 
-def test_what_ends_is_told_and_started_again_later_each_time(
+def test_what_ends_is_reported_and_started_again_later_each_time(
     kept: RunningService, told: list[str], clock: Clock
 ) -> None:
     kept.start()
@@ -136,7 +136,7 @@ def test_a_log_that_is_taken_away_ends_no_hub(
     assert shown.last is not None and shown.last.said == "exit code 0"
 
 
-def test_what_never_served_is_to_be_mended(service: Service, account: Account) -> None:
+def test_what_never_served_needs_a_repair(service: Service, account: Account) -> None:
     wrong = RunningService(
         replace(service, command=("sh", "-c", "echo no such flag")), account, print
     )
@@ -188,7 +188,7 @@ def once(publisher: Publisher, clock: Clock) -> None:
         publisher.stop()
 
 
-def test_publishing_is_told_first_when_it_fails_and_when_it_goes_on(
+def test_publishing_is_reported_first_when_it_fails_and_when_it_goes_on(
     tmp_path: Path, told: list[str], clock: Clock
 ) -> None:
     state = tmp_path / "state"

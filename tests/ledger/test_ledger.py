@@ -98,7 +98,7 @@ def test_noisier_and_shorter_series_can_show_less() -> None:
 
 
 @pytest.mark.parametrize("positions", [12, 45])
-def test_a_change_of_the_size_told_is_found_in_most_cases(positions: int) -> None:
+def test_a_change_of_the_size_reported_is_found_in_most_cases(positions: int) -> None:
     def drawn(step: float, seed: int) -> Series:
         (one,) = measured(
             lambda number, at: step if at >= positions // 2 else 1.0,

@@ -70,7 +70,7 @@ def test_a_regression_is_filed_once_and_resolved_when_it_is_gone(tmp_path: Path)
     assert [other.first_bad for other in filed if not other.worse] == ["17.11"]
 
 
-def test_what_experiments_said_then_is_told(tmp_path: Path) -> None:
+def test_what_experiments_said_then_is_reported(tmp_path: Path) -> None:
     """By whatever fingerprint and nearby revision the journal knows it."""
     (one,) = replayed(tmp_path / "then", slower(6))
     assert (one.verdict, one.filed, one.open) == (NOT_MEASURED, False, True)

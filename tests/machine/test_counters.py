@@ -36,7 +36,7 @@ def test_time_of_the_processors_without_that_of_guests_twice(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("text", ["", "intr 1 2", "cpu  1 2 3"])
-def test_a_kernel_that_does_not_tell_its_time(tmp_path: Path, text: str) -> None:
+def test_a_kernel_that_does_not_show_its_time(tmp_path: Path, text: str) -> None:
     assert ticks(tree_of(tmp_path, {"/proc/stat": text})) is None
 
 

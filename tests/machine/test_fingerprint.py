@@ -152,7 +152,7 @@ def test_a_server_with_everything_that_it_tells(tmp_path: Path) -> None:
     )
 
 
-def test_a_machine_that_tells_nothing_is_still_one(tmp_path: Path) -> None:
+def test_a_machine_that_reports_nothing_is_still_one(tmp_path: Path) -> None:
     mute = System(tree=Tree(tmp_path), program_output=lambda _: "")
     machine = fingerprint(None, Path("/data"), mute)
     assert machine.hostname == machine.kernel == machine.operating_system == "unknown"

@@ -94,7 +94,7 @@ def test_it_is_given_back_after_a_failure(file: ClaimFile) -> None:
     assert file.read() is None
 
 
-def test_another_one_is_told_who_has_it(file: ClaimFile) -> None:
+def test_a_conflict_names_the_holder(file: ClaimFile) -> None:
     with lease(file).held(), pytest.raises(HeldError) as caught, lease(file).held():
         pytest.fail("two have one machine")
     assert str(caught.value) == (
@@ -142,7 +142,7 @@ def test_of_one_that_cannot_be_seen_it_is_not_taken_even_when_it_has_expired(
     assert file.read() is None
 
 
-def test_one_that_has_expired_and_lives_is_told_and_not_broken(file: ClaimFile) -> None:
+def test_one_that_has_expired_and_lives_is_reported_and_not_broken(file: ClaimFile) -> None:
     ours, late = lease(file), Clock()
     late.sleep(TTL.total_seconds() + 1)
     with ours.held():
@@ -172,7 +172,7 @@ def test_one_that_is_held_is_renewed(file: ClaimFile, monkeypatch: pytest.Monkey
     assert renewed.is_set()
 
 
-def test_it_is_waited_for_and_that_is_told_once(file: ClaimFile) -> None:
+def test_it_is_waited_for_and_that_is_reported_once(file: ClaimFile) -> None:
     clock, told = Clock(), list[str]()
     with lease(file).held(), pytest.raises(HeldError), lease(file, clock).held(12, told.append):
         pytest.fail("two have one machine")
@@ -222,7 +222,7 @@ def test_what_it_is_for_is_one_line_without_escapes(file: ClaimFile) -> None:
     ],
     ids=["nobody", "everybody", "no process", "no zone", "long", "too long to read"],
 )
-def test_what_another_user_may_have_forged_is_told(
+def test_what_another_user_may_have_forged_is_reported(
     file: ClaimFile, forged: dict[str, object]
 ) -> None:
     claim = left_by(file)
@@ -251,7 +251,7 @@ def test_a_lease_without_a_token_is_joined_by_nobody(file: ClaimFile) -> None:
 
 
 @pytest.mark.parametrize("kind", ["a link", "a pipe", "a folder"])
-def test_what_is_no_file_is_told(file: ClaimFile, tmp_path: Path, kind: str) -> None:
+def test_what_is_no_file_is_reported(file: ClaimFile, tmp_path: Path, kind: str) -> None:
     if kind == "a link":
         (tmp_path / "secret").write_text("x")
         file.path.symlink_to(tmp_path / "secret")
@@ -274,7 +274,7 @@ def test_what_is_no_file_is_told(file: ClaimFile, tmp_path: Path, kind: str) -> 
 
 
 @pytest.mark.parametrize("text", ["", "{", '{"token": "x"}', "null"])
-def test_one_that_cannot_be_understood_is_told(file: ClaimFile, text: str) -> None:
+def test_one_that_cannot_be_understood_is_reported(file: ClaimFile, text: str) -> None:
     file.path.write_text(text)
     with (
         pytest.raises(
@@ -301,7 +301,7 @@ def test_one_that_cannot_be_understood_is_told(file: ClaimFile, text: str) -> No
     assert not file.path.exists()
 
 
-def test_broken_by_force_the_holder_is_told_at_its_end(file: ClaimFile) -> None:
+def test_at_its_end_the_holder_learns_that_the_lease_was_broken(file: ClaimFile) -> None:
     ours = lease(file)
     held = ours.held()
     held.__enter__()

@@ -65,7 +65,7 @@ def test_warnings_are_one_line_and_are_kept(tmp_path: Path) -> None:
     ]
 
 
-def test_a_warning_is_told_once_and_kept_every_time(tmp_path: Path) -> None:
+def test_a_warning_is_reported_once_and_kept_every_time(tmp_path: Path) -> None:
     told = Told()
     system = fabricate(tmp_path, TURBO, synchronised=False, later=CALM)
     kept = preflight(system, Policy(), None, told, ["turbo"])
@@ -83,7 +83,7 @@ def test_what_makes_numbers_worthless_is_refused(tmp_path: Path) -> None:
     assert 'warn = ["swapping"] in [preflight]' in str(error.value)
 
 
-def test_what_is_let_pass_is_told_and_what_is_ignored_is_not_looked_at(tmp_path: Path) -> None:
+def test_what_is_let_pass_is_reported_and_what_is_ignored_is_not_looked_at(tmp_path: Path) -> None:
     system = fabricate(tmp_path, TURBO, later=CALM | STORM)
     let = Policy(warn=("swapping",), ignore=("turbo",))
     assert preflight(system, let, None, Told()) == {"swapping": "49995 pages/s"}
@@ -98,7 +98,7 @@ def test_what_is_let_pass_is_told_and_what_is_ignored_is_not_looked_at(tmp_path:
     assert preflight(deaf, Policy(ignore=("all",), wait=60.0), None, Told()) == {}
 
 
-def test_what_nobody_can_tell_refuses_nothing(tmp_path: Path) -> None:
+def test_an_unreadable_fact_refuses_nothing(tmp_path: Path) -> None:
     mute = System(
         program_output=lambda _: "",
         space=lambda _: None,
@@ -182,7 +182,7 @@ def test_the_doctor_examines_everything(tmp_path: Path) -> None:
     assert turbo.why == CHECKS["turbo"].why and turbo.mend == CHECKS["turbo"].mend
 
 
-def test_this_machine_is_refused_for_nothing_that_a_trial_cannot_mend(tmp_path: Path) -> None:
+def test_this_machine_is_refused_for_nothing_that_a_trial_cannot_fix(tmp_path: Path) -> None:
     """By default a laptop, a virtual machine or a container may measure."""
     told = Told()
     found = preflight(System(folder=tmp_path, interval=0.05), Policy(), None, told)

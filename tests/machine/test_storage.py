@@ -29,7 +29,7 @@ def test_mounted(folder: str, expected: Mount) -> None:
     assert mounted(Path(folder), MOUNTINFO) == expected
 
 
-def test_where_nothing_is_told() -> None:
+def test_where_nothing_is_reported() -> None:
     assert mounted(Path("/data"), "") is None
 
 

@@ -1,4 +1,4 @@
-"""Regressions to be told of."""
+"""Regressions for the tests of sinks."""
 
 from __future__ import annotations
 

@@ -37,9 +37,9 @@ def test_what_is_settled_is_told_only_where_it_was_told_before(
 ) -> None:
     one = stated(ONE, state)
     assert choose([cause(one)], (), suspected=True) == []
-    told = choose([cause(one)], {one.fingerprint}, suspected=False)
-    assert told == [ReportedRegression(one, (), new=False)]
-    assert told[0].stands is stands
+    chosen = choose([cause(one)], {one.fingerprint}, suspected=False)
+    assert chosen == [ReportedRegression(one, (), new=False)]
+    assert chosen[0].stands is stands
 
 
 def test_a_suspicion_that_was_told_is_brought_up_to_date_when_they_are_asked_for_no_more() -> None:
@@ -59,17 +59,17 @@ def test_improvements_are_never_told() -> None:
 
 def test_one_cause_is_told_once() -> None:
     one, two, three = confirmed(ONE), confirmed(TWO), confirmed(THREE)
-    told = choose([cause(one, two), cause(three)], (), suspected=False)
-    assert told == [
+    chosen = choose([cause(one, two), cause(three)], (), suspected=False)
+    assert chosen == [
         ReportedRegression(one, (two,), new=True),
         ReportedRegression(three, (), new=True),
     ]
-    # What was told goes on, whichever is worst by now.
-    told = choose([cause(two, one)], {one.fingerprint}, suspected=False)
-    assert told == [ReportedRegression(one, (two,), new=False)]
-    # And both, where they were told apart.
-    told = choose([cause(one, two)], {one.fingerprint, two.fingerprint}, suspected=False)
-    assert told == [
+    # A reported regression keeps its report, whichever is the worst now.
+    chosen = choose([cause(two, one)], {one.fingerprint}, suspected=False)
+    assert chosen == [ReportedRegression(one, (two,), new=False)]
+    # Both keep theirs if each had a report.
+    chosen = choose([cause(one, two)], {one.fingerprint, two.fingerprint}, suspected=False)
+    assert chosen == [
         ReportedRegression(one, (two,), new=False),
         ReportedRegression(two, (one,), new=False),
     ]
@@ -84,8 +84,8 @@ def test_a_settled_one_hides_no_other() -> None:
 
 def test_a_cause_stands_as_long_as_one_of_its_regressions() -> None:
     gone = stated(ONE, RegressionState.RESOLVED)
-    (told,) = choose([cause(gone, confirmed(TWO))], {gone.fingerprint}, suspected=False)
-    assert told == ReportedRegression(gone, (confirmed(TWO),), new=False)
-    assert told.stands
-    (told,) = choose([cause(gone)], {gone.fingerprint}, suspected=False)
-    assert not told.stands
+    (chosen,) = choose([cause(gone, confirmed(TWO))], {gone.fingerprint}, suspected=False)
+    assert chosen == ReportedRegression(gone, (confirmed(TWO),), new=False)
+    assert chosen.stands
+    (chosen,) = choose([cause(gone)], {gone.fingerprint}, suspected=False)
+    assert not chosen.stands

@@ -29,16 +29,16 @@ VARIABLE = "NIGHTSHIFT_SLACK_URL"
 
 
 def words(found: Regression, beside: Sequence[Regression]) -> Notice:
-    told = notice(found, beside, Facts(reproduce="nightshift nightly"))
+    text = notice(found, beside, Facts(reproduce="nightshift nightly"))
     link = Link(name="report", address="https://x.example/r.html?a=1&b=2")
-    return told.model_copy(update={"links": (link,)})
+    return text.model_copy(update={"links": (link,)})
 
 
 def message(found: Regression, kind: ChangeKind = ChangeKind.CONFIRMED) -> dict[str, Any]:
     return payload_of(Message("id", RegressionChange(kind, found), words(found, ())))
 
 
-def tell(
+def report(
     hook: Hook, results: Path, *found: Regression, shown: list[Preview] | None = None
 ) -> SinkResult:
     sink = SlackSink(
@@ -49,13 +49,13 @@ def tell(
         clock=PostClock(sleep=Sleeps(), jitter=lambda: 1.0),
     )
     assert sink.decisions() == ()
-    return sink.tell([Cause(regressions=(one,)) for one in found], words, suspected=False)
+    return sink.report([Cause(regressions=(one,)) for one in found], words, suspected=False)
 
 
 def test_what_changed_is_told_to_the_channel_once(hook: Hook, tmp_path: Path) -> None:
     for changed in (True, False):
-        (told,) = tell(hook, tmp_path, confirmed(WORSE)).told
-        assert (told.place, told.changed) == ("Slack", changed)
+        (action,) = report(hook, tmp_path, confirmed(WORSE)).actions
+        assert (action.place, action.changed) == ("Slack", changed)
     (post,) = hook.taken
     assert post.path == f"/{PATH}"
     assert post.json == message(confirmed(WORSE))
@@ -110,7 +110,7 @@ def test_a_message_is_as_large_as_slack_takes_it(text: str) -> None:
 )
 def test_the_address_is_never_shown(hook: Hook, tmp_path: Path, fault: Fault) -> None:
     hook.faults = [fault]
-    (left,) = tell(hook, tmp_path, confirmed(WORSE)).left
+    (left,) = report(hook, tmp_path, confirmed(WORSE)).left
     assert "Slack answers" in left
     assert PATH not in left
     assert str(hook.server_port) not in left
@@ -119,18 +119,18 @@ def test_the_address_is_never_shown(hook: Hook, tmp_path: Path, fault: Fault) ->
 def test_the_address_is_not_shown_where_nobody_answers(tmp_path: Path) -> None:
     hook = Hook()
     hook.server_close()
-    (left,) = tell(hook, tmp_path, confirmed(WORSE)).left
+    (left,) = report(hook, tmp_path, confirmed(WORSE)).left
     assert left.startswith("Slack cannot be reached; ")
     with_fault = Hook()
     with with_fault.serving():
         with_fault.faults = [Fault()] * ATTEMPTS
-        (left,) = tell(with_fault, tmp_path, confirmed(WORSE)).left
+        (left,) = report(with_fault, tmp_path, confirmed(WORSE)).left
     assert "secret" not in left
 
 
 def test_what_would_be_sent_is_shown_without_the_address(hook: Hook, tmp_path: Path) -> None:
     shown: list[Preview] = []
-    tell(hook, tmp_path, confirmed(WORSE), shown=shown)
+    report(hook, tmp_path, confirmed(WORSE), shown=shown)
     (preview,) = shown
     assert preview.place == f"the address in {VARIABLE}"
     assert preview.payload == message(confirmed(WORSE))

@@ -44,7 +44,7 @@ class Sender:
         self.sleeps = Sleeps()
         self.shown: list[Preview] = []
 
-    def tell(self, *found: Regression, show: bool = False, suspected: bool = False) -> SinkResult:
+    def report(self, *found: Regression, show: bool = False, suspected: bool = False) -> SinkResult:
         sink = WebhookSink(
             self.section,
             self.results,
@@ -53,7 +53,7 @@ class Sender:
             clock=PostClock(sleep=self.sleeps, jitter=lambda: 1.0, now=lambda: NOW),
         )
         assert sink.decisions() == ()
-        return sink.tell([Cause(regressions=(one,)) for one in found], words, suspected=suspected)
+        return sink.report([Cause(regressions=(one,)) for one in found], words, suspected=suspected)
 
 
 @pytest.fixture
@@ -62,9 +62,9 @@ def sender(hook: Hook, tmp_path: Path) -> Sender:
 
 
 def test_what_changed_is_sent_as_json(hook: Hook, sender: Sender) -> None:
-    (told,) = sender.tell(confirmed(WORSE)).told
-    assert (told.fingerprint, told.new, told.changed) == (WORSE.fingerprint, True, True)
-    assert told.place == f"{hook.base}/here?..."
+    (action,) = sender.report(confirmed(WORSE)).actions
+    assert (action.fingerprint, action.new, action.changed) == (WORSE.fingerprint, True, True)
+    assert action.place == f"{hook.base}/here?..."
     (post,) = hook.taken
     assert post.path == "/here?token=1"
     assert post.headers["Content-Type"] == "application/json"
@@ -83,11 +83,11 @@ def test_what_changed_is_sent_as_json(hook: Hook, sender: Sender) -> None:
 
 
 def test_it_is_signed_over_its_exact_bytes(hook: Hook, sender: Sender, tmp_path: Path) -> None:
-    sender.tell(confirmed(WORSE))
+    sender.report(confirmed(WORSE))
     (post,) = hook.taken
     expected = hmac.new(KEY.encode(), post.body, hashlib.sha256).hexdigest()
     assert post.headers["X-Nightshift-Signature-256"] == f"sha256={expected}"
-    Sender(hook, tmp_path / "other", signed=False).tell(confirmed(WORSE))
+    Sender(hook, tmp_path / "other", signed=False).report(confirmed(WORSE))
     assert "X-Nightshift-Signature-256" not in hook.taken[1].headers
 
 
@@ -95,26 +95,26 @@ def test_each_change_is_sent_once(hook: Hook, sender: Sender) -> None:
     events = []
     for state in ("confirmed", "acknowledged", "confirmed", "resolved", "resolved", "confirmed"):
         for _ in range(2):
-            sender.tell(stated(WORSE, RegressionState(state)))
+            sender.report(stated(WORSE, RegressionState(state)))
     events = [post.json["event"] for post in hook.taken]
     assert events == ["confirmed", "acknowledged", "reopened", "resolved", "reopened"]
     assert len({post.json["id"] for post in hook.taken}) == len(events)
-    (told,) = sender.tell(stated(WORSE, RegressionState.CONFIRMED)).told
-    assert (told.new, told.changed) == (False, False)
+    (action,) = sender.report(stated(WORSE, RegressionState.CONFIRMED)).actions
+    assert (action.new, action.changed) == (False, False)
 
 
 def test_suspicions_are_sent_where_they_are_asked_for(hook: Hook, sender: Sender) -> None:
-    assert sender.tell(WORSE).told == ()
-    sender.tell(WORSE, suspected=True)
-    sender.tell(confirmed(WORSE))
+    assert sender.report(WORSE).actions == ()
+    sender.report(WORSE, suspected=True)
+    sender.report(confirmed(WORSE))
     assert [post.json["event"] for post in hook.taken] == ["suspected", "confirmed"]
 
 
 @pytest.mark.parametrize("fault", [Fault(503), Fault(429), Fault(), Fault(408)])
 def test_what_may_pass_is_sent_again_as_the_same(hook: Hook, sender: Sender, fault: Fault) -> None:
     hook.faults = [fault] * 2
-    result = sender.tell(confirmed(WORSE))
-    assert (result.left, len(result.told)) == ((), 1)
+    result = sender.report(confirmed(WORSE))
+    assert (result.left, len(result.actions)) == ((), 1)
     assert len(hook.asked) == 3
     assert len({post.body for post in hook.asked}) == 1
     assert sender.sleeps == [1.0, 2.0]
@@ -124,24 +124,24 @@ def test_a_receiver_that_is_busy_is_given_the_time_that_it_asks_for(
     hook: Hook, sender: Sender
 ) -> None:
     hook.faults = [Fault(429, headers={"Retry-After": "7"})]
-    assert sender.tell(confirmed(WORSE)).left == ()
+    assert sender.report(confirmed(WORSE)).left == ()
     assert sender.sleeps == [7.0]
     hook.faults = [Fault(429, headers={"Retry-After": "3600"})]
-    (left,) = sender.tell(confirmed(OTHER)).left
+    (left,) = sender.report(confirmed(OTHER)).left
     assert "answers 429 Too Many Requests" in left
     assert sender.sleeps == [7.0], "nobody waits for an hour"
 
 
 def test_what_was_not_delivered_is_the_next_time(hook: Hook, sender: Sender) -> None:
     hook.faults = [Fault(503, "no \x1b[31m room")] * ATTEMPTS
-    result = sender.tell(confirmed(OTHER), confirmed(WORSE))
-    assert result.told == ()
+    result = sender.report(confirmed(OTHER), confirmed(WORSE))
+    assert result.actions == ()
     assert result.left == (
         f"{hook.base}/here?... answers 503 Service Unavailable (no [31m room); check that it "
         "runs and is reachable from this machine; 2 messages will be sent the next time",
     )
     assert len(hook.asked) == ATTEMPTS, "one that is out of order is not asked for each message"
-    assert len(sender.tell(confirmed(OTHER), confirmed(WORSE)).told) == 2
+    assert len(sender.report(confirmed(OTHER), confirmed(WORSE)).actions) == 2
     assert len(hook.taken) == 2
     assert hook.taken[0].json["id"] == json.loads(hook.asked[0].body)["id"]
 
@@ -150,19 +150,21 @@ def test_a_message_that_was_taken_before_the_connection_was_cut_has_the_same_id(
     hook: Hook, sender: Sender
 ) -> None:
     hook.faults = [Fault(taken=True)] * ATTEMPTS
-    assert sender.tell(confirmed(WORSE)).told == ()
-    sender.tell(confirmed(WORSE))
+    assert sender.report(confirmed(WORSE)).actions == ()
+    sender.report(confirmed(WORSE))
     assert len(hook.taken) == ATTEMPTS + 1
     assert len({post.json["id"] for post in hook.taken}) == 1
 
 
 def test_a_message_that_is_refused_holds_up_no_other(hook: Hook, sender: Sender) -> None:
     hook.faults = [Fault(413)]
-    result = sender.tell(confirmed(OTHER), confirmed(WORSE))
+    result = sender.report(confirmed(OTHER), confirmed(WORSE))
     (left,) = result.left
     assert left.startswith(f"{OTHER.fingerprint}: {hook.base}/here?... answers 413")
-    assert [told.fingerprint for told in result.told] == [WORSE.fingerprint]
-    assert [told.changed for told in sender.tell(confirmed(OTHER), confirmed(WORSE)).told] == [
+    assert [action.fingerprint for action in result.actions] == [WORSE.fingerprint]
+    assert [
+        action.changed for action in sender.report(confirmed(OTHER), confirmed(WORSE)).actions
+    ] == [
         True,
         False,
     ]
@@ -170,21 +172,21 @@ def test_a_message_that_is_refused_holds_up_no_other(hook: Hook, sender: Sender)
 
 def test_redirects_are_not_followed(hook: Hook, sender: Sender) -> None:
     hook.faults = [Fault(307, headers={"Location": f"{hook.base}/elsewhere"})]
-    (left,) = sender.tell(confirmed(WORSE)).left
+    (left,) = sender.report(confirmed(WORSE)).left
     assert "answers 307 Temporary Redirect; check url in [webhook]" in left
     assert [post.path for post in hook.asked] == ["/here?token=1"]
 
 
 def test_one_that_repeats_the_key_does_not_show_it(hook: Hook, sender: Sender) -> None:
     hook.faults = [Fault(403, f"{KEY} is wrong")]
-    (left,) = sender.tell(confirmed(WORSE)).left
+    (left,) = sender.report(confirmed(WORSE)).left
     assert "(*** is wrong)" in left
 
 
 def test_nobody_there_is_one_line(tmp_path: Path) -> None:
     hook = Hook()
     hook.server_close()
-    (left,) = Sender(hook, tmp_path).tell(confirmed(WORSE)).left
+    (left,) = Sender(hook, tmp_path).report(confirmed(WORSE)).left
     assert left == (
         f"{hook.base}/here?... cannot be reached; check that it runs and is reachable from this "
         "machine; 1 message will be sent the next time"
@@ -195,20 +197,20 @@ def test_nobody_there_is_one_line(tmp_path: Path) -> None:
 def test_what_is_secret_in_the_address_is_not_told(hook: Hook, sender: Sender, said: str) -> None:
     sender.section = WebhookSection(url=f"{hook.base}/here?key=abcdefgh12")
     hook.faults = [Fault(403, said)]
-    (left,) = sender.tell(confirmed(WORSE)).left
+    (left,) = sender.report(confirmed(WORSE)).left
     assert "answers 403" in left and "***" in left
     assert "abcdefgh12" not in left
 
 
 def test_what_would_be_sent_is_shown_without_secrets(hook: Hook, sender: Sender) -> None:
-    assert len(sender.tell(confirmed(WORSE), show=True).told) == 1
+    assert len(sender.report(confirmed(WORSE), show=True).actions) == 1
     (shown,) = sender.shown
     assert (shown.sink, shown.method) == ("webhook", "POST")
     assert shown.place == f"{hook.base}/here?..."
     assert shown.headers["X-Nightshift-Signature-256"] == "sha256=..."
     assert KEY not in shown.model_dump_json()
     assert (hook.asked, sender.results.exists()) == ([], False)
-    sender.tell(confirmed(WORSE))
+    sender.report(confirmed(WORSE))
     (post,) = hook.taken
     without_time = {name: value for name, value in post.json.items() if name != "sent_at"}
     assert without_time == {
@@ -217,7 +219,7 @@ def test_what_would_be_sent_is_shown_without_secrets(hook: Hook, sender: Sender)
 
 
 def test_what_came_from_nothing_is_json_too(hook: Hook, sender: Sender) -> None:
-    sender.tell(confirmed(regression(shift(11, math.inf, metric="stall_s"))))
+    sender.report(confirmed(regression(shift(11, math.inf, metric="stall_s"))))
     (sent,) = hook.taken
     assert sent.json["regression"]["shifts"][0]["effect"] == "Infinity"
 
@@ -264,7 +266,7 @@ def test_the_documented_receiver_takes_what_is_sent_once_and_nothing_else(
     exec(textwrap.dedent("    import hashlib, hmac" + snippet), names)  # noqa: S102
     verified = names["verified"]
     names["datetime"] = Later
-    sender.tell(confirmed(WORSE))
+    sender.report(confirmed(WORSE))
     (post,) = hook.taken
     header = post.headers["X-Nightshift-Signature-256"]
     seen: set[str] = set()

@@ -35,11 +35,11 @@ def table_of(text: str) -> list[list[str]]:
 
 
 def test_a_regression_says_what_since_when_and_how_to_see_it_again() -> None:
-    told = notice(confirmed(WORSE), (), FACTS._replace(decide="Do something."))
-    assert told.title == "Confirmed regression in postgres 17.11: scan +30.0% cpu_us/o"
-    assert told.summary == "postgres 17.11: scan +30.0% cpu_us/o, 2 series; confirmed"
-    assert told.links == ()
-    assert told.body == (
+    text = notice(confirmed(WORSE), (), FACTS._replace(decide="Do something."))
+    assert text.title == "Confirmed regression in postgres 17.11: scan +30.0% cpu_us/o"
+    assert text.summary == "postgres 17.11: scan +30.0% cpu_us/o, 2 series; confirmed"
+    assert text.links == ()
+    assert text.body == (
         "**Confirmed by a second measurement: cpu_us/o of scan +30.0% in `17.11`, "
         "and 1 more series changed.**\n"
         "\n"
@@ -78,25 +78,25 @@ def test_the_verdict_is_the_first_sentence() -> None:
 
 
 def test_the_culprit_stands_in_front() -> None:
-    told = notice(WORSE.model_copy(update={"culprit": NAMED}), (), FACTS)
-    assert told.title == "Suspected regression in postgres c0ffee: scan +30.0% cpu_us/o"
-    assert told.summary.endswith("; suspected; Plan | more (A. Person)")
+    text = notice(WORSE.model_copy(update={"culprit": NAMED}), (), FACTS)
+    assert text.title == "Suspected regression in postgres c0ffee: scan +30.0% cpu_us/o"
+    assert text.summary.endswith("; suspected; Plan | more (A. Person)")
     assert (
         "- first bad: `17.11`\n"
         "- culprit: `c0ffee`: Plan \\| more (A. Person); its parent is `b0ffee`\n"
-    ) in told.body
+    ) in text.body
     skipped = NAMED.model_copy(update={"between": ("b1", "b2")})
-    text = body(WORSE.model_copy(update={"culprit": skipped}))
-    assert ", or `b1`, `b2` (not measured); its parent is `b0ffee`\n" in text
+    page = body(WORSE.model_copy(update={"culprit": skipped}))
+    assert ", or `b1`, `b2` (not measured); its parent is `b0ffee`\n" in page
     many = NAMED.model_copy(update={"between": tuple(f"b{each}" for each in range(12))})
     assert "`b9` and 2 more (not" in body(WORSE.model_copy(update={"culprit": many}))
 
 
-def test_a_range_is_told_as_one() -> None:
+def test_the_body_reports_a_range_of_commits() -> None:
     named = Culprit(revision="c0ffee", parent="b0ffee", probability=0.967, confirmed=False)
-    told = notice(WORSE.model_copy(update={"culprit": named}), (), FACTS)
-    assert "- culprit: after `b0ffee` and up to `c0ffee` with 96 %\n" in told.body
-    assert told.title.startswith("Suspected regression in postgres 17.11: ")
+    text = notice(WORSE.model_copy(update={"culprit": named}), (), FACTS)
+    assert "- culprit: after `b0ffee` and up to `c0ffee` with 96 %\n" in text.body
+    assert text.title.startswith("Suspected regression in postgres 17.11: ")
 
 
 def test_commits_and_pages_are_linked() -> None:
@@ -104,13 +104,13 @@ def test_commits_and_pages_are_linked() -> None:
         find=lambda label: RevisionOrigin(GIT, label * 2),
         pages=Pages(report="https://x.example/r.html"),
     )
-    told = notice(WORSE.model_copy(update={"culprit": NAMED}), (), facts)
+    text = notice(WORSE.model_copy(update={"culprit": NAMED}), (), facts)
     home = "https://github.com/a/b"
-    assert f"- culprit: [`c0ffee`](<{home}/commit/c0ffeec0ffee>): Plan" in told.body
+    assert f"- culprit: [`c0ffee`](<{home}/commit/c0ffeec0ffee>): Plan" in text.body
     compared = f"{home}/compare/b0ffeeb0ffee...c0ffeec0ffee"
-    assert f"([what changed](<{compared}>))\n" in told.body
-    assert "- pages: [report](<https://x.example/r.html#found>)\n" in told.body
-    assert [(link.name, link.address) for link in told.links] == [
+    assert f"([what changed](<{compared}>))\n" in text.body
+    assert "- pages: [report](<https://x.example/r.html#found>)\n" in text.body
+    assert [(link.name, link.address) for link in text.links] == [
         ("commit", f"{home}/commit/c0ffeec0ffee"),
         ("what changed", compared),
         ("report", "https://x.example/r.html#found"),
@@ -179,14 +179,14 @@ def test_nothing_that_comes_from_elsewhere_does_anything(
     found = regression(shift(11, step=step, metric=subject, line=label))
     culprit = NAMED.model_copy(update={"subject": subject, "parent": label, "between": (step,)})
     found = found.model_copy(update={"culprit": culprit, "last_good": label, "first_bad": step})
-    told = notice(found, (found,), FACTS._replace(reproduce=f"nightshift compare {step}"))
-    assert not ACTS.search(told.title)
-    assert not ACTS.search(told.summary)
-    page = seen(told.body)
+    text = notice(found, (found,), FACTS._replace(reproduce=f"nightshift compare {step}"))
+    assert not ACTS.search(text.title)
+    assert not ACTS.search(text.summary)
+    page = seen(text.body)
     known = {"p", "strong", "code", "ul", "li", "table", "thead", "tbody", "tr", "th", "td"}
     assert set(page.elements) <= known | {"h2", "pre"}
     assert page.comments == 0
-    assert "<!" not in told.body
+    assert "<!" not in text.body
     assert page.elements.count("h2") == 2, "no part swallows another"
 
 
@@ -203,9 +203,9 @@ def test_a_metric_without_a_known_unit_has_none() -> None:
 
 def test_a_change_from_zero_is_told_in_its_own_unit() -> None:
     stall = shift(11, math.inf, metric="stall_s").model_copy(update={"before": 0.0, "after": 5.0})
-    told = notice(regression(stall), (), FACTS)
-    assert told.title == "Suspected regression in postgres 17.11: scan +5 s stall_s"
-    assert "| scan | stall_s (s) | 0 | 5 | +5 s | – | 0.001 |" in told.body
+    text = notice(regression(stall), (), FACTS)
+    assert text.title == "Suspected regression in postgres 17.11: scan +5 s stall_s"
+    assert "| scan | stall_s (s) | 0 | 5 | +5 s | – | 0.001 |" in text.body
 
 
 def test_what_people_can_do_is_one_line() -> None:

@@ -14,5 +14,5 @@ def test_the_fastest_processor_is_read(tmp_path: Path) -> None:
     assert ClockRate(Tree(tmp_path)).read() == {"cpu.hz": 3.7e9}
 
 
-def test_a_machine_that_does_not_tell_it_gives_nothing_rather_than_zero(tmp_path: Path) -> None:
+def test_a_machine_without_a_clock_rate_gives_nothing_rather_than_zero(tmp_path: Path) -> None:
     assert ClockRate(Tree(tmp_path)).read() == {}

@@ -116,7 +116,7 @@ def test_one_that_refuses_is_asked_again_and_ends_nothing() -> None:
         assert awaited(probe.read, told=False) == {}
 
 
-def test_what_was_never_asked_tells_nothing() -> None:
+def test_what_was_never_asked_reports_nothing() -> None:
     @contextmanager
     def session() -> Iterator[Ask]:
         yield dict

@@ -92,7 +92,7 @@ def test_a_kernel_without_pressure_gives_nothing_rather_than_zero(tmp_path: Path
 
 
 @pytest.mark.skipif(not Path("/proc/pressure").exists(), reason="this kernel has no PSI")
-def test_this_kernel_tells_its_pressure() -> None:
+def test_this_kernel_reports_its_pressure() -> None:
     assert Pressure().read().keys() == {"psi.cpu", "psi.io", "psi.memory"}
 
 
@@ -185,7 +185,7 @@ def test_a_process_that_lives_between_two_readings_is_counted() -> None:
     assert after["server.user_us"] - before["server.user_us"] >= 0.58e6
 
 
-def test_of_a_process_that_nobody_waited_for_nothing_is_told() -> None:
+def test_of_a_process_that_nobody_waited_for_nothing_is_reported() -> None:
     with subprocess.Popen([sys.executable, "-c", "pass"]) as server:
         probe = ProcessTree("server", server.pid)
         os.waitid(os.P_PID, server.pid, os.WEXITED | os.WNOWAIT)

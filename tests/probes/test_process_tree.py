@@ -100,7 +100,7 @@ def test_a_process_that_left_its_parent_stays_in_the_tree(machine: Machine) -> N
         machine.ticks(gone=(202,))
 
 
-def test_of_a_server_that_ended_nothing_is_told(tmp_path: Path, machine: Machine) -> None:
+def test_of_a_server_that_ended_nothing_is_reported(tmp_path: Path, machine: Machine) -> None:
     machine.ticks()
     put(tmp_path, process(SERVER, "postgres", own=100, reaped=50, state="Z"))
     assert machine.probe.read() == {}

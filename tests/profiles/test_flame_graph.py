@@ -35,7 +35,7 @@ def frames(picture: str) -> dict[str, dict[str, float]]:
     return found
 
 
-def test_every_frame_tells_its_samples_and_its_share() -> None:
+def test_every_frame_reports_its_samples_and_its_share() -> None:
     assert set(frames(flame_graph(STACKS, "t"))) == {
         "all (100 samples, 100.00 %)",
         "main (90 samples, 90.00 %)",

@@ -153,7 +153,7 @@ def test_every_measurement_is_told_once_for_each_line_at_the_time_of_its_run(
     assert {line for line, *_ in expected} == {"majors", "minors"}
 
 
-def test_revisions_are_told_at_the_time_they_were_made(
+def test_revisions_are_reported_at_the_time_they_were_made(
     made: tuple[Engine, Plan], position: Position
 ) -> None:
     store, plan = made
@@ -216,7 +216,9 @@ def test_another_first_revision_is_seen_in_a_store_without_digests(
     assert newest == [1.0] * len(STEPS)
 
 
-def test_revisions_of_one_time_are_all_told(made: tuple[Engine, Plan], position: Position) -> None:
+def test_revisions_of_one_time_are_all_reported(
+    made: tuple[Engine, Plan], position: Position
+) -> None:
     store, plan = made
     receiver, at = Receiver(), datetime(2024, 5, 1, tzinfo=UTC)
     plan = dated(plan, dict.fromkeys(LINES["minors"], at))
@@ -352,7 +354,7 @@ def test_a_step_that_failed_its_sla_has_no_other_figures(
     assert counts[0] - counts[1] == 3
 
 
-def test_a_corrected_run_is_told_again_and_nothing_else(
+def test_a_corrected_run_is_reported_again_and_nothing_else(
     made: tuple[Engine, Plan], position: Position
 ) -> None:
     store, _ = made
@@ -408,7 +410,7 @@ def test_a_later_repetition_changes_the_median_of_its_revision(
     assert rebuilt.last() == receiver.last()
 
 
-def test_change_points_are_told_at_both_times(
+def test_change_points_are_reported_at_both_times(
     made: tuple[Engine, Plan], position: Position
 ) -> None:
     store, plan = made

@@ -183,7 +183,7 @@ def test_a_killed_fill_leaves_nothing_that_prometheus_reads(
         ("echo 'write x: no space left on device' >&2\nexit 1", "no space left in .*data for"),
     ],
 )
-def test_a_promtool_that_fails_is_told_in_its_words(
+def test_a_promtool_that_fails_is_reported_in_its_words(
     data: Path, stand_in: Path, script: str, says: str
 ) -> None:
     stand_in.write_text(f"#!/bin/sh\n{script}\n")
@@ -193,7 +193,7 @@ def test_a_promtool_that_fails_is_told_in_its_words(
     assert list(data.iterdir()) == []
 
 
-def test_a_promtool_that_is_missing_is_told_how_to_get(data: Path) -> None:
+def test_a_missing_promtool_is_reported_with_its_package(data: Path) -> None:
     with pytest.raises(
         UserError,
         match=r"promtool-0, which creates blocks, is not installed; install the package",
@@ -212,7 +212,9 @@ def test_promtool_is_found_beside_the_interpreter(
 
 
 @pytest.mark.parametrize("size", ["16k", "300k"])
-def test_a_full_disk_is_told_and_nothing_is_added(tmp_path: Path, promtool: str, size: str) -> None:
+def test_a_full_disk_is_reported_and_nothing_is_added(
+    tmp_path: Path, promtool: str, size: str
+) -> None:
     assert promtool
     disk = tmp_path / "disk"
     disk.mkdir()

@@ -71,7 +71,7 @@ def digests(groups: Iterable[SampleGroup]) -> dict[str, str]:
     return dict(told)
 
 
-def test_a_night_tells_everything_at_its_end() -> None:
+def test_a_night_reports_everything_at_its_end() -> None:
     receiver = received(night_groups([NIGHT], "bench"))
     at = milliseconds(NIGHT.ended)
     assert {time for values in receiver.kept.values() for time in values} == {at}
@@ -96,7 +96,7 @@ def test_a_night_tells_everything_at_its_end() -> None:
     assert value("alarms", verdict="not measured again") == 2.0
 
 
-def test_of_a_night_that_failed_only_what_is_known_is_told() -> None:
+def test_of_a_night_that_failed_only_what_is_known_is_reported() -> None:
     receiver = received(night_groups([NIGHT, FAILED], "bench"))
     at = milliseconds(FAILED.ended)
     told = {
@@ -133,7 +133,7 @@ def made(tmp_path: Path) -> tuple[Engine, Plan]:
     return make_store(tmp_path, lines, level=level, kernels={"17.3#2": "6.12"})
 
 
-def test_machines_are_told_at_the_start_of_every_run(made: tuple[Engine, Plan]) -> None:
+def test_machines_are_reported_at_the_start_of_every_run(made: tuple[Engine, Plan]) -> None:
     store, plan = made
     groups = list(machine_groups(measured_setups(store, plan), machines(store)))
     measured = runs(store)
@@ -152,7 +152,7 @@ def test_machines_are_told_at_the_start_of_every_run(made: tuple[Engine, Plan]) 
 METRICS = ("qps", "cpu_us/o")
 
 
-def test_a_control_tells_how_far_it_is_from_the_original(made: tuple[Engine, Plan]) -> None:
+def test_a_control_reports_how_far_it_is_from_the_original(made: tuple[Engine, Plan]) -> None:
     store, plan = made
     groups = list(control_groups(store, measured_setups(store, plan), METRICS))
     assert [group.key.rsplit(" ", 1)[1] for group in groups] == ["17.1#2", "17.2#2"]
@@ -216,7 +216,7 @@ RENT = Rent(
 )
 
 
-def test_a_server_is_told_every_few_hours_until_it_is_gone() -> None:
+def test_a_server_is_reported_every_few_hours_until_it_is_gone() -> None:
     labels = labelled(EXPIRES, server="bench-1", type="ccx33", location="hel1")
     expires = RENT.expires.timestamp()
     alive = [milliseconds(BEGAN + timedelta(hours=hours)) for hours in (0, 6, 12)]

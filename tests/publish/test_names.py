@@ -36,7 +36,7 @@ def test_other_metrics_do_not_end_as_figures_do() -> None:
     assert not figures & set(OTHERS)
 
 
-def test_the_documentation_tells_every_name() -> None:
+def test_the_documentation_lists_every_name() -> None:
     page = Path(__file__).parents[2] / "docs/reference/metrics.md"
     text = page.read_text().partition("## In Prom")[2]
     for metric, figure in FIGURES.items():

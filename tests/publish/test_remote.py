@@ -195,7 +195,7 @@ def test_what_an_attempt_takes_is_part_of_the_patience(
     assert len(sleeps) == 2
 
 
-def test_nobody_there_is_told_in_the_words_of_the_operating_system(sleeps: Sleeps) -> None:
+def test_nobody_there_is_reported_in_the_words_of_the_operating_system(sleeps: Sleeps) -> None:
     port = free_port()
     writer = RemoteWriter(f"http://127.0.0.1:{port}/api/v1/write", sleep=sleeps, patience=1.0)
     with pytest.raises(

@@ -64,7 +64,7 @@ def test_what_it_refuses_loses_nothing_else(prometheus: Prometheus) -> None:
     assert_has(prometheus, series)
 
 
-def test_without_a_window_for_the_past_all_of_it_is_refused_and_told(
+def test_without_a_window_for_the_past_all_of_it_is_refused_and_reported(
     start_prometheus: Callable[..., Prometheus],
 ) -> None:
     server = start_prometheus("global: {}\n")
@@ -128,7 +128,9 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", "--lazy", str(disk)], check=True)
 
 
-def test_a_full_disk_is_told_and_the_rest_is_taken_later(small_disk: Path, tmp_path: Path) -> None:
+def test_a_full_disk_is_reported_and_the_rest_is_taken_later(
+    small_disk: Path, tmp_path: Path
+) -> None:
     folder = tmp_path / "prometheus"
     folder.mkdir()
     server = Prometheus(folder)

@@ -52,7 +52,7 @@ def test_a_group_that_was_sent_is_not_even_read(position: Position) -> None:
     sync([same], position, Receiver().write, Synced())
 
 
-def test_progress_is_told_for_what_is_there_too(position: Position) -> None:
+def test_progress_is_reported_for_what_is_there_too(position: Position) -> None:
     counted = []
     groups = [group(str(n), {"x": 1.0}, at=n) for n in range(3)]
     for expected in (3, 6):
@@ -60,7 +60,7 @@ def test_progress_is_told_for_what_is_there_too(position: Position) -> None:
         assert len(counted) == expected
 
 
-def test_every_correction_is_told_a_millisecond_later(position: Position) -> None:
+def test_every_correction_is_reported_a_millisecond_later(position: Position) -> None:
     receiver, synced = Receiver(), Synced()
     for value in (1.0, 5.0, 4.0):
         sync([group("a", {"x": value})], position, receiver.write, synced)
@@ -140,7 +140,7 @@ def test_two_do_not_publish_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         assert after.known() == {"a": GroupCheckpoint("x", 0)}
 
 
-def test_a_full_disk_is_told_and_nothing_is_to_be_removed(tmp_path: Path) -> None:
+def test_a_full_disk_is_reported_and_nothing_is_to_be_removed(tmp_path: Path) -> None:
     told = {f"group {number}": GroupCheckpoint("x" * 1000, 0) for number in range(100)}
     full = pytest.raises(
         UserError, match=r"published\.db: .* full; check its disk and its permissions"
@@ -150,13 +150,13 @@ def test_a_full_disk_is_told_and_nothing_is_to_be_removed(tmp_path: Path) -> Non
         position.note(told)
 
 
-def test_a_damaged_file_is_told(tmp_path: Path) -> None:
+def test_a_damaged_file_is_reported(tmp_path: Path) -> None:
     (tmp_path / FILE).write_bytes(b"this is not what SQLite writes" * 100)
     with pytest.raises(UserError, match=r"published\.db.*delete the file"), opened(tmp_path, URL):
         pass
 
 
-def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_made_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with (
         pytest.raises(UserError, match="cannot be opened"),

@@ -246,7 +246,7 @@ def test_without_measurements_there_is_still_a_page(tmp_path: Path) -> None:
     assert "Not measured yet" not in text
 
 
-def test_a_changepoint_of_a_line_that_is_gone_is_still_told(
+def test_a_changepoint_of_a_line_that_is_gone_is_still_reported(
     night: tuple[Engine, Plan, Detected], tmp_path: Path
 ) -> None:
     store, plan, detected = night

@@ -141,7 +141,7 @@ def test_anchors_are_those_of_the_report_page(night: Made) -> None:
             assert names[step["anchor"]] == step["name"]
 
 
-def test_what_happened_to_machines_is_told() -> None:
+def test_what_happened_to_machines_is_reported() -> None:
     effects = tuple(
         Effect(control="pinned", step=step, metric="qps", effect=-0.03, low=-0.04, high=-0.02)
         for step in ("scan", "insert", "update", "delete")
@@ -250,7 +250,7 @@ def test_a_store_without_runs_has_a_site(tmp_path: Path) -> None:
     assert index(page)["trends"] == []
 
 
-def test_a_run_in_which_everything_failed_is_told(tmp_path: Path) -> None:
+def test_a_run_in_which_everything_failed_is_reported(tmp_path: Path) -> None:
     store, plan = make_store(
         tmp_path,
         {"minors": MINORS[:2]},

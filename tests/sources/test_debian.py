@@ -333,7 +333,7 @@ def stranger(folder: Path) -> Iterator[Keys]:
         keys.close()
 
 
-def test_one_suite_out_of_reach_is_told_and_left_out(
+def test_one_suite_out_of_reach_is_reported_and_left_out(
     make: Make, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.WARNING):

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from tools.class_table import SharedName, room_of, shared_classes, shared_modules
+from tools.class_table import (
+    SharedName,
+    repeated_classes,
+    room_of,
+    shared_classes,
+    shared_modules,
+)
 
 DEFINITION = '''
 class Cell:
@@ -85,3 +91,15 @@ def test_rooms_themselves_are_on_the_architecture_page() -> None:
         "pipeline/measure/plan.py": "from pipeline.targets import find_target",
     }
     assert list(shared_modules(sources)) == []
+
+
+def test_two_classes_of_one_name_are_reported() -> None:
+    sources = {
+        "pipeline/notify/slack.py": "class Outcome: ...",
+        "pipeline/transfer/push.py": "class Outcome: ...\nclass Pushed: ...",
+    }
+    (line,) = repeated_classes(sources)
+    assert line == (
+        "Outcome is a class of pipeline/notify/slack.py, pipeline/transfer/push.py; rename all but "
+        "one"
+    )

@@ -73,7 +73,7 @@ def test_what_was_resolved_meanwhile_is_not_resolved_twice(
     assert nightshift("regressions").code == 0
 
 
-def test_a_revision_that_does_not_build_is_told_and_ends_no_night(
+def test_a_revision_that_does_not_build_is_reported_and_ends_no_night(
     night: Night, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def refused(*_: Any) -> BlocksResult:

@@ -85,7 +85,7 @@ class SinkAction(Frozen):
 class SinkResult(Frozen):
     """The actions of a sink; ``left`` lists, a line each, what it postponed to the next time."""
 
-    told: tuple[SinkAction, ...] = ()
+    actions: tuple[SinkAction, ...] = ()
     left: tuple[str, ...] = ()
 
 
@@ -102,7 +102,7 @@ class Sink(Protocol):
         """Return the decisions people made there since the last call, oldest first."""
         ...
 
-    def tell(self, causes: Sequence[Cause], words: Words, *, suspected: bool) -> SinkResult:
+    def report(self, causes: Sequence[Cause], words: Words, *, suspected: bool) -> SinkResult:
         """Report new regressions, and update existing reports.
 
         ``suspected`` includes regressions that no experiment confirmed.

@@ -50,8 +50,8 @@ def choose(
     chosen = []
     for cause in causes:
         worse = [one for one in cause.regressions if one.worse]
-        told = [one for one in worse if one.fingerprint in known]
-        for one in told or [one for one in worse if one.state not in needless][:1]:
+        reported = [one for one in worse if one.fingerprint in known]
+        for one in reported or [one for one in worse if one.state not in needless][:1]:
             beside = tuple(other for other in worse if other is not one)
-            chosen.append(ReportedRegression(one, beside, new=not told))
+            chosen.append(ReportedRegression(one, beside, new=not reported))
     return chosen

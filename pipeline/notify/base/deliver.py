@@ -95,7 +95,7 @@ class MessageSink:
         """Return nothing: messages have no replies."""
         return ()
 
-    def tell(self, causes: Sequence[Cause], words: Words, *, suspected: bool) -> SinkResult:
+    def report(self, causes: Sequence[Cause], words: Words, *, suspected: bool) -> SinkResult:
         """Send each change once, and record it immediately."""
         last: dict[str, ReportedState] = {}
         counts: dict[str, int] = {}
@@ -103,24 +103,24 @@ class MessageSink:
             if each.sink == self.name:
                 last[each.fingerprint] = each.standing
                 counts[each.fingerprint] = counts.get(each.fingerprint, 0) + 1
-        told, left, waiting, gone = [], [], 0, ""
-        for telling in choose(causes, last, suspected=suspected):
-            one = telling.regression
+        actions, left, waiting, gone = [], [], 0, ""
+        for reported in choose(causes, last, suspected=suspected):
+            one = reported.regression
             before = last.get(one.fingerprint)
-            change = change_since(telling, before)
+            change = change_since(reported, before)
             if change is None:
-                told.append(SinkAction(fingerprint=one.fingerprint, place=self._place))
+                actions.append(SinkAction(fingerprint=one.fingerprint, place=self._place))
                 continue
             if gone:
                 waiting += 1
                 continue
-            standing = standing_of(telling)
+            standing = standing_of(reported)
             number = counts.get(one.fingerprint, 0)
             identity = digest(
                 [self.name, one.fingerprint, number, change.kind, standing.model_dump(mode="json")]
             )[:32]
             try:
-                self._send(Message(identity, change, words(one, telling.beside)))
+                self._send(Message(identity, change, words(one, reported.beside)))
             except MessageRefusedError as error:
                 left.append(f"{one.fingerprint}: {error}; the message is sent again the next time")
                 continue
@@ -140,41 +140,41 @@ class MessageSink:
                         )
                     ]
                 )
-            told.append(
+            actions.append(
                 SinkAction(
                     fingerprint=one.fingerprint, place=self._place, new=before is None, changed=True
                 )
             )
         if gone:
             left.append(f"{gone}; {plural(waiting, 'message')} will be sent the next time")
-        return SinkResult(told=tuple(told), left=tuple(left))
+        return SinkResult(actions=tuple(actions), left=tuple(left))
 
 
-def standing_of(telling: ReportedRegression) -> ReportedState:
+def standing_of(reported: ReportedRegression) -> ReportedState:
     """Return the current state of a reported regression."""
-    found = telling.regression.culprit
+    found = reported.regression.culprit
     return ReportedState(
-        states={one.fingerprint: one.state for one in (telling.regression, *telling.beside)},
+        states={one.fingerprint: one.state for one in (reported.regression, *reported.beside)},
         culprit=f"{found.parent}..{found.revision}" if found and found.confirmed else "",
     )
 
 
 def change_since(
-    telling: ReportedRegression, before: ReportedState | None
+    reported: ReportedRegression, before: ReportedState | None
 ) -> RegressionChange | None:
     """Return the one change to report; None without a change.
 
     A change of the regression itself comes first, then its culprit, then changes of those beside
     it. ``before`` is the last reported state, None without an earlier report.
     """
-    one, now = telling.regression, standing_of(telling)
+    one, now = reported.regression, standing_of(reported)
     if before is None:
         return RegressionChange(ChangeKind(one.state.value), one)
     if (kind := _became(one, before.states)) is not None:
         return RegressionChange(kind, one)
     if now.culprit and now.culprit != before.culprit:
         return RegressionChange(ChangeKind.CULPRIT, one)
-    for other in telling.beside:
+    for other in reported.beside:
         if other.fingerprint not in before.states:
             return RegressionChange(ChangeKind.JOINED, other)
         if (kind := _became(other, before.states)) is not None:

@@ -156,11 +156,11 @@ def _body(regression: Regression, beside: Sequence[Regression], facts: Facts) ->
     ]
     why = [facts.why.rstrip(), ""] if facts.why else []
     if sum(len(line) + 1 for line in (*before, *why, *after)) > MOST:
-        told = (
+        explanation = (
             "The explanation is too long for this text; `nightshift explain "
             f"{regression.fingerprint}` prints it."
         )
-        why = [told, ""]
+        why = [explanation, ""]
     return "\n".join([*before, *why, *after])
 
 

@@ -54,12 +54,12 @@ class Reading:
 
     def _with_reasons(self, events: Sequence[IssueEvent]) -> list[IssueEvent]:
         """Add the issue's closing reason to the last closing event, if the event lacks it."""
-        told = list(events)
-        closings = [place for place, event in enumerate(told) if event.event == "closed"]
-        if closings and told[closings[-1]].state_reason is None and self._issue.state == "closed":
+        known = list(events)
+        closings = [place for place, event in enumerate(known) if event.event == "closed"]
+        if closings and known[closings[-1]].state_reason is None and self._issue.state == "closed":
             changed = {"state_reason": self._issue.state_reason}
-            told[closings[-1]] = told[closings[-1]].model_copy(update=changed)
-        return told
+            known[closings[-1]] = known[closings[-1]].model_copy(update=changed)
+        return known
 
     def _meant(self, event: IssueEvent) -> tuple[DecisionKind, str] | None:
         program = event.actor is not None and event.actor.type == "Bot"

@@ -50,23 +50,23 @@ class DesiredIssue(NamedTuple):
 
 
 def desired_issue(
-    telling: ReportedRegression, notice: Notice, labels: tuple[str, ...]
+    reported: ReportedRegression, notice: Notice, labels: tuple[str, ...]
 ) -> DesiredIssue:
     """Return the intended contents of a regression's issue.
 
     It is gone when all regressions that it reports are gone, and one of them by measurement.
     """
-    regressions = (telling.regression, *telling.beside)
-    state = telling.regression.state
-    if not telling.stands and any(one.state is _RESOLVED for one in regressions):
+    regressions = (reported.regression, *reported.beside)
+    state = reported.regression.state
+    if not reported.stands and any(one.state is _RESOLVED for one in regressions):
         state = _RESOLVED
-    elif telling.stands and state is _RESOLVED:
+    elif reported.stands and state is _RESOLVED:
         state = RegressionState.CONFIRMED
-    culprit = telling.regression.culprit
+    culprit = reported.regression.culprit
     return DesiredIssue(
         notice,
         issue_text.title(notice.title),
-        (*labels, f"target: {telling.regression.target}"),
+        (*labels, f"target: {reported.regression.target}"),
         state,
         culprit if culprit is not None and culprit.confirmed else None,
     )

@@ -164,14 +164,14 @@ def _mark_check(client: Client, subject: PullRequestTopic, words: Words) -> tupl
         check = _made(lambda: client.write("POST", f"{subject.path}/check-runs", whole), present)
     elif _differs(check, payload):
         place = f"{subject.path}/check-runs/{check['id']}"
-        told = {
+        annotated = {
             (each["title"], each["message"]) for each in client.read_all(f"{place}/annotations")
         }
         # GitHub appends sent annotations to existing ones.
         new = [
             each
             for each in _annotations(client, subject, words)
-            if (each["title"], each["message"]) not in told
+            if (each["title"], each["message"]) not in annotated
         ]
         check = _made(
             lambda: client.write("PATCH", place, _with_annotations(payload, new)),

@@ -57,7 +57,7 @@ class GithubSink:
     def decisions(self) -> Sequence[PersonDecision]:
         """Return people's decisions by labels, closing and reopening, oldest first.
 
-        The next :meth:`tell` records what was returned. If the process is killed before, when the
+        The next :meth:`report` records what was returned. If the process is killed before, when the
         journal may lack it, the decision is returned again with the same ``at``.
         """
         found: list[PersonDecision] = []
@@ -81,56 +81,58 @@ class GithubSink:
                 )
         return sorted(found, key=lambda decision: decision.at)
 
-    def tell(self, causes: Sequence[Cause], words: Words, *, suspected: bool) -> SinkResult:
+    def report(self, causes: Sequence[Cause], words: Words, *, suspected: bool) -> SinkResult:
         """Create issues of new regressions, and update the others."""
         with self._alone() as alone:
             if not alone:
                 return SinkResult(left=(_BUSY,))
-            told: list[SinkAction] = []
+            actions: list[SinkAction] = []
             try:
-                self._tell(causes, words, told, suspected=suspected)
+                self._report_all(causes, words, actions, suspected=suspected)
             except (GithubRefusedError, UnavailableError) as error:
                 self._left.append(
                     f"not everything was reported; the rest is reported the next time: {error}"
                 )
         left, self._left = self._left, []
-        return SinkResult(told=tuple(told), left=tuple(dict.fromkeys(left)))
+        return SinkResult(actions=tuple(actions), left=tuple(dict.fromkeys(left)))
 
-    def _tell(
-        self, causes: Sequence[Cause], words: Words, told: list[SinkAction], *, suspected: bool
+    def _report_all(
+        self, causes: Sequence[Cause], words: Words, actions: list[SinkAction], *, suspected: bool
     ) -> None:
         desk = self._desk()
         for fingerprint, (event, updated) in self._seen.items():
             desk.record.note(fingerprint, seen=event, updated=updated)
         desk.finder.settle()
-        tellings = choose(causes, desk.known, suspected=suspected)
-        if any(telling.new for telling in tellings):
+        chosen = choose(causes, desk.known, suspected=suspected)
+        if any(reported.new for reported in chosen):
             desk.finder.find_existing()
-            tellings = choose(causes, desk.known, suspected=suspected)
+            chosen = choose(causes, desk.known, suspected=suspected)
         room, waiting = self._section.at_most, 0
-        for telling in tellings:
-            if telling.new and room == 0:
+        for reported in chosen:
+            if reported.new and room == 0:
                 waiting += 1
                 continue
-            room -= telling.new
+            room -= reported.new
             try:
-                told.append(self._report_one(desk, telling, words))
+                actions.append(self._report_one(desk, reported, words))
             except (GithubRefusedError, UnavailableError) as error:
                 if self._client.down:
                     raise
-                self._left.append(f"{telling.regression.fingerprint}: {error}")
+                self._left.append(f"{reported.regression.fingerprint}: {error}")
         if waiting:
             self._left.append(
                 f"{waiting} more issues wait for the next night ([github] at_most = "
                 f"{self._section.at_most})"
             )
 
-    def _report_one(self, desk: _OpenSink, telling: ReportedRegression, words: Words) -> SinkAction:
-        if telling.new and desk.record.entry(telling.regression.fingerprint).creating:
+    def _report_one(
+        self, desk: _OpenSink, reported: ReportedRegression, words: Words
+    ) -> SinkAction:
+        if reported.new and desk.record.entry(reported.regression.fingerprint).creating:
             raise UnavailableError("an earlier request to create its issue may still be pending")
-        notice = words(telling.regression, telling.beside)
-        meant = desired_issue(telling, notice, self._section.labels)
-        if not telling.new:
+        notice = words(reported.regression, reported.beside)
+        meant = desired_issue(reported, notice, self._section.labels)
+        if not reported.new:
             return desk.issues.update(meant)
         self._offer(desk)
         return desk.issues.create(meant)

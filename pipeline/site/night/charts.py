@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pipeline.site.changes import ChangePoint, view_change
+from pipeline.site.changes import ShownChange, view_change
 from pipeline.site.data import view_metrics
 from pipeline.site.format import short
 from pipeline.site.night.data import LineData, StepData, StepRun
@@ -31,7 +31,7 @@ class Charts:
         anchor: str,
         line: int,
         data: StepData,
-        changes: Sequence[ChangePoint],
+        changes: Sequence[ShownChange],
         base: int,
     ) -> None:
         """Add the chart of a step; ``base`` is the position to which others are compared."""
@@ -106,7 +106,7 @@ def medians(data: StepData, metric: str, positions: int) -> list[float | None]:
     return [statistics.median(found) if found else None for found in values]
 
 
-def _change(point: ChangePoint, measured: Sequence[StepRun]) -> dict[str, Any]:
+def _change(point: ShownChange, measured: Sequence[StepRun]) -> dict[str, Any]:
     """Return a change point: after the last measured position that is surely before it."""
     shift = point.shift
     places = [run.position for run in measured if shift.series.metric in run.values]

@@ -53,7 +53,7 @@ VIEWS.overview = async () => {
   const made = [heading(told)];
   if (look.length) made.push(element("h2", "", "Regressions, worst first"), ...regressionTable("Regressions, worst first", look));
   if (better.length) made.push(element("h2", "", "Improvements, largest first"), ...regressionTable("Improvements, largest first", better));
-  if (settled.length) made.push(folded(`${settled.length} settled: acknowledged, rejected, resolved or not to be mended`, () => regressionTable("Settled", settled)[0]));
+  if (settled.length) made.push(folded(`${settled.length} settled: acknowledged, rejected, resolved or won’t fix`, () => regressionTable("Settled", settled)[0]));
   made.push(element("h2", "", "Where the lines stand"));
   if (!index.trends.length) made.push(element("p", "", "Nothing was measured yet. Run nightshift nightly, then nightshift site."));
   index.trends.forEach((trend) => made.push(standing(trend)));

@@ -477,7 +477,7 @@ def test_a_good_machine_is_good_in_all(tmp_path: Path) -> None:
     assert set(verdicts.values()) == {Verdict.GOOD}
 
 
-def test_a_machine_that_tells_nothing_ends_no_check(tmp_path: Path) -> None:
+def test_a_machine_that_reports_nothing_ends_no_check(tmp_path: Path) -> None:
     mute = System(
         tree=Tree(tmp_path),
         program_output=lambda _: "",

@@ -26,7 +26,7 @@ def test_every_kind_has_its_watch() -> None:
     assert set(WATCHES) == set(DisturbanceKind)
 
 
-def test_all_that_disturbed_a_step_is_told(tmp_path: Path) -> None:
+def test_all_that_disturbed_a_step_is_reported(tmp_path: Path) -> None:
     put(tmp_path, {**total(100, 100), "/proc/vmstat": "oom_kill 0"})
     watched = guard(tmp_path).watch({1})
     put(tmp_path, {**total(600, 560, 40), "/proc/vmstat": "oom_kill 2"})

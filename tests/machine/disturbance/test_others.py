@@ -132,7 +132,7 @@ def test_the_three_that_used_most_are_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("missing", ["before", "after", "both", "passed"])
-def test_a_kernel_that_does_not_tell_is_not_blamed(tmp_path: Path, missing: str) -> None:
+def test_a_kernel_that_does_not_report_is_not_blamed(tmp_path: Path, missing: str) -> None:
     before, after = {**total(0, 0), **HARNESS}, {**total(9, 1), **process(70, "x", own=9)}
     if missing in ("before", "both"):
         before["/proc/stat"] = "intr 1"

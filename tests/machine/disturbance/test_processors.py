@@ -72,7 +72,7 @@ def test_a_clock_rate_that_does_not(tmp_path: Path, rates: tuple[float, ...]) ->
     assert told(watch_clock_rate, tmp_path, {}, {}, samples=samples(*rates)) == ""
 
 
-def test_the_fastest_processor_tells_the_rate(tmp_path: Path) -> None:
+def test_the_fastest_processor_reports_the_rate(tmp_path: Path) -> None:
     assert fastest(Tree(tmp_path)) is None
     files = {FREQUENCY.format(n): rate for n, rate in enumerate(("800000", "4200000", "<unknown>"))}
     assert fastest(put(tmp_path, files)) == 4.2e9

@@ -79,7 +79,7 @@ def test_what_was_set_by_hand_stays_after_a_night(machine: Machine, tuner: Tuner
     assert settled(machine) == before
 
 
-def test_what_cannot_be_done_is_told_and_ends_no_night(machine: Machine, tuner: Tuner) -> None:
+def test_what_cannot_be_done_is_reported_and_ends_no_night(machine: Machine, tuner: Tuner) -> None:
     (machine.root / "proc/sys/vm/swappiness").unlink()
     told: list[str] = []
     with tuned(tuner, ALL, told.append):
@@ -89,7 +89,7 @@ def test_what_cannot_be_done_is_told_and_ends_no_night(machine: Machine, tuner: 
     ]
 
 
-def test_what_cannot_be_restored_at_all_is_told(tuner: Tuner) -> None:
+def test_what_cannot_be_restored_at_all_is_reported(tuner: Tuner) -> None:
     told: list[str] = []
     with tuned(tuner, TuneSettings(), told.append):
         tuner.record.path.write_text("{")

@@ -95,7 +95,7 @@ def test_set_again_the_first_values_are_given_back(machine: Machine, tuner: Tune
     assert machine.content() == before
 
 
-def test_a_dry_run_tells_the_same_and_changes_nothing(machine: Machine, tuner: Tuner) -> None:
+def test_a_dry_run_reports_the_same_and_changes_nothing(machine: Machine, tuner: Tuner) -> None:
     before = machine.content()
     foreseen = tuner.foreseen(ALL)
     assert machine.content() == before
@@ -230,7 +230,7 @@ def test_a_killed_process_leaves_what_restores_all(
     assert met >= 5, "no kill met a machine that was tuned"
 
 
-def test_what_somebody_changed_since_is_told_and_left(machine: Machine, tuner: Tuner) -> None:
+def test_what_somebody_changed_since_is_reported_and_left(machine: Machine, tuner: Tuner) -> None:
     tuner.set(ALL, by_hand=True)
     machine.host.tree.write(SWAPPINESS, "33")
     left = [each for each in tuner.restore() if each.did is KnobResult.LEFT]
@@ -256,7 +256,7 @@ def test_after_another_start_of_the_machine_the_record_says_nothing(
     assert machine.content() == before
 
 
-def test_what_refuses_is_told_and_the_others_are_done(machine: Machine, tuner: Tuner) -> None:
+def test_what_refuses_is_reported_and_the_others_are_done(machine: Machine, tuner: Tuner) -> None:
     before = machine.content()
 
     def refuse(what: str) -> None:
@@ -291,7 +291,7 @@ def test_what_cannot_be_restored_now_is_restored_later(machine: Machine, tuner: 
     assert machine.content() == before
 
 
-def test_a_kernel_that_makes_something_else_of_a_value_is_told(
+def test_a_kernel_that_makes_something_else_of_a_value_is_reported(
     machine: Machine, tuner: Tuner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(machine.host.tree, "write", lambda *_: None)

@@ -142,7 +142,7 @@ class Replay:
     # --- what happens ----------------------------------------------------------------
 
     def day(self) -> None:
-        """Let a day pass, or only minutes, and then let a night tell of what is there."""
+        """Let a day pass, or only minutes, and run a night that reports its regressions."""
         whole = self.chance.random() < 0.5
         self._measure()
         if whole:
@@ -168,7 +168,7 @@ class Replay:
         assert sum(issue.user == BOT for issue in made) <= AT_MOST
         self.check_always()
         if result is not None and whole and not self.faulty:
-            self.check_told(result)
+            self.check_reported(result)
         self.faulty = self.kills = False
 
     def _night(self) -> SinkResult:
@@ -188,7 +188,7 @@ class Replay:
             )
             for name, state in self.states.items()
         ]
-        return sink.tell(causes, words, suspected=False)
+        return sink.report(causes, words, suspected=False)
 
     def _take(self, decision: PersonDecision) -> None:
         """Write a decision into the journal, as the verb does: once, and if it is allowed."""
@@ -313,8 +313,8 @@ class Replay:
                 last = [one for one in events if one.kind == "closed" and one.id < event.id][-1]
                 assert last.actor == BOT, "opened what people had closed"
 
-    def check_told(self, result: SinkResult) -> None:
-        """After a night in which nothing went wrong everything is told, as it is."""
+    def check_reported(self, result: SinkResult) -> None:
+        """After a night without failures every regression is reported, with its state."""
         waiting = [line for line in result.left if "more issues wait for the next night" in line]
         assert list(result.left) == waiting
         made = {fingerprint_in(issue.body): issue for issue in self.ours()}

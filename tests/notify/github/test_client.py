@@ -210,7 +210,7 @@ def test_refusals_are_not_repeated(
 
 
 def test_no_error_shows_the_token() -> None:
-    # Where it is told in so many words that it is cut in two, neither half is shown.
+    # If a secret is cut in two at the end of the text, neither half is shown.
     for said in (TOKEN, 190 * "x" + TOKEN):
         for status in (401, 403, 422):
             with pytest.raises((UserError, GithubRefusedError)) as raised:

@@ -13,13 +13,13 @@ WONT_FIX = DecisionKind.WONT_FIX
 PLACE = "https://github.test/acme/bench/issues/1"
 
 
-def told(decisions: list[PersonDecision]) -> list[tuple[DecisionKind, str, str]]:
+def as_rows(decisions: list[PersonDecision]) -> list[tuple[DecisionKind, str, str]]:
     return [(one.kind, one.by, one.note) for one in decisions]
 
 
 def decided(world: World) -> list[tuple[DecisionKind, str, str]]:
-    """Ask for decisions and tell, as a night does."""
-    return told(world.asked_night(regression("aa"))[0])
+    """Ask for decisions and report, as a night does."""
+    return as_rows(world.asked_night(regression("aa"))[0])
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def test_an_issue_that_is_gone_and_still_listed_keeps_no_other_from_being_read(
     )
     decisions, result = filed.asked_night(regression("aa"), regression("bb"), regression("cc"))
     assert [(one.fingerprint, one.by) for one in decisions] == [("bb", "alice")]
-    assert [one.fingerprint for one in result.told] == ["aa", "bb", "cc"]
+    assert [one.fingerprint for one in result.actions] == ["aa", "bb", "cc"]
     assert "aa: people's decisions could not be read" in result.left[0]
 
 
@@ -63,7 +63,7 @@ def test_a_listing_that_is_refused_ends_no_night(filed: World, status: int) -> N
     assert not decisions
     assert any("is reported the next time" in line for line in result.left)
     filed.fake.fault = lambda asked: None
-    assert filed.night(regression("aa"), regression("bb")).told[1].new
+    assert filed.night(regression("aa"), regression("bb")).actions[1].new
 
 
 def test_other_labels_decide_nothing(filed: World) -> None:
@@ -138,7 +138,7 @@ def test_killed_before_it_was_told_a_decision_is_returned_again(filed: World) ->
     sink = filed.sink()
     assert sink.decisions() == first
     assert sink.decisions() == [], "one sink returns it once"
-    sink.tell([], lambda *_: pytest.fail("so its result is not reported"), suspected=False)
+    sink.report([], lambda *_: pytest.fail("so its result is not reported"), suspected=False)
     assert filed.sink().decisions() == []
 
 

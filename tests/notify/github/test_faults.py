@@ -49,8 +49,8 @@ def test_an_issue_that_was_made_without_an_answer_is_found_at_once(
     offered.fake.behind = lambda asked: 5
     on_creation(offered, fault)
     result = offered.night(regression("aa"))
-    (told,) = result.told
-    assert told.new and told.place.endswith("/issues/2") and result.left == ()
+    (action,) = result.actions
+    assert action.new and action.place.endswith("/issues/2") and result.left == ()
     offered.night(regression("aa", series=2))
     assert posts(offered) == 1
 
@@ -66,7 +66,7 @@ def test_an_issue_that_was_not_made_is_made_once_that_is_certain(
     # A few minutes later it may still be under way.
     offered.times.pass_by(minutes=2)
     sink = offered.sink()
-    (said,) = sink.tell([Cause(regressions=(regression("aa"),))], words, suspected=False).left
+    (said,) = sink.report([Cause(regressions=(regression("aa"),))], words, suspected=False).left
     assert "may still be pending" in said and posts(offered) == 0
     assert offered.night(regression("aa")).left == ()
     assert posts(offered) == 1
@@ -103,8 +103,8 @@ def test_an_answer_that_cannot_be_understood_is_no_reason_to_make_another(offere
         return answer._replace(data={"id": 1}) if makes else answer
 
     offered.transport = garbled
-    (told,) = offered.night(regression("aa")).told
-    assert told.new and told.place.endswith("/issues/2")
+    (action,) = offered.night(regression("aa")).actions
+    assert action.new and action.place.endswith("/issues/2")
     offered.night(regression("aa"))
     assert posts(offered) == 1
 
@@ -118,11 +118,11 @@ def test_a_limit_passes_and_nothing_is_lost(offered: World) -> None:
 def test_out_of_order_is_one_line_and_is_made_up_for(offered: World) -> None:
     offered.fake.fault = lambda asked: failing(503)
     result = offered.night(regression("aa"), regression("bb"))
-    assert result.told == ()
+    assert result.actions == ()
     assert all("GitHub answers 503" in line and "\n" not in line for line in result.left)
     assert 1 <= len(result.left) <= 2
     offered.fake.fault = lambda asked: None
-    assert len(offered.night(regression("aa"), regression("bb")).told) == 2
+    assert len(offered.night(regression("aa"), regression("bb")).actions) == 2
 
 
 def test_one_issue_that_is_refused_does_not_hold_up_the_others(offered: World) -> None:
@@ -134,7 +134,7 @@ def test_one_issue_that_is_refused_does_not_hold_up_the_others(offered: World) -
     result = offered.night(regression("aa", series=2), regression("bb", series=2))
     (said,) = result.left
     assert said.startswith("aa: ") and "422" in said
-    assert [told.fingerprint for told in result.told] == ["bb"]
+    assert [action.fingerprint for action in result.actions] == ["bb"]
 
 
 def test_a_comment_whose_answer_was_lost_is_not_said_again(offered: World) -> None:
@@ -152,8 +152,8 @@ def test_what_is_shown_is_what_would_be_sent(world: World) -> None:
     shown: list[Preview] = []
     causes = [Cause(regressions=(regression("aa"),))]
     for _ in range(2):
-        result = world.sink(shown.append).tell(causes, words, suspected=False)
-        assert [told.new for told in result.told] == [True]
+        result = world.sink(shown.append).report(causes, words, suspected=False)
+        assert [action.new for action in result.actions] == [True]
     assert world.writes() == [] and not (world.results / record.FILE).exists()
     world.night(regression("aa"))
     sent = [each for each in world.fake.asked if each.writes]
@@ -164,7 +164,7 @@ def test_what_is_shown_is_what_would_be_sent(world: World) -> None:
     shown.clear()
     world.writes()
     gone = [Cause(regressions=(regression("aa", RESOLVED),))]
-    world.sink(shown.append).tell(gone, words, suspected=False)
+    world.sink(shown.append).report(gone, words, suspected=False)
     assert [f"{each.method} {each.place.removeprefix(at)}" for each in shown] == [
         f"PATCH /repos/{NAME}/issues/1",
         f"POST /repos/{NAME}/issues/1/comments",
@@ -200,7 +200,7 @@ def test_a_token_that_may_only_read(world: World) -> None:
     world.fake.account(TOKEN, BOT)
     sink = world.sink()
     causes = [Cause(regressions=(regression("aa"),))]
-    assert len(sink.tell(causes, words, suspected=False).told) == 1
+    assert len(sink.report(causes, words, suspected=False).actions) == 1
 
 
 def test_a_token_whose_labels_are_dropped(world: World) -> None:
@@ -229,7 +229,7 @@ def test_over_a_network_with_pygithub(world: World) -> None:
             one = regression("aa", state) if state else regression("aa")
             sink = GithubSink(section, world.results, TOKEN, clock=world.times.clock())
             assert sink.decisions() == []
-            sink.tell([Cause(regressions=(one,))], words, suspected=False)
+            sink.report([Cause(regressions=(one,))], words, suspected=False)
             world.times.pass_by(days=1)
     (issue,) = world.repository.listed()
     assert (issue.state, issue.closed_by) == ("closed", BOT)

@@ -22,8 +22,8 @@ def test_a_regression_is_an_issue_with_markers_labels_and_what_is_told_of_it(wor
         "<!-- nightshift end aa -->"
     )
     assert issue.labels == ("nightshift", "target: postgres")
-    (told,) = result.told
-    assert told.new and told.changed and told.place.endswith("/acme/bench/issues/1")
+    (action,) = result.actions
+    assert action.new and action.changed and action.place.endswith("/acme/bench/issues/1")
     assert result.left == ()
 
 
@@ -39,16 +39,16 @@ def test_the_label_to_acknowledge_by_is_there_to_be_chosen(world: World) -> None
 def test_telling_the_same_again_sends_nothing(world: World) -> None:
     world.night(regression("aa"))
     world.writes()
-    (told,) = world.night(regression("aa")).told
-    assert not told.new and not told.changed
+    (action,) = world.night(regression("aa")).actions
+    assert not action.new and not action.changed
     assert world.writes() == []
 
 
 def test_what_grows_is_brought_up_to_date_in_place(world: World) -> None:
     world.night(regression("aa"))
     world.writes()
-    (told,) = world.night(regression("aa", series=3)).told
-    assert told.changed and not told.new
+    (action,) = world.night(regression("aa", series=3)).actions
+    assert action.changed and not action.new
     assert "3 series" in str(world.repository.issue(1).body)
     assert world.writes() == ["PATCH /issues/1"]
     assert world.bodies(1) == []
@@ -88,8 +88,8 @@ def test_labels_that_the_configuration_got_are_added(world: World) -> None:
 
 
 def test_only_what_was_confirmed_is_told_unless_asked_for(world: World) -> None:
-    assert world.night(regression("aa", SUSPECTED)).told == ()
-    assert len(world.night(regression("aa", SUSPECTED), suspected=True).told) == 1
+    assert world.night(regression("aa", SUSPECTED)).actions == ()
+    assert len(world.night(regression("aa", SUSPECTED), suspected=True).actions) == 1
 
 
 def test_no_more_than_so_many_new_issues_in_a_night_and_the_rest_in_the_next(world: World) -> None:
@@ -113,17 +113,17 @@ def test_no_more_than_so_many_new_issues_in_a_night_and_the_rest_in_the_next(wor
 
 def test_regressions_of_one_cause_are_one_issue(world: World) -> None:
     cause = Cause(regressions=(regression("aa"), regression("bb")))
-    world.sink().tell([cause], words, suspected=False)
+    world.sink().report([cause], words, suspected=False)
     (issue,) = world.repository.listed()
     assert "- bb confirmed" in str(issue.body)
     # It stays as long as one of them is there.
     world.times.pass_by(days=1)
     half = Cause(regressions=(regression("aa", RESOLVED), regression("bb")))
-    world.sink().tell([half], words, suspected=False)
+    world.sink().report([half], words, suspected=False)
     assert world.repository.issue(1).state == "open"
     world.times.pass_by(days=1)
     gone = Cause(regressions=(regression("aa", RESOLVED), regression("bb", RESOLVED)))
-    world.sink().tell([gone], words, suspected=False)
+    world.sink().report([gone], words, suspected=False)
     assert world.repository.issue(1).state == "closed"
 
 

@@ -366,7 +366,7 @@ def test_who_asks_and_how_much_is_left(fake: FakeGithub) -> None:
         assert requests.get(f"{fake.url}/{path}", headers=headers, timeout=60).status_code == 200
 
 
-# --- that it would be told -----------------------------------------------------------
+# --- the check itself can fail -----------------------------------------------------------
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""What a pull request is told: by the real command line, on a GitHub that keeps everything."""
+"""Reports on a pull request, by the real command line, on a fake GitHub that keeps all state."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ class Hub:
 
     def measure(self, sha: str = HEAD, conclusion: str = "success", **about: Any) -> Run:
         """Let the run end that measured."""
-        told: dict[str, Any] = {"event": "pull_request", "branch": "topic", "head": "mallory/db"}
-        run = self.repository.start(WORKFLOW, sha=sha, **(told | about))
+        run_of: dict[str, Any] = {"event": "pull_request", "branch": "topic", "head": "mallory/db"}
+        run = self.repository.start(WORKFLOW, sha=sha, **(run_of | about))
         return self.repository.finish(run.id, conclusion)
 
     def event(self, run: Run) -> Path:
@@ -342,8 +342,8 @@ def test_an_answer_takes_the_place_of_what_could_not_run(
     publish(hub.folder / "missing.zip", of=run)
     assert [check.name for check in hub.checks] == ["nightshift / pull request"]
     publish(SAME, of=run if again else hub.measure())
-    told = [(check.name, check.conclusion) for check in hub.checks]
-    assert told == [(NAME, "success")]
+    checks = [(check.name, check.conclusion) for check in hub.checks]
+    assert checks == [(NAME, "success")]
     publish(SLOWER, of=hub.measure())
     assert [check.conclusion for check in hub.checks] == ["success", "failure"], "of two runs"
 
@@ -407,8 +407,8 @@ def test_a_run_that_a_maintainer_started_names_its_pull_request(hub: Hub, publis
 def test_a_title_is_believed_of_the_default_branch_alone(
     hub: Hub, publish: Publish, about: dict[str, str], said: str
 ) -> None:
-    told = {"event": "workflow_dispatch", "branch": "main", "head": "acme/db"} | about
-    ran = publish(SLOWER, of=hub.measure(**told), code=2 if said else 0)
+    event = {"event": "workflow_dispatch", "branch": "main", "head": "acme/db"} | about
+    ran = publish(SLOWER, of=hub.measure(**event), code=2 if said else 0)
     assert said in ran.err
     assert len(ran.err.splitlines()) == (1 if said else 0)
     assert bool(hub.writes) != bool(said)
@@ -517,9 +517,9 @@ def test_what_strangers_bring_changes_nothing_but_their_own_check(
     assert hub.writes == [("POST", "/repos/acme/db/check-runs")]
     # What is shown of it acts on nothing.
     assert check.summary is not None
-    *told, reason = check.summary.splitlines()
+    *lines, reason = check.summary.splitlines()
     assert not any(line.startswith(("::", "##[")) for line in ran.out.splitlines())
-    assert "octocat" not in "".join(told)
+    assert "octocat" not in "".join(lines)
     if "octocat" in reason:
         fence = reason[: len(reason) - len(reason.lstrip("`"))]
         assert fence and reason.endswith(fence)

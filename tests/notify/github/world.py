@@ -1,4 +1,4 @@
-"""A repository on a fake GitHub, nights that tell it of regressions, and a clock for both."""
+"""A repository on a fake GitHub, nights that report regressions to it, and a clock for both."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ class World:
         sink = self.sink()
         decided = list(sink.decisions())
         causes = [Cause(regressions=(one,)) for one in regressions]
-        return decided, sink.tell(causes, words, suspected=suspected)
+        return decided, sink.report(causes, words, suspected=suspected)
 
     def writes(self) -> list[str]:
         """Return what was sent to be written since this was asked last, as PATCH /issues/1."""
