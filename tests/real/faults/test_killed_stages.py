@@ -20,7 +20,7 @@ from tests.flows.test_killed_nights import Saved, concluded
 from tests.flows.test_prune import YEAR
 from tests.simulated import Simulation, simulate
 
-KILLS = int(os.environ.get("NIGHTSHIFT_KILLS", "200"))
+KILLS = int(os.environ.get("NIGHTSHIFT_KILLS", "60"))
 SEED = int(os.environ.get("NIGHTSHIFT_SEED", "1"))
 SIGNALS = (signal.SIGKILL, signal.SIGINT)
 
