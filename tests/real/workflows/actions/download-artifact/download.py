@@ -28,9 +28,15 @@ def main() -> None:
             sys.exit(f"there is no artifact {name}")
         shutil.copytree(folder / name, to, dirs_exist_ok=True)
         return
-    for each in folder.iterdir() if folder.is_dir() else ():
-        if fnmatch.fnmatch(each.name, os.environ["PATTERN"]):
-            shutil.copytree(each, to / each.name, dirs_exist_ok=True)
+    matches = [
+        each
+        for each in (folder.iterdir() if folder.is_dir() else ())
+        if fnmatch.fnmatch(each.name, os.environ["PATTERN"])
+    ]
+    for each in matches:
+        # A single match goes straight into the path (v8.0.1, src/download-artifact.ts:189-193).
+        place = to if len(matches) == 1 else to / each.name
+        shutil.copytree(each, place, dirs_exist_ok=True)
 
 
 def other_run(run: str, name: str, to: Path) -> None:
