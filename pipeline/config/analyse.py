@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from pipeline.config.base import Section
-from pipeline.model import Pattern
+from pipeline.model import Mode, Pattern
 from pipeline.text.units import Duration, Percent
 
 
@@ -37,6 +37,15 @@ class DetectSection(Section):
     min_effect: Percent = Field(
         default="3%", validate_default=True, description="smallest change that is reported"
     )
+    min_effect_counted: Percent = Field(
+        default="0.5%",
+        validate_default=True,
+        description="smallest change that is reported in series of mode count",
+    )
+
+    def smallest(self, mode: Mode) -> float:
+        """Return the smallest relative change that is reported in series of a mode."""
+        return self.min_effect_counted if mode is Mode.COUNT else self.min_effect
 
 
 class ConfirmSection(Section):

@@ -12,9 +12,18 @@ import psycopg
 from sqlalchemy import Engine
 from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, StatementError
 
-from pipeline.model import Origin, ProbeSample, StepOutput, StepRecord, StepStatus
+from pipeline.model import (
+    Mode,
+    Origin,
+    ProbeSample,
+    StepCounts,
+    StepOutput,
+    StepRecord,
+    StepStatus,
+)
 from pipeline.probes.base import load_samples
 from pipeline.storage.bundle import (
+    COUNTS_MEMBER,
     SETTINGS_MEMBER,
     SUFFIX,
     VALUES_MEMBER,
@@ -144,6 +153,9 @@ def steps_of(bundle: Bundle) -> Iterator[StepValues]:
         if record.status is not StepStatus.OK:
             yield _failed(record, record.status, record.note)
             continue
+        if manifest.workload.mode is Mode.COUNT:
+            yield _counted(record, step_counts(bundle, record))
+            continue
         text = bundle.files[f"{record.folder}/stdout.txt"].decode(errors="replace")
         try:
             output = family.parse(record.step, manifest.workload, text)
@@ -170,6 +182,20 @@ def steps_of(bundle: Bundle) -> Iterator[StepValues]:
             ),
             disturbed=record.disturbed,
         )
+
+
+def step_counts(bundle: Bundle, record: StepRecord) -> StepCounts:
+    """Return what a step of a counted run costs.
+
+    Raises KeyError if the bundle lacks the figures, ValueError if they are not valid.
+    """
+    return StepCounts.model_validate_json(bundle.files[f"{record.folder}/{COUNTS_MEMBER}"])
+
+
+def _counted(record: StepRecord, counts: StepCounts) -> StepValues:
+    """Return the values of a counted step. Its times say nothing: the counter slows it down."""
+    values = {"instructions/o": counts.instructions, **counts.misses}
+    return StepValues(record.step, StepStatus.OK, record.note, values, disturbed=record.disturbed)
 
 
 def _failed(record: StepRecord, status: StepStatus, note: str) -> StepValues:
