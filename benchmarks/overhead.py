@@ -30,7 +30,8 @@ from pipeline.machine.ports import free_port
 from pipeline.measure.build import OFFICIAL, Builder
 from pipeline.measure.discover import Offer, discover, select
 from pipeline.measure.expected_time import Expectation
-from pipeline.measure.measure import Bench, measure_cell
+from pipeline.measure.execution import Bench
+from pipeline.measure.measure import measure_cell
 from pipeline.measure.progress import Silent
 from pipeline.measure.step import execute
 from pipeline.measure.workspace import Workspace

@@ -32,7 +32,7 @@ import pipeline.use_cases.context
 import pipeline.use_cases.measuring
 from pipeline.cli import main
 from pipeline.measure.build import Builder, NotBuiltError
-from pipeline.measure.measure import Bench
+from pipeline.measure.execution import Bench
 from pipeline.model import (
     Build,
     Cell,
@@ -148,9 +148,9 @@ class Simulation:
     """A folder with a repository and a configuration, and the machine that measures it.
 
     ``slowness`` is what its revisions are like, ``costs`` what counted runs count, ``noise`` the
-    relative standard deviation of every timed figure, ``seconds`` what a run takes. Revisions in ``broken`` do not build. ``settings`` is what
-    the server of a revision reports where its configuration says nothing. ``machine_class`` is that
-    of the machine that measures now.
+    relative standard deviation of every timed figure, ``seconds`` what a run takes. Revisions in
+    ``broken`` do not build. ``settings`` is what the server of a revision reports where its
+    configuration says nothing. ``machine_class`` is that of the machine that measures now.
     """
 
     folder: Path

@@ -13,9 +13,10 @@ from pipeline.experiments.experiment import Figure, Figures
 from pipeline.machine.disturbance.guard import Guard
 from pipeline.machine.pinning import available, choose
 from pipeline.measure.build import Builder
+from pipeline.measure.execution import Bench
 from pipeline.measure.expected_time import Expectation
 from pipeline.measure.harness import ATTEMPTS, HarnessError
-from pipeline.measure.measure import Bench, measure_cell
+from pipeline.measure.measure import measure_cell
 from pipeline.measure.progress import Silent, Watcher
 from pipeline.measure.workspace import Workspace
 from pipeline.model import Build, Cell, Machine, Pinning, Step, StepStatus, Workload

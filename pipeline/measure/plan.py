@@ -379,7 +379,16 @@ def _workload(
         raise file.problem((*table, "options", error.option), str(error)) from error
     except ValueError as error:
         raise file.problem((*table, "measure"), str(error)) from error
-    return workload.model_copy(update=section.measured_how)
+    workload = workload.model_copy(update=section.measured_how)
+    if workload.mode is Mode.COUNT:
+        for step in workload.steps:
+            if not family.counted_events(step, workload):
+                raise file.problem(
+                    (*table, "mode"),
+                    f"{step.name} of {family.name} cannot be counted, because it has no fixed "
+                    'number of operations; use mode = "time"',
+                )
+    return workload
 
 
 def _known_steps(family: Family, steps: Sequence[str]) -> tuple[str, ...]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
@@ -16,13 +15,16 @@ from pipeline.files.atomic_write import write_atomically
 from pipeline.files.json_file import read_json
 from pipeline.machine.disturbance.guard import Guard
 from pipeline.machine.pinning import available, choose
+from pipeline.measure.attempts import Attempts
 from pipeline.measure.build import Builder, NotBuiltError
+from pipeline.measure.counted_runs import count_all
+from pipeline.measure.execution import Bench
 from pipeline.measure.expected_time import Expectation
-from pipeline.measure.harness import ATTEMPTS, BROKEN, HarnessError
-from pipeline.measure.measure import Bench, measure_cell
+from pipeline.measure.harness import BROKEN, HarnessError
+from pipeline.measure.measure import measure_cell
 from pipeline.measure.progress import Watcher
 from pipeline.measure.workspace import Workspace
-from pipeline.model import Build, Cell, Frozen, Machine, Pinning
+from pipeline.model import Build, Cell, Frozen, Machine, Mode, Pinning
 from pipeline.probes import perf_counters
 from pipeline.text.errors import UserError
 from pipeline.text.units import plural
@@ -151,7 +153,9 @@ def run_all(
     preflight: dict[str, str],
     on_bundle: Callable[[Cell, int, Path], None],
 ) -> dict[str, str]:
-    """Execute the runs in order, one at a time, and write the bundle of each.
+    """Execute the runs and write the bundle of each.
+
+    Counted runs come first, several at once, then the timed ones in order, one at a time.
 
     Calls ``on_bundle`` with every new bundle, and stores ``preflight`` in each. During the runs,
     this process stays off the processors of the server. A run that ends with a harness error is
@@ -167,52 +171,47 @@ def run_all(
     watcher.begin("run", expectation.left)
     if refused := perf_counters.available().refused:
         watcher.note(refused)
-    waiting, tried, failed = deque(runs), Counter[str](), dict[str, str]()
-    in_a_row = 0
+
+    def measure(cell: Cell, repetition: int, pinning: Pinning) -> Path:
+        return measure_cell(
+            cell,
+            repetition,
+            builds[build_key(cell)],
+            Bench(machine=machine, pinning=pinning, port=port, tools=tools, preflight=preflight),
+            workspace,
+            bundles,
+            watcher,
+            expectation,
+            guard,
+        )
+
+    counted = [run for run in runs if run[0].workload.mode is Mode.COUNT]
+    timed = [run for run in runs if run[0].workload.mode is Mode.TIME]
+    attempts = [Attempts(counted, watcher), Attempts(timed, watcher)]
     try:
-        while waiting and in_a_row < BROKEN:
-            cell, repetition = waiting.popleft()
-            name = cell.run_id(repetition)
+        if counted:
+            count_all(attempts[0], processors, measure, on_bundle)
+        while (run := attempts[1].take()) is not None:
+            cell, repetition = run
             pinning = choose(cell.workload.scale.clients, processors) if pin else Pinning()
             if pinning.harness:
                 os.sched_setaffinity(0, pinning.harness)
             try:
-                path = measure_cell(
-                    cell,
-                    repetition,
-                    builds[build_key(cell)],
-                    Bench(
-                        machine=machine,
-                        pinning=pinning,
-                        port=port,
-                        tools=tools,
-                        preflight=preflight,
-                    ),
-                    workspace,
-                    bundles,
-                    watcher,
-                    expectation,
-                    guard,
-                )
+                path = measure(cell, repetition, pinning)
             except HarnessError as error:
-                failed[name] = str(error)
-                tried[name] += 1
-                in_a_row += 1
-                watcher.note(f"{name}: harness error: {error}")
-                if tried[name] < ATTEMPTS:
-                    waiting.append((cell, repetition))
+                attempts[1].failed(run, error)
                 continue
-            in_a_row = 0
-            failed.pop(name, None)
+            attempts[1].ended(run)
             on_bundle(cell, repetition, path)
     finally:
         os.sched_setaffinity(0, processors)
         watcher.end()
+    failed = attempts[0].failures | attempts[1].failures
     for name, why in failed.items():
         _LOG.warning(f"{name}: harness error, it does not count as measured: {why}")
-    if waiting:
+    if left := sum(each.left for each in attempts):
         _LOG.warning(
-            f"{BROKEN} harness errors in a row: {plural(len(waiting), 'run')} left for another "
+            f"{BROKEN} harness errors in a row: {plural(left, 'run')} left for another "
             "night; repair the machine"
         )
     return failed

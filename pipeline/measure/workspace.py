@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -25,6 +26,7 @@ class Workspace:
         self.lease = lease or machine_lease()
         self._runs = cache / "runs"
         self._templates = cache / "templates"
+        self._making = threading.Lock()
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -76,7 +78,9 @@ class Workspace:
     def template(self, build: Build) -> Path:
         """Return the empty database of a build; the first call creates it."""
         folder = self._templates / build.target / build.hash
-        if not folder.exists():
-            self._templates.mkdir(parents=True, exist_ok=True)
-            find_target(build.target).template(build, folder, self.account)
+        # Counted runs of one build begin at once.
+        with self._making:
+            if not folder.exists():
+                self._templates.mkdir(parents=True, exist_ok=True)
+                find_target(build.target).template(build, folder, self.account)
         return folder

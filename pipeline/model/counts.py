@@ -27,14 +27,16 @@ class StepCounts(Frozen):
     ``operations[1]`` operations, divided by the difference in operations: start-up, connecting and
     disconnecting cancel. ``instructions`` are those that serve the statements. ``waiting`` are
     those of waiting for the client, which depend on timing and belong to no operation.
-    ``background`` are those of the server's other processes and threads. ``misses`` has further
-    events of the cache simulation by metric, such as ``ll_misses/o``. ``functions`` are in
-    descending order of their own cost.
+    ``background`` are those of the server's other processes and threads. ``outside`` are those of
+    other binaries than the DBMS's own, such as the C library, where these depend on the state of
+    the heap. ``misses`` has further events of the cache simulation by metric, such as
+    ``ll_misses/o``. ``functions`` are in descending order of their own cost.
     """
 
     operations: tuple[float, float]
     instructions: float = Field(allow_inf_nan=False)
     waiting: float = Field(default=0.0, allow_inf_nan=False)
     background: float = Field(default=0.0, allow_inf_nan=False)
+    outside: float = Field(default=0.0, allow_inf_nan=False)
     misses: dict[str, float] = Field(default_factory=dict)
     functions: tuple[FunctionCost, ...] = ()

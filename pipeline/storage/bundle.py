@@ -37,8 +37,7 @@ VALUES_MEMBER = "values.json"
 """The member of an imported bundle with its values: step -> metric -> value."""
 
 COUNTS_MEMBER = "counts.json"
-"""The member of a counted run beside the output of each step: what the step costs, as
-:class:`pipeline.model.StepCounts`."""
+"""The file in the folder of a counted step with its costs: a StepCounts."""
 
 BUNDLES = "bundles"
 """The folder of bundles, in the results folder and in the folder of an experiment."""

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from pipeline.measure.measure import seed_of
+from pipeline.measure.execution import seed_of
 from tests.measure.samples import cell, revision, workload
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -26,12 +26,35 @@ from pipeline.targets.base.archives import ArchiveMember
 
 
 class Placement(Frozen):
-    """Where a server runs: its private folder, port, processors and account."""
+    """Where a server runs: its private folder, port, processors and account.
+
+    ``instrument`` is a command that runs the server's program and counts what it does; empty for
+    a server that runs as usual.
+    """
 
     folder: Path
     port: int
     processors: tuple[int, ...]
     account: Account
+    instrument: tuple[str, ...] = ()
+
+
+class Counting(Frozen):
+    """Which instructions of a target serve statements, in the mode count.
+
+    ``entries`` are functions: a process, or with ``threads`` a thread, that runs one of them serves
+    a client. Without any, the only process does. Of these, the functions ``waiting`` wait for the
+    client; how often they run depends on timing, so they are counted apart. If there are
+    ``binaries``, only functions of those programs and libraries count, by the beginning of the file
+    name. ``settings`` keep background work from changing what a statement costs.
+    """
+
+    entries: tuple[str, ...] = ()
+    waiting: frozenset[str] = frozenset()
+    threads: bool = False
+    binaries: tuple[str, ...] = ()
+    settings: dict[str, str] = Field(default_factory=dict)
+    held_back: Callable[[Connection], AbstractContextManager[None]] = lambda _: nullcontext()
 
 
 class ServerError(Exception):
@@ -140,6 +163,7 @@ class Target(Protocol):
     """
 
     name: str
+    counting: Counting
 
     @property
     def supplies(self) -> tuple[Supply, ...]:

@@ -70,7 +70,9 @@ def start_process(
     """
     with (placement.folder / LOG).open("wb") as output:
         return subprocess.Popen(
-            placement.account.command(*command, processors=placement.processors),
+            placement.account.command(
+                *placement.instrument, *command, processors=placement.processors
+            ),
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,

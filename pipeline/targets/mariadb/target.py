@@ -11,6 +11,7 @@ from pipeline.model import Build, ServerConfig, Supply
 from pipeline.targets.base import Identity, Placement, Server
 from pipeline.targets.base.archives import ArchiveMember
 from pipeline.targets.base.configurations import with_option
+from pipeline.targets.base.innodb_counting import COUNTING
 from pipeline.targets.base.programs import reported_version
 from pipeline.targets.base.templates import make_template
 from pipeline.targets.mariadb import compilation, configuration, datadir, install, releases
@@ -27,6 +28,7 @@ class MariaDB:
     """MariaDB, prebuilt (for x86-64 only; no others are published) or from source code."""
 
     name = "mariadb"
+    counting = COUNTING
     tools = compilation.TOOLS
     supplies = (
         Supply(

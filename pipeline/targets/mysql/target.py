@@ -11,6 +11,7 @@ from pipeline.model import Build, ServerConfig, Supply
 from pipeline.targets.base import Compilation, Identity, Placement, Recipe, Server
 from pipeline.targets.base.archives import ArchiveMember
 from pipeline.targets.base.configurations import with_option
+from pipeline.targets.base.innodb_counting import COUNTING
 from pipeline.targets.base.programs import reported_version
 from pipeline.targets.base.templates import make_template
 from pipeline.targets.mysql import configuration, datadir, install, releases
@@ -21,6 +22,7 @@ class MySQL:
     """Prebuilt releases of MySQL: Debian's current one, and 5.6 for x86-64."""
 
     name = "mysql"
+    counting = COUNTING
     tools = ()
     supplies = (
         # Debian has MySQL only in its development suite; the name may include the major.

@@ -21,6 +21,7 @@ from pipeline.targets.postgres import (
     install,
     releases,
 )
+from pipeline.targets.postgres.counting import COUNTING
 from pipeline.text.errors import UserError
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ class Postgres:
     """Postgres, prebuilt or from source code."""
 
     name = "postgres"
+    counting = COUNTING
     tools = (
         ("bison", "generates the parser, which the repository does not contain"),
         ("flex", "generates the scanner, which the repository does not contain"),

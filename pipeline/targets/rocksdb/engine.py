@@ -143,7 +143,7 @@ def start(
         database="",
         # Load generators run as our account, in our environment. This one is the DBMS: it runs as
         # the account of servers, in an environment that is equal for all users.
-        command=tuple(placement.account.command(*_CLEAN, *with_options)),
+        command=tuple(placement.account.command(*_CLEAN, *placement.instrument, *with_options)),
     )
     engine = RocksDBEngine(with_options, connection, placement)
     try:

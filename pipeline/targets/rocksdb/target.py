@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pipeline.machine.account import Account, find_account
 from pipeline.model import Build, Machine, Revision, ServerConfig, Supply
-from pipeline.targets.base import Identity, Placement
+from pipeline.targets.base import Counting, Identity, Placement
 from pipeline.targets.base.archives import ArchiveMember, deb_members
 from pipeline.targets.base.loader import loaded
 from pipeline.targets.base.programs import reported_version
@@ -24,6 +24,13 @@ class RocksDB:
     """RocksDB with its own benchmark, db_bench, which is load generator and DBMS in one."""
 
     name = "rocksdb"
+    # The threads of the load generator; those of flushes and compaction call none of these.
+    counting = Counting(
+        entries=("rocksdb::DBImpl::Get", "rocksdb::DBImpl::NewIterator", "rocksdb::DBImpl::Write"),
+        threads=True,
+        # What the allocator executes depends on the state of the heap.
+        binaries=("librocksdb", "db_bench"),
+    )
     tools = (("bash", "runs scripts of RocksDB's Makefile"),)
     supplies = (
         Supply(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pipeline.machine.account import Account
 from pipeline.model import Build, Supply
-from pipeline.targets.base import Identity
+from pipeline.targets.base import Counting, Identity
 from pipeline.targets.base.archives import ArchiveMember
 from pipeline.targets.base.templates import make_template
 from pipeline.targets.sqlite import compilation, configuration, database, library, releases
@@ -21,6 +21,8 @@ class SQLite:
     """SQLite, from source code: a crate, a source package or a repository."""
 
     name = "sqlite"
+    # The library alone: sysbench and its Lua, which load it, are the client.
+    counting = Counting(binaries=("libsqlite3",))
     tools = (
         ("tclsh", "generates sqlite3.c, which source packages and the repository do not contain"),
     )

@@ -25,13 +25,25 @@ class Measure(Frozen):
     step: Step
 
 
+class Count(Frozen):
+    """The action that runs a fixed number of a step's events, to be counted."""
+
+    step: Step
+    events: int
+
+
+LONGER = 3
+"""The longer of the two runs of a counted step, in lengths of the shorter. Their difference is what
+the operations cost."""
+
+
 class Maintain(Frozen):
     """The action that does the postwrite maintenance, then waits ``rest`` seconds."""
 
     rest: float
 
 
-Command = Load | Warm | Measure
+Command = Load | Warm | Measure | Count
 """The actions that run a command of the load generator; the target does maintenance."""
 
 Action = Command | Maintain
@@ -104,6 +116,17 @@ class Family(Protocol):
         By default none does.
         """
         return False
+
+    def counted_events(self, step: Step, workload: Workload) -> int:
+        """Return the events of the shorter of two counted runs of a step.
+
+        By default 0: the step cannot be counted.
+        """
+        return 0
+
+    def counted_operations(self, step: Step, workload: Workload, text: str) -> float:
+        """Return the operations of a counted run from its output, as :meth:`parse` does."""
+        return self.parse(step, workload, text).operations
 
     def timing(self, action: Command, workload: Workload) -> Timing:
         """Return how long the command of an action may take."""

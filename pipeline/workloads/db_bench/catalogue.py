@@ -30,8 +30,9 @@ class DbBenchStep(NamedTuple):
     ``benchmark`` is db_bench's name for it, with ``options``. A step that ``loads`` writes every
     row once, from one thread, into a new database. The others run for a fixed time on the existing
     one. For a step with a ``writer`` db_bench starts an additional thread, its first, which writes
-    and is not counted. The options are those of benchmark.sh in RocksDB's tools/, as
-    benchmark_compare.sh calls it.
+    and is not counted. ``alone`` is the same benchmark without the writer, whose amount of work
+    depends on time: the mode count runs it. The options are those of benchmark.sh in RocksDB's
+    tools/, as benchmark_compare.sh calls it.
     """
 
     name: str
@@ -40,6 +41,7 @@ class DbBenchStep(NamedTuple):
     options: tuple[str, ...] = ()
     loads: bool = False
     writer: bool = False
+    alone: str = ""
 
 
 STEPS: Final = (
@@ -64,6 +66,7 @@ STEPS: Final = (
         "seekrandomwhilewriting",
         (*_RANGE, "--reverse_iterator=true"),
         writer=True,
+        alone="seekrandom",
     ),
     DbBenchStep(
         "fwdrangewhilewriting",
@@ -71,8 +74,16 @@ STEPS: Final = (
         "seekrandomwhilewriting",
         (*_RANGE, "--reverse_iterator=false"),
         writer=True,
+        alone="seekrandom",
     ),
-    DbBenchStep("readwhilewriting", POINT, "readwhilewriting", _WHILE_WRITING, writer=True),
+    DbBenchStep(
+        "readwhilewriting",
+        POINT,
+        "readwhilewriting",
+        _WHILE_WRITING,
+        writer=True,
+        alone="readrandom",
+    ),
     DbBenchStep("overwrite", WRITE, "overwrite", _RUN),
 )
 """All steps, in the published order."""

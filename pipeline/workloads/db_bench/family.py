@@ -18,8 +18,10 @@ from pipeline.model import (
     digest,
 )
 from pipeline.workloads.base import (
+    LONGER,
     Action,
     Command,
+    Count,
     Family,
     Load,
     Maintain,
@@ -46,17 +48,22 @@ _USUAL_LOAD = 300_000.0
 _GREETING = "Date:"
 """The beginning of the line that db_bench prints as soon as the database is open."""
 
+_EACH_SECOND = "--stats_interval_seconds=1"
+
 _COMMON = (
     f"--key_size={KEY_BYTES}",
     f"--value_size={VALUE_BYTES}",
     "--histogram=true",
     # Each thread reports once a second. A common report of all threads (--report_file) would
     # include the writer beside the queries.
-    "--stats_interval_seconds=1",
+    _EACH_SECOND,
     "--stats_per_interval=0",
     # RocksDB's statistics cost processor time; they are off as published.
     "--statistics=false",
 )
+_COUNTED_EVENTS = 2000
+"""Operations of the shorter counted run of a step that reads or overwrites."""
+
 _PERCENTILES = {"p50": 0.50, "p95": 0.95, "p99": 0.99}
 
 
@@ -104,20 +111,34 @@ class DbBench(Family):
         how: tuple[str, ...] = (f"--threads={scale.clients}", "--use_existing_db=true")
         if spec.loads:
             how = ("--threads=1", "--use_existing_db=false")
+        elif isinstance(action, Count):
+            # The writer beside the queries would write as long as the instrument is slow.
+            limit = "--reads" if spec.alone else "--writes"
+            how += (f"{limit}={action.events}",)
         elif isinstance(action, Warm):
             how += (f"--writes={max(scale.rows // SHUFFLED // scale.clients, 1)}",)
         else:
             how += (f"--duration={_warmup(scale) + int(scale.measure)}",)
+        counted = isinstance(action, Count)
+        rows = action.events if isinstance(action, Count) and spec.loads else scale.rows
+        benchmark = spec.alone if counted and spec.alone else spec.benchmark
         return (
             *connection.command,
             f"--db={connection.socket_dir}",
-            f"--benchmarks={spec.benchmark},stats",
-            f"--num={scale.rows}",
+            f"--benchmarks={benchmark},stats",
+            f"--num={rows}",
             f"--seed={seed}",
-            *_COMMON,
+            # Reports by time would make counts differ from run to run.
+            *(option for option in _COMMON if not counted or option != _EACH_SECOND),
             *how,
             *spec.options,
         )
+
+    def counted_events(self, step: Step, workload: Workload) -> int:
+        """Return the events of the shorter of two counted runs; the longer load is the whole."""
+        if step_named(step.name).loads:
+            return max(workload.scale.rows // LONGER, 1)
+        return _COUNTED_EVENTS
 
     def timing(self, action: Command, workload: Workload) -> Timing:
         """Return the times of the scale; a step that ends with its rows gets an estimate."""
@@ -159,6 +180,12 @@ class DbBench(Family):
             histogram=histogram.in_ms(),
             figures=read_statistics(text),
         )
+
+    def counted_operations(self, step: Step, workload: Workload, text: str) -> float:
+        """Return the operations of a counted run. Raises ValueError if it did not end well."""
+        del workload
+        spec = step_named(step.name)
+        return float(read_result(text, spec.alone or spec.benchmark).operations)
 
     def tools(self) -> dict[str, str]:
         """Return nothing: db_bench is a part of the build."""

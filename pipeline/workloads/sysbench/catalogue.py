@@ -58,6 +58,16 @@ class Microbenchmark:
         """The published name, such as ``random-points_range=10``."""
         return f"{self.lua_step}_range={self.range}"
 
+    @property
+    def counted_events(self) -> int:
+        """The events of a counted run: some thousand rows, or one whole table."""
+        if self.unit is Unit.ROWS:
+            return 1
+        if self.lua_step in _ONE_ROW:
+            return _COUNTED_EVENTS
+        rows = self.range if self.statements_per_event == 1 else 2 * self.range
+        return max(2, min(_COUNTED_EVENTS, _COUNTED_ROWS // rows))
+
     def operations_per_event(self, table_size: int) -> int:
         """Return the operations of one event, in the step's unit, with ``table_size`` rows a table.
 
@@ -65,6 +75,24 @@ class Microbenchmark:
         """
         return table_size if self.unit is Unit.ROWS else self.statements_per_event
 
+
+_COUNTED_EVENTS = 500
+_COUNTED_ROWS = 10_000
+"""The most events of a counted run, and roughly the rows that they read. Enough that differences in
+the cost of connecting are below a ten-thousandth of them; a second or two under callgrind."""
+
+_ONE_ROW = frozenset(
+    {
+        "point-query",
+        "update-index",
+        "update-nonindex",
+        "update-one",
+        "update-zipf",
+        "delete",
+        "insert",
+    }
+)
+"""Steps whose events are of one row, whatever the range."""
 
 _TRANSACTION = 2  # BEGIN and COMMIT
 _POINT_SELECTS = 10

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from pipeline.model import Connection, OptionValue, Scale, Step, StepOutput, Workload
+from pipeline.model import Connection, Mode, OptionValue, Scale, Step, StepOutput, Workload
 from pipeline.workloads.base import (
     Action,
     Command,
+    Count,
     Family,
     Load,
     Maintain,
@@ -132,14 +133,11 @@ class Sysbench(Family):
         spec = catalogue.step_named(action.step.name)
         # One scan reads every row; more scans would warm nothing further.
         whole_tables = isinstance(action, Warm) and spec.unit is catalogue.Unit.ROWS
-        length = (
-            ("--time=0", f"--events={scale.clients}")
-            if isinstance(action, Warm)
-            else (f"--time={int(_measured(action, workload))}", "--events=0")
-        )
+        # A warm-up by time would make counts differ from run to run.
+        by_time = not whole_tables and workload.mode is Mode.TIME
         return (
             *base,
-            *length,
+            *_length(action, workload),
             f"--threads={scale.clients}",
             "--rand-type=uniform",
             "--report-interval=1",
@@ -147,7 +145,7 @@ class Sysbench(Family):
             "--histogram=on",
             f"--step={spec.lua_step}",
             f"--range={spec.range}",
-            f"--warmup={0.0 if whole_tables else scale.warmup}",
+            f"--warmup={scale.warmup if by_time else 0.0}",
             script,
             "run",
         )
@@ -169,6 +167,11 @@ class Sysbench(Family):
     def repeatable(self, step: Step) -> bool:
         """Return whether a step only reads."""
         return step.group != catalogue.WRITE
+
+    def counted_events(self, step: Step, workload: Workload) -> int:
+        """Return the events of the shorter of two counted runs of a step."""
+        del workload
+        return catalogue.step_named(step.name).counted_events
 
     def timing(self, action: Command, workload: Workload) -> Timing:
         """Return the times of a step; a load gets the time of the slowest machine."""
@@ -200,6 +203,14 @@ def _step(spec: catalogue.Microbenchmark) -> Step:
 
 def _maintains_every_step(workload: Workload) -> bool:
     return workload.options.get("maintain") == _AFTER_EVERY_STEP
+
+
+def _length(action: Warm | Measure | Count, workload: Workload) -> tuple[str, str]:
+    """Return the options that end a command: after some events, or some seconds."""
+    if isinstance(action, Measure):
+        return f"--time={int(_measured(action, workload))}", "--events=0"
+    events = action.events if isinstance(action, Count) else workload.scale.clients
+    return "--time=0", f"--events={events}"
 
 
 def _measured(action: Command, workload: Workload) -> float:

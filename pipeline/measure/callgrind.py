@@ -1,0 +1,134 @@
+"""The instrument of the mode count: Valgrind's callgrind around a server or a load generator."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import time
+from collections.abc import Collection, Iterator
+from functools import cache
+from pathlib import Path
+
+from pipeline.machine.account import Account
+from pipeline.measure.counting import CountError, serves
+from pipeline.profiles.callgrind import CallgrindError, CallgrindProfile, complete, parse
+from pipeline.targets.base import Counting
+from pipeline.text.errors import UserError, first_line
+
+FOLDER = "counts"
+"""The folder in a run's own that callgrind writes to."""
+
+END_DEADLINE = 120.0
+"""Seconds after a client's end in which its server process must have ended."""
+END_POLL = 0.05
+"""Seconds between two looks for its file."""
+DUMP_DEADLINE = 120.0
+"""Seconds that a running server may take to write its files."""
+
+_FILE = re.compile(r"counts\.(\d+)(?:[.-].*)?")
+
+
+class Callgrind:
+    """The instrument of one run; its files are in a folder that the server's account can write."""
+
+    def __init__(
+        self, folder: Path, counting: Counting, account: Account, *, cache_simulation: bool
+    ) -> None:
+        """Write to ``folder``, which is created. Raises UserError if Valgrind is missing."""
+        valgrind_version()
+        self._folder, self._counting, self._account = folder, counting, account
+        self._cache_simulation = cache_simulation
+        account.own(folder)
+
+    @property
+    def command(self) -> tuple[str, ...]:
+        """The command that runs a program and its children under callgrind, at fixed addresses."""
+        threads = "yes" if self._counting.threads else "no"
+        simulation = ("--cache-sim=yes", "--branch-sim=yes") if self._cache_simulation else ()
+        return (
+            "setarch",
+            "--addr-no-randomize",
+            "valgrind",
+            "--tool=callgrind",
+            "--quiet",
+            "--trace-children=yes",
+            "--dump-line=no",
+            f"--separate-threads={threads}",
+            *simulation,
+            f"--callgrind-out-file={self._folder}/counts.%p",
+        )
+
+    def clear(self) -> None:
+        """Delete the files so far: they are of other work than the next."""
+        for path in self._folder.iterdir():
+            path.unlink()
+
+    def dump(self, pid: int) -> None:
+        """Have a running process write the costs of its threads since its last dump.
+
+        Raises CountError if it does not.
+        """
+        command = self._account.command("callgrind_control", "--dump", str(pid))
+        try:
+            done = subprocess.run(
+                command,
+                capture_output=True,
+                text=True,
+                timeout=DUMP_DEADLINE,
+                stdin=subprocess.DEVNULL,
+                check=False,
+            )
+        except subprocess.TimeoutExpired as error:
+            raise CountError("the server did not write its counts in time") from error
+        if done.returncode:
+            raise CountError(f"callgrind_control failed ({first_line(Exception(done.stderr))})")
+
+    def profiles(self, without: Collection[int] = ()) -> list[CallgrindProfile]:
+        """Return the profiles of all processes that ended, or threads that were dumped.
+
+        ``without`` are process ids to leave out. Raises CountError for an unreadable file.
+        """
+        return list(self._profiles(without))
+
+    def await_client(self, without: Collection[int]) -> list[CallgrindProfile]:
+        """Wait until the process that served the last client has ended, and return all profiles.
+
+        ``without`` are the ids of processes from before that client. Raises CountError.
+        """
+        deadline = time.monotonic() + END_DEADLINE
+        while True:
+            found = self.profiles(without)
+            if any(serves(profile, self._counting) for profile in found):
+                return found
+            if time.monotonic() > deadline:
+                raise CountError(
+                    f"no server process of the step ended within {END_DEADLINE:.0f} s "
+                    "of the end of its client"
+                )
+            time.sleep(END_POLL)
+
+    def _profiles(self, without: Collection[int]) -> Iterator[CallgrindProfile]:
+        for path in sorted(self._folder.iterdir()):
+            named = _FILE.fullmatch(path.name)
+            if named is None or int(named[1]) in without:
+                continue
+            text = path.read_text(errors="replace")
+            if not complete(text):
+                continue
+            try:
+                yield parse(text)
+            except CallgrindError as error:
+                raise CountError(str(error)) from error
+
+
+@cache
+def valgrind_version() -> str:
+    """Return the version of Valgrind. Raises UserError if it is not installed."""
+    if shutil.which("valgrind") is None:
+        raise UserError(
+            "mode count needs Valgrind, which is not installed; run `make setup`, or install the "
+            "package valgrind"
+        )
+    shown = subprocess.run(["valgrind", "--version"], capture_output=True, text=True, check=True)
+    return shown.stdout.strip().removeprefix("valgrind-")

@@ -1,0 +1,143 @@
+"""Counts: what one operation costs, from callgrind's files of two runs of a step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from pipeline.model import FunctionCost, StepCounts
+from pipeline.profiles.callgrind import INSTRUCTIONS, CallgrindProfile, FunctionKey
+from pipeline.targets.base import Counting
+
+MISSES: Mapping[str, tuple[str, ...]] = {
+    "l1_misses/o": ("I1mr", "D1mr", "D1mw"),
+    "ll_misses/o": ("ILmr", "DLmr", "DLmw"),
+    "branch_misses/o": ("Bcm", "Bim"),
+}
+"""Metrics of the cache and branch simulation, and the events of callgrind that they sum."""
+
+LEAST_COST = 1e-5
+"""The smallest own or inclusive cost of a function that is kept, as a share of the whole."""
+
+
+class CountError(Exception):
+    """A step could not be counted; the text is one line."""
+
+
+class CountedLength(NamedTuple):
+    """One run of a step: its operations, and a profile of each process or thread that ended."""
+
+    operations: float
+    profiles: Sequence[CallgrindProfile]
+
+
+class _Sums(NamedTuple):
+    """Instructions of one run, events of the simulation, and own and inclusive costs."""
+
+    serving: float
+    waiting: float
+    background: float
+    outside: float
+    events: Mapping[str, float]
+    own: Mapping[FunctionKey, float]
+    inclusive: Mapping[FunctionKey, float]
+
+
+def per_operation(shorter: CountedLength, longer: CountedLength, counting: Counting) -> StepCounts:
+    """Return the costs of an operation from the difference between two runs of a step.
+
+    Raises CountError if no process served the statements, and if the runs do not differ.
+    """
+    operations = longer.operations - shorter.operations
+    if operations <= 0:
+        raise CountError("the longer of two counted runs did no more operations than the shorter")
+    less, more = (_sums(each.profiles, counting) for each in (shorter, longer))
+    whole = (more.serving - less.serving) / operations
+    if whole <= 0:
+        raise CountError("the longer of two counted runs executed no more instructions")
+
+    def cost(of: str, key: FunctionKey) -> float:
+        before: Mapping[FunctionKey, float] = getattr(less, of)
+        after: Mapping[FunctionKey, float] = getattr(more, of)
+        return (after.get(key, 0.0) - before.get(key, 0.0)) / operations
+
+    functions = [
+        FunctionCost(
+            function=key.function,
+            binary=key.binary,
+            self_cost=cost("own", key),
+            inclusive_cost=min(cost("inclusive", key), whole),
+        )
+        for key in {*less.inclusive, *more.inclusive}
+    ]
+    kept = [
+        each
+        for each in functions
+        if max(abs(each.self_cost), abs(each.inclusive_cost)) >= LEAST_COST * whole
+    ]
+    return StepCounts(
+        operations=(shorter.operations, longer.operations),
+        instructions=whole,
+        waiting=(more.waiting - less.waiting) / operations,
+        background=(more.background - less.background) / operations,
+        outside=(more.outside - less.outside) / operations,
+        misses={
+            metric: (more.events[metric] - less.events[metric]) / operations
+            for metric in more.events
+        },
+        functions=tuple(sorted(kept, key=lambda each: (-each.self_cost, each.function))),
+    )
+
+
+def serves(profile: CallgrindProfile, counting: Counting) -> bool:
+    """Return whether a process or thread ran the statements of a client."""
+    if not counting.entries:
+        return True
+    return any(_named(key.function, counting.entries) for key in profile.costs)
+
+
+def _named(function: str, names: Iterable[str]) -> bool:
+    """Return whether a function has one of the names; a name leaves out the parameters."""
+    return function.partition("(")[0] in names
+
+
+def _sums(profiles: Sequence[CallgrindProfile], counting: Counting) -> _Sums:
+    serving = [profile for profile in profiles if serves(profile, counting)]
+    if not serving:
+        raise CountError(
+            "none of the counted processes served a statement "
+            f"({', '.join(counting.entries)} did not run)"
+        )
+    own: dict[FunctionKey, float] = {}
+    inclusive: dict[FunctionKey, float] = {}
+    total = waiting = outside = 0.0
+    events = dict.fromkeys(_simulated(serving[0]), 0.0)
+    for profile in serving:
+        at = profile.events.index(INSTRUCTIONS)
+        simulated = {
+            metric: [profile.events.index(name) for name in MISSES[metric]] for metric in events
+        }
+        for key, costs in profile.costs.items():
+            if counting.binaries and not key.binary.startswith(counting.binaries):
+                outside += costs.own[at]
+                continue
+            if _named(key.function, counting.waiting):
+                waiting += costs.own[at]
+                continue
+            total += costs.own[at]
+            own[key] = own.get(key, 0.0) + costs.own[at]
+            whole = costs.own[at] + costs.called[at]
+            inclusive[key] = inclusive.get(key, 0.0) + whole
+            for metric, places in simulated.items():
+                events[metric] += sum(costs.own[place] for place in places)
+    others = (profile for profile in profiles if not serves(profile, counting))
+    background = sum(
+        costs.own[profile.events.index(INSTRUCTIONS)]
+        for profile in others
+        for costs in profile.costs.values()
+    )
+    return _Sums(total, waiting, background, outside, events, own, inclusive)
+
+
+def _simulated(profile: CallgrindProfile) -> list[str]:
+    return [metric for metric, names in MISSES.items() if set(names) <= set(profile.events)]

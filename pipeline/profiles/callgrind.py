@@ -1,0 +1,148 @@
+"""Files of callgrind: the cost of each function of one process or thread.
+
+The format is described in Valgrind's manual, "Callgrind Format Specification". Read are functions,
+their own costs and the costs of their calls; positions in source files are not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import PurePath
+from typing import NamedTuple
+
+INSTRUCTIONS = "Ir"
+"""The name of the event of an executed instruction."""
+
+NO_SYMBOL = "(no symbol)"
+"""The name of all functions of a binary whose names the binary does not have."""
+
+_NAME = re.compile(r"\((\d+)\)(?: (.*))?")
+_ADDRESS = re.compile(r"0x[0-9a-f]+|\?\?\?")
+_CLONE = re.compile(r"(?:\.(?:isra|constprop|part|cold|lto_priv)(?:\.\d+)?)+$")
+"""Endings that a compiler gives to specialised copies; they differ from build to build."""
+
+
+class FunctionKey(NamedTuple):
+    """A function, and the file name of the program or library that holds it."""
+
+    function: str
+    binary: str
+
+
+class Costs(NamedTuple):
+    """The costs of a function by event: its own, and those of the functions that it calls."""
+
+    own: tuple[float, ...]
+    called: tuple[float, ...]
+
+
+class CallgrindProfile(NamedTuple):
+    """The costs of every function that ran; ``events`` names the costs, in order."""
+
+    events: tuple[str, ...]
+    costs: dict[FunctionKey, Costs]
+
+
+class CallgrindError(ValueError):
+    """A file is not one of callgrind, or incomplete; the text is one line."""
+
+
+def complete(text: str) -> bool:
+    """Return whether a file has its last line, which callgrind writes when a process ends."""
+    return "\ntotals: " in text[-200:]
+
+
+def parse(text: str) -> CallgrindProfile:
+    """Return the costs of every function of a file.
+
+    Functions without a name count as one for each binary, and specialised copies of a function as
+    that function. Direct recursion does not count as a call. Raises CallgrindError.
+    """
+    if not text.startswith("# callgrind format") or not complete(text):
+        raise CallgrindError("callgrind's file is incomplete")
+    return _Reader().read(text.splitlines())
+
+
+class _Reader:
+    """The state of reading one file: names by their numbers, and the present function."""
+
+    def __init__(self) -> None:
+        self._functions: dict[str, str] = {}
+        self._binaries: dict[str, str] = {}
+        self._own: dict[FunctionKey, list[float]] = {}
+        self._called: dict[FunctionKey, list[float]] = {}
+
+    def read(self, lines: Iterable[str]) -> CallgrindProfile:
+        events: tuple[str, ...] = ()
+        binary = called_binary = ""
+        present = callee = FunctionKey("", "")
+        is_call = False
+        for line in lines:
+            first = line[:1]
+            if first.isdigit() or (first in "+-*" and first):
+                costs = line.split()[1:]
+                if not is_call:
+                    _add(self._own, present, costs, len(events))
+                elif callee != present:
+                    _add(self._called, present, costs, len(events))
+                is_call, called_binary = False, ""
+                continue
+            key, _, value = line.partition("=")
+            if key == "fn":
+                present = FunctionKey(self._function(value), binary)
+            elif key == "ob":
+                binary = self._binary(value)
+            elif key == "cob":
+                called_binary = self._binary(value)
+            elif key == "cfn":
+                callee = FunctionKey(self._function(value), called_binary or binary)
+            elif key == "calls":
+                is_call = True
+            elif line.startswith("events: "):
+                events = tuple(line.split()[1:])
+        none = (0.0,) * len(events)
+        functions = {*self._own, *self._called}
+        return CallgrindProfile(
+            events,
+            {
+                key: Costs(tuple(self._own.get(key, none)), tuple(self._called.get(key, none)))
+                for key in functions
+            },
+        )
+
+    def _function(self, value: str) -> str:
+        number, name = _numbered(value)
+        if name is not None:
+            self._functions[number] = _plain(name)
+        return self._functions[number]
+
+    def _binary(self, value: str) -> str:
+        number, name = _numbered(value)
+        if name is not None:
+            self._binaries[number] = PurePath(name).name
+        return self._binaries[number]
+
+
+def _numbered(value: str) -> tuple[str, str | None]:
+    found = _NAME.fullmatch(value)
+    if found is None:
+        raise CallgrindError(f"callgrind's file has an unknown name: {value[:60]}")
+    return found[1], found[2]
+
+
+def _plain(name: str) -> str:
+    if _ADDRESS.fullmatch(name):
+        return NO_SYMBOL
+    return _CLONE.sub("", name)
+
+
+def _add(
+    sums: dict[FunctionKey, list[float]], key: FunctionKey, costs: list[str], events: int
+) -> None:
+    """Add the costs of a line, which leaves out zeros at its end."""
+    held = sums.get(key)
+    if held is None:
+        held = sums[key] = [0.0] * events
+    for at, cost in enumerate(costs):
+        held[at] += float(cost)
