@@ -61,6 +61,13 @@ class ConfirmSection(Section):
             "it is excluded"
         ),
     )
+    smallest_effect_counted: Percent = Field(
+        default="0.3%",
+        validate_default=True,
+        gt=0,
+        lt=1,
+        description="the same for regressions that are confirmed by counted instructions",
+    )
     budget: Duration = Field(
         default="3m", validate_default=True, description="maximum measured time for one regression"
     )
@@ -78,6 +85,10 @@ class ConfirmSection(Section):
         le=50,
         description="maximum number of figures that are compared, those that changed most",
     )
+
+    def smallest(self, mode: Mode) -> float:
+        """Return the smallest change of interest of a mode."""
+        return self.smallest_effect_counted if mode is Mode.COUNT else self.smallest_effect
 
 
 class BisectSection(Section):

@@ -40,3 +40,17 @@ class StepCounts(Frozen):
     outside: float = Field(default=0.0, allow_inf_nan=False)
     misses: dict[str, float] = Field(default_factory=dict)
     functions: tuple[FunctionCost, ...] = ()
+
+
+class FunctionCostChange(Frozen):
+    """A function that a change of instructions comes from.
+
+    ``before`` and ``after`` are its own instructions per operation. ``share`` is its part of the
+    whole change, without cost that only moved between functions; negative if it counteracts.
+    """
+
+    function: str
+    binary: str
+    before: float
+    after: float
+    share: float

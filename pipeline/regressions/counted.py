@@ -20,6 +20,9 @@ build differ by a millionth to a ten-thousandth; .05 % is the bar that they keep
 INSTRUCTIONS = "instructions/o"
 """The metric in which counted series are watched."""
 
+COUNTED_METRICS = (INSTRUCTIONS, "l1_misses/o", "ll_misses/o", "branch_misses/o")
+"""The metrics of counted runs; all but the first need the cache simulation."""
+
 
 class ByMode(NamedTuple):
     """Series by the mode of their workload."""

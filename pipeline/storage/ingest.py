@@ -184,6 +184,19 @@ def steps_of(bundle: Bundle) -> Iterator[StepValues]:
         )
 
 
+def counts_of(path: Path) -> dict[str, StepCounts]:
+    """Return the costs of every counted step of a bundle, by name. Raises a BundleError."""
+    bundle = read_bundle(path)
+    try:
+        return {
+            record.step.name: step_counts(bundle, record)
+            for record in bundle.manifest.steps
+            if record.status is StepStatus.OK
+        }
+    except (KeyError, ValueError) as error:
+        raise DamagedBundleError(path, f"cannot be parsed: {first_line(error)}") from error
+
+
 def step_counts(bundle: Bundle, record: StepRecord) -> StepCounts:
     """Return what a step of a counted run costs.
 
