@@ -131,3 +131,71 @@ def test_a_count_that_does_not_repeat_is_rejected(simulation: Simulation) -> Non
     grown(simulation, 0.001, first=2)
     (outcome,) = simulation.json("confirm")
     assert outcome["verdict"] == "rejected"
+
+
+def slower(simulation: Simulation, first: int, times: float = 1.3) -> None:
+    simulation.slowness = lambda cell, *_: (
+        times if simulation.place(cell.revision.label) >= first else 1.0
+    )
+
+
+def test_counts_and_times_of_one_change_are_one_regression(simulation: Simulation) -> None:
+    simulation.configure(more=BOTH)
+    for _ in range(6):
+        simulation.commit()
+    slower(simulation, 3)
+    grown(simulation, 0.3, first=3)
+    simulation.run("nightly")
+    (one,) = simulation.regressions()
+    assert one["state"] == "confirmed"
+    assert {(row["mode"], row["metric"]) for row in one["rows"]} == {
+        ("time", "qps"),
+        ("time", "cpu_us/o"),
+        ("count", INSTRUCTIONS),
+    }
+    assert one["class"] == "CPU: more instructions"
+    assert len(simulation.measured("confirm-")) == 2, "the counts explain it, so they confirm it"
+    (text,) = simulation.issues().values()
+    assert "CPU: more instructions" in text
+    assert "+30 % instructions per query: execute +30" in text
+
+
+def test_slower_at_equal_instructions_is_kept_but_not_filed(simulation: Simulation) -> None:
+    simulation.configure(more=BOTH)
+    for _ in range(6):
+        simulation.commit()
+    slower(simulation, 3)
+    simulation.run("nightly")
+    (one,) = simulation.regressions()
+    assert one["state"] == "confirmed"
+    simulation.run("explain")
+    (one,) = simulation.regressions()
+    assert one["class"] == "slower at equal instructions"
+    assert simulation.issues() == {}
+
+
+def test_a_slowdown_that_few_instructions_do_not_explain_is_measured_in_time(
+    simulation: Simulation,
+) -> None:
+    simulation.configure(more=BOTH)
+    for _ in range(6):
+        simulation.commit()
+    slower(simulation, 3)
+    grown(simulation, 0.006, first=3)
+    simulation.run("nightly")
+    (one,) = simulation.regressions()
+    assert one["class"] == "CPU"
+    assert len(simulation.measured("confirm-")) > 2
+    assert len(simulation.issues()) == 1
+
+
+def test_more_instructions_without_a_slowdown_are_told_as_that(simulation: Simulation) -> None:
+    simulation.configure(more=BOTH)
+    for _ in range(6):
+        simulation.commit()
+    grown(simulation, 0.01, first=3)
+    simulation.run("nightly")
+    (one,) = simulation.regressions()
+    assert one["class"] == "more instructions, no slower"
+    (text,) = simulation.issues().values()
+    assert "execute +1" in text
