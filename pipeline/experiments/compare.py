@@ -11,8 +11,8 @@ from pipeline.experiments.experiment import Figure
 from pipeline.experiments.interleaved import BlocksResult, FigureVerdict, Question, copy_of
 from pipeline.experiments.record import Experiment
 from pipeline.model import Cell, Frozen, FunctionCostChange, Mode, Scale, Workload
+from pipeline.model.counts import COUNTED_METRICS, INSTRUCTIONS
 from pipeline.model.metrics import METRICS
-from pipeline.regressions.counted import COUNTED_METRICS, INSTRUCTIONS
 from pipeline.text.errors import UserError, did_you_mean
 from pipeline.workloads import find_family
 from pipeline.workloads.base import UnknownStepError

@@ -22,8 +22,8 @@ from changepoint.comparison.group_sequential import FIRST_LOOK, LARGEST_LIMIT
 from pipeline.experiments.comparison_kinds import KINDS
 from pipeline.experiments.experiment import Figure, Figures, Runner
 from pipeline.model import Cell, Frozen, Mode, RegressionKind
+from pipeline.model.counts import FLOOR
 from pipeline.model.metrics import is_worse
-from pipeline.regressions.counted import FLOOR
 
 WRONG = 0.005
 """Probability that any figure is reported as worse although nothing changed. It is half of the

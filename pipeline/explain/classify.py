@@ -9,13 +9,13 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from enum import StrEnum
 
-from pipeline.explain.counts import CountedChange
+from pipeline.explain.counted_change import CountedChange
 from pipeline.explain.figures import FigureChange
 from pipeline.explain.functions import FunctionChange
 from pipeline.explain.plans import PlanChange
 from pipeline.explain.trial import Trial, causes
 from pipeline.model import Frozen
-from pipeline.regressions.counted import FLOOR
+from pipeline.model.counts import FLOOR
 
 
 class SlowdownClass(StrEnum):

@@ -4,43 +4,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from pipeline.explain.counted_change import CountedChange
 from pipeline.explain.function_costs import function_cost_changes, instructions_sentence
 from pipeline.measure.plan import Line, Plan
 from pipeline.model import (
     Cell,
-    Frozen,
-    FunctionCostChange,
     Mode,
     Regression,
     RegressionKind,
     SeriesKey,
 )
-from pipeline.regressions.counted import FLOOR
 from pipeline.storage.bundle import BundleError, bundle_path
 from pipeline.storage.ingest import counts_of
-
-
-class CountedChange(Frozen):
-    """The instructions of a step on both sides, and the functions that the change comes from.
-
-    ``slower`` says whether the same step became slower in time; None if its time is not watched.
-    """
-
-    before: float
-    after: float
-    sentence: str
-    functions: tuple[FunctionCostChange, ...]
-    slower: bool | None
-
-    @property
-    def effect(self) -> float:
-        """The relative change."""
-        return self.after / self.before - 1.0
-
-    @property
-    def equal(self) -> bool:
-        """Whether both sides execute the same instructions, within the floor."""
-        return abs(self.effect) <= FLOOR
 
 
 def counted_change(

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from pipeline.explain.classify import classify
 from pipeline.explain.confirmation_runs import confirmation_samples
-from pipeline.explain.counts import CountedChange, counted_change
+from pipeline.explain.counted_change import CountedChange
+from pipeline.explain.counts import counted_change
 from pipeline.explain.explanation import Explained, Explanation, StepExplanation
 from pipeline.explain.figures import FigureChange, figure_changes
 from pipeline.explain.functions import FunctionChange, function_changes

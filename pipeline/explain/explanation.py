@@ -12,7 +12,7 @@ from typing import NamedTuple
 from pydantic import TypeAdapter
 
 from pipeline.explain.classify import Reason, SlowdownClass
-from pipeline.explain.counts import CountedChange
+from pipeline.explain.counted_change import CountedChange
 from pipeline.explain.figures import FigureChange
 from pipeline.explain.functions import FunctionChange
 from pipeline.explain.plans import PlanChange

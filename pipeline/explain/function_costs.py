@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from pipeline.model import FunctionCost, FunctionCostChange, StepCounts
-from pipeline.regressions.counted import FLOOR
+from pipeline.model.counts import FLOOR
 
 MOST_FUNCTIONS = 20
 """Functions kept of a comparison: those with the largest part of the change."""

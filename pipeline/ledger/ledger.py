@@ -12,8 +12,9 @@ from sqlalchemy import Engine
 from changepoint import Detection
 from pipeline.ledger.machine_time import OUTCOMES, Spent, spent_explaining, spent_in_all, spent_on
 from pipeline.model import Frozen, RegressionKind, RegressionState, SeriesKey
+from pipeline.model.counts import FLOOR
 from pipeline.model.metrics import LEAST_CHANGE
-from pipeline.regressions.counted import FLOOR, by_mode, is_counted
+from pipeline.regressions.counted import by_mode, is_counted
 from pipeline.regressions.rules import NIGHTS, Rules
 from pipeline.regressions.shifts import SLA, detect_in
 from pipeline.regressions.states import KnownRegression

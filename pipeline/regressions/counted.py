@@ -11,17 +11,8 @@ from typing import NamedTuple
 
 from changepoint import ChangePoint, exact_changes
 from pipeline.model import Mode, SeriesKey
+from pipeline.model.counts import FLOOR
 from pipeline.storage.series import Series
-
-FLOOR = 0.0005
-"""The largest relative difference between the counts of equal programs. Two measurements of one
-build differ by a millionth to a ten-thousandth; .05 % is the bar that they keep."""
-
-INSTRUCTIONS = "instructions/o"
-"""The metric in which counted series are watched."""
-
-COUNTED_METRICS = (INSTRUCTIONS, "l1_misses/o", "ll_misses/o", "branch_misses/o")
-"""The metrics of counted runs; all but the first need the cache simulation."""
 
 
 class ByMode(NamedTuple):

@@ -18,7 +18,8 @@ from pipeline.environment.assess import (
 from pipeline.environment.outages import without_outages
 from pipeline.measure.plan import Plan
 from pipeline.model import Mode, Shift
-from pipeline.regressions.counted import INSTRUCTIONS, by_mode
+from pipeline.model.counts import INSTRUCTIONS
+from pipeline.regressions.counted import by_mode
 from pipeline.regressions.detected import Detected
 from pipeline.regressions.grouping import group_shifts
 from pipeline.regressions.pooled_detection import shared_shifts

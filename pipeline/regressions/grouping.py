@@ -6,12 +6,12 @@ import math
 from collections.abc import Iterable, Sequence
 
 from pipeline.model import (
+    Mode,
     Regression,
     RegressionKind,
     Shift,
     digest,
 )
-from pipeline.regressions.counted import is_counted
 from pipeline.text.errors import UserError
 
 
@@ -84,11 +84,11 @@ that they explain it."""
 def explaining_counts(regression: Regression) -> list[Shift]:
     """Return the counted shifts of a regression if they explain its timed ones; else none."""
     levels = [shift for shift in regression.shifts if shift.before > 0 and shift.after > 0]
-    counted = [shift for shift in levels if is_counted(shift.series)]
+    counted = [shift for shift in levels if shift.series.mode is Mode.COUNT]
     timed = [
         shift
         for shift in levels
-        if not is_counted(shift.series) and shift.kind is RegressionKind.LEVEL
+        if shift.series.mode is Mode.TIME and shift.kind is RegressionKind.LEVEL
     ]
     most = max(map(_growth, timed), default=0.0)
     explained = max(map(_growth, counted), default=0.0) >= EXPLAINED * most

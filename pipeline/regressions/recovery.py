@@ -10,8 +10,9 @@ from changepoint import compare, exact_effect, is_exact_change
 from changepoint.comparison.verdict import Better, Verdict
 from pipeline.config import DetectSection
 from pipeline.model import Regression, RegressionKind, SeriesKey, Shift
+from pipeline.model.counts import FLOOR
 from pipeline.model.metrics import is_worse
-from pipeline.regressions.counted import FLOOR, is_counted
+from pipeline.regressions.counted import is_counted
 from pipeline.regressions.grouping import effect_size
 from pipeline.storage.series import Series
 

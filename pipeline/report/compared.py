@@ -9,8 +9,8 @@ from pipeline.experiments.compare import TwoSideComparison
 from pipeline.experiments.interleaved import FigureVerdict
 from pipeline.explain.function_costs import growth_sentence
 from pipeline.model import Mode
+from pipeline.model.counts import INSTRUCTIONS
 from pipeline.model.metrics import is_worse
-from pipeline.regressions.counted import INSTRUCTIONS
 from pipeline.text.markdown import cell
 from pipeline.text.units import plural, show_duration
 

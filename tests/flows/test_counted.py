@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pipeline.model import Cell
-from pipeline.regressions.counted import FLOOR, INSTRUCTIONS
+from pipeline.model.counts import FLOOR, INSTRUCTIONS
 from tests.simulated import Simulation
 
 BOTH = """

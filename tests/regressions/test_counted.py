@@ -6,7 +6,8 @@ import pytest
 
 from pipeline.config import DetectSection, RuleSection
 from pipeline.model import Mode
-from pipeline.regressions.counted import FLOOR, INSTRUCTIONS, by_mode
+from pipeline.model.counts import FLOOR, INSTRUCTIONS
+from pipeline.regressions.counted import by_mode
 from pipeline.regressions.grouping import group_shifts
 from pipeline.regressions.recovery import recovered
 from pipeline.regressions.rules import Rules
