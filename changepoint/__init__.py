@@ -1,7 +1,8 @@
 """Change point detection for performance series: short, noisy, replicated, robust.
 
 :func:`detect` searches a series, :class:`Stream` a growing one, :func:`detect_many` many of them,
-and :func:`pooled` series that were measured together. :class:`Bisection` finds the culprit between
+and :func:`pooled` series that were measured together; :func:`exact_changes` searches one without
+noise. :class:`Bisection` finds the culprit between
 a good and a bad revision. :func:`compare`, :class:`Sequential` and :class:`GroupSequential` compare
 two samples, :class:`SpreadSequential` their noise, and :class:`ShareSequential` how often they
 reach a threshold. :func:`budget` converts wrong issues a month into a threshold. Results are
@@ -19,6 +20,7 @@ from changepoint.comparison.share_sequential import ShareSequential
 from changepoint.comparison.spread_sequential import SpreadSequential
 from changepoint.comparison.two_samples import Comparison, SampleLevel, compare
 from changepoint.comparison.verdict import Better, Verdict
+from changepoint.detection.exact import exact_changes, exact_effect, is_exact_change
 from changepoint.detection.pooled import pooled
 from changepoint.detection.pooled_model import Pooled, PooledMember, SharedChange
 from changepoint.many import detect_many
@@ -60,6 +62,9 @@ __all__ = [
     "compare",
     "detect",
     "detect_many",
+    "exact_changes",
+    "exact_effect",
+    "is_exact_change",
     "methods",
     "pooled",
 ]

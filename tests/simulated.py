@@ -36,19 +36,22 @@ from pipeline.measure.execution import Bench
 from pipeline.model import (
     Build,
     Cell,
+    FunctionCost,
     Machine,
     Manifest,
+    Mode,
     Origin,
     Provenance,
     Revision,
     Step,
+    StepCounts,
     StepRecord,
     StepStatus,
     Workload,
     digest,
 )
 from pipeline.probes.base import dump_samples
-from pipeline.storage.bundle import BUNDLES, write_bundle
+from pipeline.storage.bundle import BUNDLES, COUNTS_MEMBER, write_bundle
 from pipeline.use_cases.context import Context
 from pipeline.workloads.sysbench.family import Sysbench
 from tests.nights import Night
@@ -122,6 +125,20 @@ class Slowness(Protocol):
     def __call__(self, cell: Cell, step: str, settings: Mapping[str, str]) -> float | None: ...
 
 
+class Costs(Protocol):
+    """How many instructions of its own each function executes per operation."""
+
+    def __call__(self, cell: Cell, step: str) -> Mapping[str, float]: ...
+
+
+def _usual_costs(cell: Cell, step: str) -> Mapping[str, float]:
+    return {"parse": 4_000.0, "execute": 16_000.0}
+
+
+COUNT_NOISE = 1e-5
+"""The relative standard deviation of counted instructions."""
+
+
 def _usual(cell: Cell, step: str, settings: Mapping[str, str]) -> float | None:
     return 1.0
 
@@ -130,14 +147,15 @@ def _usual(cell: Cell, step: str, settings: Mapping[str, str]) -> float | None:
 class Simulation:
     """A folder with a repository and a configuration, and the machine that measures it.
 
-    ``slowness`` is what its revisions are like, ``noise`` the relative standard deviation of every
-    figure, ``seconds`` what a run takes. Revisions in ``broken`` do not build. ``settings`` is what
-    the server of a revision reports where its configuration says nothing. ``machine_class`` is that
-    of the machine that measures now.
+    ``slowness`` is what its revisions are like, ``costs`` what counted runs count, ``noise`` the
+    relative standard deviation of every timed figure, ``seconds`` what a run takes. Revisions in
+    ``broken`` do not build. ``settings`` is what the server of a revision reports where its
+    configuration says nothing. ``machine_class`` is that of the machine that measures now.
     """
 
     folder: Path
     slowness: Slowness = _usual
+    costs: Costs = _usual_costs
     noise: float = 0.004
     seconds: float = 5.0
     build_seconds: float = 0.0
@@ -311,6 +329,9 @@ class Simulation:
                 # The rest of the name depends on the path of the folder.
                 kind = experiment.partition("-")[0]
                 draw = random.Random(digest([kind, begun.revision, attempt, step.name]))
+                if cell.workload.mode is Mode.COUNT:
+                    files |= _counts(folder, step, self.costs(cell, step.name), draw)
+                    continue
                 slowness *= self.drift((started - BEGINNING).total_seconds())
                 faster, cpu = (draw.gauss(1.0, self.noise) for _ in range(2))
                 files |= _figures(
@@ -467,6 +488,27 @@ def _figures(
         sample(seconds, server__cpu_us=cpu_us * rate * seconds, server__rss=1e7),
     ]
     return {f"{folder}/stdout.txt": text, f"{folder}/samples.jsonl": dump_samples(samples)}
+
+
+def _counts(
+    folder: str, step: Step, costs: Mapping[str, float], draw: random.Random
+) -> dict[str, bytes]:
+    """Return the output and the counts of a step whose functions all have one caller."""
+    exact = draw.gauss(1.0, COUNT_NOISE)
+    functions = [
+        FunctionCost(function=name, binary="engine.so", self_cost=cost, inclusive_cost=cost)
+        for name, cost in costs.items()
+    ]
+    counts = StepCounts(
+        operations=(1000.0, 2000.0),
+        instructions=sum(costs.values()) * exact,
+        waiting=1234.0,
+        functions=tuple(sorted(functions, key=lambda each: -each.self_cost)),
+    )
+    return {
+        f"{folder}/stdout.txt": output(step.name.partition("_")[0]),
+        f"{folder}/{COUNTS_MEMBER}": counts.model_dump_json().encode(),
+    }
 
 
 def counted(runs: Sequence[Measured]) -> Counter[str]:

@@ -15,6 +15,7 @@ from pipeline.cli.comparison_options import (
     GateOption,
     HeadArgument,
     MetricOption,
+    ModeOption,
     ResultsOption,
     SmallestOption,
     StepOption,
@@ -49,7 +50,8 @@ def compare_verb(
     step: StepOption = None,
     metric: MetricOption = None,
     workload: WorkloadOption = "",
-    smallest: SmallestOption = "2%",
+    mode: ModeOption = None,
+    smallest: SmallestOption = "",
     budget: BudgetOption = "5m",
     gate: GateOption = False,
     again: AgainOption = False,
@@ -68,7 +70,7 @@ def compare_verb(
     Example: nightshift compare postgres:14.20 postgres:15.15 --step point-query
     """
     context = MeasuringContext(config, results=results, needed=False)
-    asked = comparison_request(base, head, step, metric, workload, smallest, budget)
+    asked = comparison_request(base, head, step, metric, workload, smallest, budget, mode)
     comparison = compare(context, asked, again, make_watcher(screen()))
     _show(comparison, form)
     if gate and comparison.regressed:

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from pipeline.cli.options import read_option
+from pipeline.model import Mode
 from pipeline.text.errors import UserError
 from pipeline.text.units import parse_duration, parse_percent
 from pipeline.use_cases.compare import ComparisonRequest
@@ -22,7 +23,16 @@ HeadArgument = Annotated[
 StepOption = Annotated[list[str] | None, typer.Option(help="A step or group of steps; repeatable.")]
 MetricOption = Annotated[list[str] | None, typer.Option(help="A metric to compare; repeatable.")]
 WorkloadOption = Annotated[str, typer.Option(help="A workload of the configuration.")]
-SmallestOption = Annotated[str, typer.Option(help="Smallest change of interest.")]
+SmallestOption = Annotated[
+    str, typer.Option(help="Smallest change of interest. Default: 2%, in mode count 0.5%.")
+]
+ModeOption = Annotated[
+    Mode | None,
+    typer.Option(
+        help="time: operations per second; count: instructions, exact on any machine. Default: "
+        "that of the workload."
+    ),
+]
 BudgetOption = Annotated[str, typer.Option(help="Limit of the measured time, for example 30m.")]
 GateOption = Annotated[
     bool, typer.Option("--gate", help="Exit with code 1 if there is a regression.")
@@ -43,10 +53,13 @@ def comparison_request(
     workload: str,
     smallest: str,
     budget: str,
+    mode: Mode | None = None,
 ) -> ComparisonRequest:
     """Return the request that the options describe. Raises UserError for an invalid value."""
-    effect = read_option("smallest", smallest, parse_percent)
-    if effect >= 1:
+    effect = read_option("smallest", smallest, parse_percent) if smallest else None
+    if effect is not None and effect >= 1:
         raise UserError(f"--smallest: {smallest} is not below 100%")
     seconds = read_option("budget", budget, parse_duration)
-    return ComparisonRequest(base, head, steps or (), metrics or (), workload, effect, seconds)
+    return ComparisonRequest(
+        base, head, steps or (), metrics or (), workload, effect, seconds, mode
+    )

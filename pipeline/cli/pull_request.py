@@ -16,6 +16,7 @@ from pipeline.cli.comparison_options import (
     GateOption,
     HeadArgument,
     MetricOption,
+    ModeOption,
     ResultsOption,
     SmallestOption,
     StepOption,
@@ -63,7 +64,8 @@ def measure_verb(
     step: StepOption = None,
     metric: MetricOption = None,
     workload: WorkloadOption = "",
-    smallest: SmallestOption = "2%",
+    mode: ModeOption = None,
+    smallest: SmallestOption = "",
     budget: BudgetOption = "5m",
     limit: Annotated[str, typer.Option(help="Time limit, builds included.")] = "2h",
     bundles: Annotated[bool, typer.Option(help="Include the raw measurements (bundles).")] = True,
@@ -85,7 +87,7 @@ def measure_verb(
     def prepare() -> PullRequestJob:
         seconds = read_option("limit", limit, parse_duration)
         context = MeasuringContext(config, results=results, needed=False)
-        asked = comparison_request(base, head, step, metric, workload, smallest, budget)
+        asked = comparison_request(base, head, step, metric, workload, smallest, budget, mode)
         return PullRequestJob(context, asked, seconds, limit, again, bundles)
 
     answer = measure_pull_request(folder, prepare, Silent() if is_quiet() else _Lines(err))

@@ -100,6 +100,7 @@ def _shift(shift: Shift) -> dict[str, Any]:
     return {
         "step": key.step,
         "metric": key.metric,
+        "mode": key.mode.value,
         "workload": key.workload,
         "clients": key.clients,
         "config": key.config,

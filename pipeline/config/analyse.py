@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from pipeline.config.base import Section
-from pipeline.model import Pattern
+from pipeline.model import Mode, Pattern
 from pipeline.text.units import Duration, Percent
 
 
@@ -37,6 +37,15 @@ class DetectSection(Section):
     min_effect: Percent = Field(
         default="3%", validate_default=True, description="smallest change that is reported"
     )
+    min_effect_counted: Percent = Field(
+        default="0.5%",
+        validate_default=True,
+        description="smallest change that is reported in series of mode count",
+    )
+
+    def smallest(self, mode: Mode) -> float:
+        """Return the smallest relative change that is reported in series of a mode."""
+        return self.min_effect_counted if mode is Mode.COUNT else self.min_effect
 
 
 class ConfirmSection(Section):
@@ -51,6 +60,13 @@ class ConfirmSection(Section):
             "smallest change of interest: a regression is confirmed above it, and rejected if "
             "it is excluded"
         ),
+    )
+    smallest_effect_counted: Percent = Field(
+        default="0.3%",
+        validate_default=True,
+        gt=0,
+        lt=1,
+        description="the same for regressions that are confirmed by counted instructions",
     )
     budget: Duration = Field(
         default="3m", validate_default=True, description="maximum measured time for one regression"
@@ -69,6 +85,10 @@ class ConfirmSection(Section):
         le=50,
         description="maximum number of figures that are compared, those that changed most",
     )
+
+    def smallest(self, mode: Mode) -> float:
+        """Return the smallest change of interest of a mode."""
+        return self.smallest_effect_counted if mode is Mode.COUNT else self.smallest_effect
 
 
 class BisectSection(Section):

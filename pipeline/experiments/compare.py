@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pydantic import Field
+
 from pipeline.config import Config, WorkloadSection
 from pipeline.experiments.experiment import Figure
 from pipeline.experiments.interleaved import BlocksResult, FigureVerdict, Question, copy_of
 from pipeline.experiments.record import Experiment
-from pipeline.model import Cell, Frozen, Scale, Workload
-from pipeline.text.errors import UserError
+from pipeline.model import Cell, Frozen, FunctionCostChange, Mode, Scale, Workload
+from pipeline.model.counts import COUNTED_METRICS, INSTRUCTIONS
+from pipeline.model.metrics import METRICS
+from pipeline.text.errors import UserError, did_you_mean
 from pipeline.workloads import find_family
 from pipeline.workloads.base import UnknownStepError
 from pipeline.workloads.base.options import OptionError
@@ -26,7 +30,10 @@ USUAL_ROCKSDB = USUAL.model_copy(update={"family": "db_bench", "steps": ("all",)
 
 
 class TwoSideComparison(Frozen):
-    """A comparison of two sides, ``base`` and ``head``: the question and the result."""
+    """A comparison of two sides, ``base`` and ``head``: the question and the result.
+
+    ``functions`` are, by step, those that a change of counted instructions comes from.
+    """
 
     base: str
     head: str
@@ -34,6 +41,8 @@ class TwoSideComparison(Frozen):
     machine_class: str
     question: Question
     answer: BlocksResult
+    mode: Mode = Mode.TIME
+    functions: dict[str, tuple[FunctionCostChange, ...]] = Field(default_factory=dict)
 
     @property
     def rows(self) -> list[FigureVerdict]:
@@ -60,6 +69,7 @@ def compared(experiment: Experiment, answer: BlocksResult) -> TwoSideComparison:
         machine_class=experiment.base.machine_class,
         question=experiment.question,
         answer=answer,
+        mode=experiment.pair.mode,
     )
 
 
@@ -75,9 +85,12 @@ def distinct_head(base: Cell, head: Cell) -> Cell:
     return copy_of(head, 3 if base.revision.copy_number == 2 else 2)
 
 
-def choose_workload(config: Config, name: str, targets: Sequence[str]) -> WorkloadSection:
+def choose_workload(
+    config: Config, name: str, targets: Sequence[str], mode: Mode | None = None
+) -> WorkloadSection:
     """Return the workload with this name, or the first one that runs on all the targets.
 
+    With a ``mode``, workloads of that mode come first; one of the other mode is measured in it.
     Without a workload in the configuration, the default one is returned. Raises UserError for an
     unknown name, and for a workload that cannot run on a target.
     """
@@ -86,14 +99,39 @@ def choose_workload(config: Config, name: str, targets: Sequence[str]) -> Worklo
         known = ", ".join(sections) or "none"
         raise UserError(f"there is no workload {name!r}; the configuration has {known}")
     usual = USUAL_ROCKSDB if set(targets) == {"rocksdb"} else USUAL
-    wanted = [sections[name]] if name else [*sections.values(), usual]
+    listed = sorted(sections.values(), key=lambda section: mode not in (None, section.mode))
+    wanted = [sections[name]] if name else [*listed, usual]
     for section in wanted:
         if set(targets) <= set(find_family(section.family).targets):
-            return section
+            return section if mode is None else in_mode(section, mode)
     raise UserError(
         f"the workload {wanted[0].name} does not run on {' and '.join(dict.fromkeys(targets))}; "
         "choose another with --workload"
     )
+
+
+def in_mode(section: WorkloadSection, mode: Mode) -> WorkloadSection:
+    """Return a workload measured in a mode. Counted ones have one client and no profile."""
+    if section.mode is mode:
+        return section
+    if mode is Mode.TIME:
+        return section.model_copy(update={"mode": mode, "cache_simulation": False})
+    return section.model_copy(update={"mode": mode, "clients": (1,), "profile": False})
+
+
+def figures_in(mode: Mode, metrics: Sequence[str], watched: Sequence[str]) -> tuple[str, ...]:
+    """Return the metrics to compare: those asked for, else those that the mode is watched in.
+
+    Raises UserError for an unknown metric, and for one that counted runs do not have.
+    """
+    for name in metrics:
+        if name not in METRICS:
+            raise UserError(f"there is no metric {name!r}; {did_you_mean(name, METRICS)}")
+        if mode is Mode.COUNT and name not in COUNTED_METRICS:
+            raise UserError(
+                f"counted runs do not measure {name}; they have {', '.join(COUNTED_METRICS)}"
+            )
+    return tuple(metrics or ((INSTRUCTIONS,) if mode is Mode.COUNT else watched))
 
 
 def workload_of(section: WorkloadSection, steps: Sequence[str]) -> Workload:

@@ -124,7 +124,8 @@ def evidence_of(regression: Regression) -> str:
 def experiment_of(regression: Regression, plan: Plan, settings: ConfirmSection) -> Experiment:
     """Return the experiment that confirms a regression or an improvement.
 
-    It measures the :func:`clearest` figures at the :func:`certain_ends` of the interval. Raises
+    It measures the :func:`clearest` figures at the :func:`certain_ends` of the interval; counts,
+    where they explain the regression. Raises
     UserError if the plan has no such cells, and if no level with a ratio changed.
     """
     chosen = clearest(regression, settings.figures)
@@ -140,7 +141,7 @@ def experiment_of(regression: Regression, plan: Plan, settings: ConfirmSection) 
         question=Question(
             figures=tuple(Figure(shift.series.step, shift.series.metric) for shift in chosen),
             kind=regression.kind,
-            smallest_effect=settings.smallest_effect,
+            smallest_effect=settings.smallest(workload.mode),
             blocks=settings.blocks,
             seconds=settings.budget,
             only="worse" if regression.worse else "better",

@@ -8,14 +8,22 @@ from typing import NamedTuple
 from pipeline.config import ConfigFile
 from pipeline.experiments.bisect import Bisected, LocatedChange
 from pipeline.experiments.confirm import planned_cell
-from pipeline.experiments.experiment import Figure
+from pipeline.experiments.experiment import Figure, Figures
 from pipeline.experiments.revision_range import ladder_of, revisions_between
 from pipeline.experiments.runner import only_steps
 from pipeline.measure.discover import Discovered
 from pipeline.measure.plan import Plan, make_cell, section_of
 from pipeline.measure.release_tags import commit_of
-from pipeline.model import Cell, Culprit, Machine, Regression, RegressionKind, RegressionState
-from pipeline.regressions.grouping import clearest
+from pipeline.model import (
+    Cell,
+    Culprit,
+    Machine,
+    Mode,
+    Regression,
+    RegressionKind,
+    RegressionState,
+)
+from pipeline.regressions.grouping import clearest, explaining_counts
 from pipeline.regressions.reconcile import certain_ends
 from pipeline.text.errors import UserError
 
@@ -83,6 +91,26 @@ def search_for(
         ),
         figures=tuple(Figure(shift.series.step, shift.series.metric) for shift in shifts),
     )
+
+
+def known_ends(regression: Regression, search: Search) -> tuple[Figures, Figures] | None:
+    """Return what the nights counted at the ends of a search; None if the ends are others.
+
+    Counts are exact, so the ends need no further runs.
+    """
+    ends = tuple(cell.revision.label for cell in (search.cells[0], search.cells[-1]))
+    if search.cells[0].workload.mode is not Mode.COUNT:
+        return None
+    shifts = {
+        Figure(shift.series.step, shift.series.metric): shift
+        for shift in explaining_counts(regression)
+        if (shift.last_good, shift.first_bad) == ends
+    }
+    if not shifts.keys() >= set(search.figures):
+        return None
+    good = {figure: shifts[figure].before for figure in search.figures}
+    bad = {figure: shifts[figure].after for figure in search.figures}
+    return good, bad
 
 
 def answer(found: Bisected) -> LocatedChange | None:

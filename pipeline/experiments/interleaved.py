@@ -5,6 +5,8 @@ control, head, base. The control is base again, entered as another revision. Hea
 two, so a drift within a block cancels; the order alternates, so the first run is not always of the
 same side. Head is compared with base and control together. Base against control shows whether the
 machine itself moved.
+
+Counted cells need neither blocks nor a control: one run of each side is exact.
 """
 
 from __future__ import annotations
@@ -15,10 +17,12 @@ from typing import Literal
 
 from pydantic import Field
 
+from changepoint import exact_effect, is_exact_change
 from changepoint.comparison.group_sequential import FIRST_LOOK, LARGEST_LIMIT
 from pipeline.experiments.comparison_kinds import KINDS
 from pipeline.experiments.experiment import Figure, Figures, Runner
-from pipeline.model import Cell, Frozen, RegressionKind
+from pipeline.model import Cell, Frozen, Mode, RegressionKind
+from pipeline.model.counts import FLOOR
 from pipeline.model.metrics import is_worse
 
 WRONG = 0.005
@@ -59,6 +63,11 @@ class Pair(Frozen):
 
     base: Cell
     head: Cell
+
+    @property
+    def mode(self) -> Mode:
+        """The mode of both cells."""
+        return self.base.workload.mode
 
     @property
     def control(self) -> Cell:
@@ -142,10 +151,12 @@ def interleave(
 ) -> BlocksResult:
     """Measure a pair block by block until the question is answered or its limits are reached.
 
-    Raises as :meth:`Runner.prepare` does.
+    A counted pair is measured once. Raises as :meth:`Runner.prepare` does.
     """
     for cell in (pair.base, pair.head):
         runner.prepare(cell)
+    if pair.mode is Mode.COUNT:
+        return _counted(runner, pair, question, clock)
     trial, longest, began = _Trial(question), 0.0, clock()
     while trial.open:
         before = clock()
@@ -156,21 +167,78 @@ def interleave(
     return trial.answer(clock() - began)
 
 
+def _counted(
+    runner: Runner, pair: Pair, question: Question, clock: Callable[[], float]
+) -> BlocksResult:
+    """Count both sides once; once more where a step failed."""
+    began = clock()
+    blocks: list[Block] = []
+    while len(blocks) < FAILURES and not _complete(question, blocks):
+        sides = [runner.measure(cell, len(blocks) + 1) for cell in (pair.base, pair.head)]
+        blocks.append((sides[0], sides[1], {}))
+    return judged(question, blocks, clock() - began, Mode.COUNT)
+
+
+def _complete(question: Question, blocks: Sequence[Block]) -> bool:
+    """Whether both sides have a value of every figure."""
+    return all(
+        any(figure in block[side] for block in blocks)
+        for figure in question.figures
+        for side in (0, 1)
+    )
+
+
 Block = tuple[Figures, Figures, Figures]
-"""The figures of a block: base, head and control."""
+"""The figures of a block: base, head and control. A counted block has no control."""
 
 
-def judged(question: Question, blocks: Iterable[Block], seconds: float) -> BlocksResult:
+def judged(
+    question: Question, blocks: Iterable[Block], seconds: float, mode: Mode = Mode.TIME
+) -> BlocksResult:
     """Return the result of a question from existing blocks, measured in ``seconds``.
 
     The result equals that of :func:`interleave` after measuring the same blocks.
     """
+    if mode is Mode.COUNT:
+        counted = list(blocks)
+        rows = tuple(_exact_verdict(each, question, counted) for each in question.figures)
+        return BlocksResult(rows=rows, blocks=len(counted), seconds=seconds)
     trial = _Trial(question)
     for block in blocks:
         if not trial.open:
             break
         trial.add(*block)
     return trial.answer(seconds)
+
+
+def _exact_verdict(figure: Figure, question: Question, blocks: Sequence[Block]) -> FigureVerdict:
+    """Judge a counted figure from the first value of each side."""
+    base, head = (
+        next((block[side][figure] for block in blocks if figure in block[side]), None)
+        for side in (0, 1)
+    )
+    verdict: Judgement = "undecided"
+    effect, blocks_with_it, note = 0.0, 0, ""
+    if base and head is not None:
+        effect, blocks_with_it, verdict = exact_effect(base, head), 1, "same"
+        if is_exact_change(effect, floor=FLOOR, min_effect=question.smallest_effect):
+            verdict = "worse" if is_worse(figure.metric, effect) else "better"
+    elif head is None and base is not None:
+        verdict, note = "failed", f"no figure of head in {len(blocks)} runs"
+    elif base is None:
+        note = f"no figure of {'base' if head is not None else 'either side'}"
+    else:
+        note = "zero at base: no ratio can be computed"
+    return FigureVerdict(
+        step=figure.step,
+        metric=figure.metric,
+        verdict=verdict,
+        effect=effect,
+        interval=(effect - FLOOR, effect + FLOOR),
+        smallest_visible=FLOOR,
+        blocks=blocks_with_it,
+        note=note,
+    )
 
 
 def _block(runner: Runner, pair: Pair, number: int) -> Block:

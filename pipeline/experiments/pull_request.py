@@ -20,7 +20,7 @@ from pipeline.experiments.compare import TwoSideComparison
 from pipeline.experiments.experiment import Figure, Figures, Runner
 from pipeline.experiments.interleaved import ANEW, BLOCKS, Block, Pair, Question, judged
 from pipeline.experiments.record import Experiment
-from pipeline.model import Cell, Frozen
+from pipeline.model import Cell, Frozen, Mode
 from pipeline.model.metrics import METRICS
 
 ANSWER = "answer.json"
@@ -83,6 +83,7 @@ class Levels(_Told):
     base: tuple[Level, ...] = Field(max_length=BLOCKS)
     head: tuple[Level, ...] = Field(max_length=BLOCKS)
     control: tuple[Level, ...] = Field(max_length=BLOCKS)
+    """Null in every block of a counted run, which has no control."""
 
     @property
     def figure(self) -> Figure:
@@ -112,6 +113,8 @@ class PullRequestRuns(_Told):
     smallest_effect: float = Field(gt=0, lt=1)
     budget: float = Field(gt=0, le=1e6)
     seconds: float = Field(ge=0, le=1e6)
+    # Omitted for timed runs: a publisher from before counted ones refuses the field.
+    mode: Literal["time", "count"] = Field(default="time", exclude_if=lambda mode: mode == "time")
     levels: tuple[Levels, ...] = Field(min_length=1, max_length=FIGURES)
 
     @model_validator(mode="after")
@@ -141,7 +144,8 @@ class PullRequestRuns(_Told):
             workload=self.workload,
             machine_class=self.machine_class,
             question=question,
-            answer=judged(question, self._blocks(), self.seconds),
+            answer=judged(question, self._blocks(), self.seconds, Mode(self.mode)),
+            mode=Mode(self.mode),
         )
 
     def _blocks(self) -> Iterator[Block]:
@@ -220,6 +224,8 @@ class RecordingRunner:
             base, head, control = (
                 self._seen.get((cell.key, number)) for cell in (pair.base, pair.head, pair.control)
             )
+            if pair.mode is Mode.COUNT:
+                control = {}
             if base is None or head is None or control is None:
                 break
             found.append((base, head, control))
@@ -261,6 +267,7 @@ def answer_of(experiment: Experiment, blocks: list[Block], seconds: float) -> Pu
         smallest_effect=question.smallest_effect,
         budget=question.seconds,
         seconds=seconds,
+        mode=experiment.pair.mode.value,
         levels=tuple(
             Levels(
                 step=figure.step,

@@ -5,14 +5,17 @@ docs/guide/explaining.md documents the rules and the reasons for their constants
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from enum import StrEnum
 
+from pipeline.explain.counted_change import CountedChange
 from pipeline.explain.figures import FigureChange
 from pipeline.explain.functions import FunctionChange
 from pipeline.explain.plans import PlanChange
 from pipeline.explain.trial import Trial, causes
 from pipeline.model import Frozen
+from pipeline.model.counts import FLOOR
 
 
 class SlowdownClass(StrEnum):
@@ -21,9 +24,12 @@ class SlowdownClass(StrEnum):
     SLA = "SLA"
     CHANGED_DEFAULT = "changed default"
     PLAN = "plan change"
+    INSTRUCTIONS = "CPU: more instructions"
     CPU = "CPU"
     CONTENTION = "contention"
     IO = "IO"
+    EQUAL_INSTRUCTIONS = "slower at equal instructions"
+    NO_SLOWER = "more instructions, no slower"
     VARIANCE = "variance"
     UNKNOWN = "unknown"
 
@@ -72,12 +78,15 @@ def classify(
     trials: Sequence[Trial],
     spread: Sequence[str] = (),
     functions: Sequence[FunctionChange] = (),
+    counted: CountedChange | None = None,
 ) -> tuple[Reason, ...]:
     """Return the reasons why a step is slower, at least one; the first is its class.
 
     ``detected`` are the metrics whose series became worse, whatever two revisions alone can show.
     ``missed`` names the rates that the step sustained before and no longer sustains, ``spread`` the
-    metrics whose noise increased, one sentence each. ``functions`` is the differential profile.
+    metrics whose noise increased, one sentence each. ``functions`` is the differential profile,
+    ``counted`` the counted instructions. CPU time that grew at equal instructions is no class of
+    its own: caches or the layout of the code cost it.
     """
     by_name = {figure.metric: figure for figure in figures}
 
@@ -112,16 +121,15 @@ def classify(
         and figure.growth > MORE * cost
         and figure.growth >= PROPORTION * lost
     ]
+    told_cpu = (
+        (*_sentences([cpu, *worse("qps"), *worse(*_COUNTERS)]), *_mostly(functions, cpu))
+        if cpu is not None and cost >= PROPORTION * lost and not (switches and level)
+        else ()
+    )
+    equal = counted is not None and counted.equal
     found += [
-        Reason(
-            kind=SlowdownClass.CPU,
-            evidence=(
-                *_sentences([cpu, *worse("qps"), *worse(*_COUNTERS)]),
-                *_mostly(functions, cpu),
-            )
-            if cpu is not None and cost >= PROPORTION * lost and not (switches and level)
-            else (),
-        ),
+        Reason(kind=SlowdownClass.INSTRUCTIONS, evidence=_more(counted, lost)),
+        Reason(kind=SlowdownClass.CPU, evidence=() if equal else told_cpu),
         Reason(
             kind=SlowdownClass.CONTENTION,
             evidence=_sentences(
@@ -133,12 +141,35 @@ def classify(
             evidence=_sentences([*storage, *worse("qps")] if level and storage else []),
         ),
         Reason(
+            kind=SlowdownClass.EQUAL_INSTRUCTIONS,
+            evidence=(
+                counted.sentence,
+                "waiting, cache or layout",
+                *(told_cpu or _sentences(level)),
+            )
+            if counted is not None and equal and (level or told_cpu)
+            else (),
+        ),
+        Reason(
+            kind=SlowdownClass.NO_SLOWER,
+            evidence=(counted.sentence,)
+            if counted is not None and counted.slower is False and counted.effect > FLOOR
+            else (),
+        ),
+        Reason(
             kind=SlowdownClass.VARIANCE,
             evidence=(*spread, *_sentences([] if worse("qps") else worse(*_SPREAD))),
         ),
     ]
     told = tuple(finding for finding in found if finding.evidence)
     return told or (Reason(kind=SlowdownClass.UNKNOWN, evidence=_open(figures, worse("qps"))),)
+
+
+def _more(counted: CountedChange | None, lost: float) -> tuple[str, ...]:
+    """Return the evidence that additional instructions explain a slowdown; empty if they do not."""
+    if counted is None or counted.slower is False or counted.effect <= FLOOR:
+        return ()
+    return (counted.sentence,) if math.log1p(counted.effect) >= PROPORTION * lost else ()
 
 
 def _sentences(figures: Sequence[FigureChange]) -> tuple[str, ...]:

@@ -8,6 +8,8 @@ from pathlib import Path
 
 from pipeline.explain.classify import classify
 from pipeline.explain.confirmation_runs import confirmation_samples
+from pipeline.explain.counted_change import CountedChange
+from pipeline.explain.counts import counted_change
 from pipeline.explain.explanation import Explained, Explanation, StepExplanation
 from pipeline.explain.figures import FigureChange, figure_changes
 from pipeline.explain.functions import FunctionChange, function_changes
@@ -34,12 +36,13 @@ def explain_step(
     smallest_effect: float,
     trials: Sequence[Trial] = (),
     spread: Sequence[str] = (),
+    counted: CountedChange | None = None,
 ) -> StepExplanation:
     """Explain one step from the records of both sides.
 
     ``detected`` are the metrics whose series became worse, ``smallest_effect`` is the relative
-    change that matters, ``trials`` are the step's tested settings, and ``spread`` describes its
-    noise.
+    change that matters, ``trials`` are the step's tested settings, ``spread`` describes its noise,
+    and ``counted`` are its counted instructions.
     """
     figures = figure_changes(before.values, after.values, smallest_effect)
     plans = plan_changes(before.plans, after.plans)
@@ -49,10 +52,11 @@ def explain_step(
     return StepExplanation(
         step=step,
         setup=setup,
-        findings=classify(figures, detected, plans, missed, trials, spread, functions),
+        findings=classify(figures, detected, plans, missed, trials, spread, functions, counted),
         figures=figures,
         plans=plans,
         functions=functions[:MOST_FUNCTIONS],
+        counted=counted,
     )
 
 
@@ -102,6 +106,7 @@ def explain(
             smallest_effect,
             [trial for trial in _fitting(trials, before, after) if trial.step == key.step],
             [_noise(each) for each in _worse(regression, key, RegressionKind.SPREAD)],
+            counted_change(regression, plan, key, bundles),
         )
         drawn = _pictures(len(steps) + 1, key.step, before, after, one_step.figures)
         steps[setup, key.step] = one_step.model_copy(

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from pydantic import TypeAdapter
 
 from pipeline.explain.classify import Reason, SlowdownClass
+from pipeline.explain.counted_change import CountedChange
 from pipeline.explain.figures import FigureChange
 from pipeline.explain.functions import FunctionChange
 from pipeline.explain.plans import PlanChange
@@ -35,6 +36,7 @@ class StepExplanation(Frozen):
     figures: tuple[FigureChange, ...]
     plans: tuple[PlanChange, ...]
     functions: tuple[FunctionChange, ...]
+    counted: CountedChange | None = None
     again: bool = False
     pictures: tuple[str, ...] = ()
 
@@ -56,6 +58,11 @@ class Explanation(Frozen):
     settings: SettingDifferences
     suspects: tuple[Suspect, ...]
     trials: tuple[Trial, ...]
+
+    @property
+    def unproven(self) -> bool:
+        """Whether every step is slower at equal instructions: nothing shows that the code is."""
+        return all(step.findings[0].kind is SlowdownClass.EQUAL_INSTRUCTIONS for step in self.steps)
 
 
 class Explained(NamedTuple):

@@ -12,7 +12,9 @@ from sqlalchemy import Engine
 from changepoint import Detection
 from pipeline.ledger.machine_time import OUTCOMES, Spent, spent_explaining, spent_in_all, spent_on
 from pipeline.model import Frozen, RegressionKind, RegressionState, SeriesKey
+from pipeline.model.counts import FLOOR
 from pipeline.model.metrics import LEAST_CHANGE
+from pipeline.regressions.counted import by_mode, is_counted
 from pipeline.regressions.rules import NIGHTS, Rules
 from pipeline.regressions.shifts import SLA, detect_in
 from pipeline.regressions.states import KnownRegression
@@ -96,7 +98,8 @@ def make_ledger(
     experiments in ``results``.
     """
     unmuted = rules.unmuted(series)
-    sensitivities = [_sensitivity(one, rules, len(unmuted)) for one in unmuted]
+    timed = len(by_mode(unmuted).timed)
+    sensitivities = [_sensitivity(one, rules, timed) for one in unmuted]
     explained = spent_explaining(results)
     rows = sorted(known, key=lambda row: row.events[0].at)
     alarms = tuple(_alarm(row, explained) for row in rows if not row.regression.recovers)
@@ -145,15 +148,21 @@ def verdicts_on(known: Iterable[KnownRegression]) -> dict[str, int]:
 
 def _sensitivity(series: Series, rules: Rules, count: int) -> Sensitivity:
     watch = rules.settings_of(series.key, count)
-    detection = detect_in(series, watch)
-    least = _least(series.key.metric, detection)
+    if is_counted(series.key):
+        # One count on each side shows whatever exceeds the floor.
+        visible = fresh = max(FLOOR, watch.min_effect)
+    else:
+        detection = detect_in(series, watch)
+        least = _least(series.key.metric, detection)
+        visible = max(detection.detectable_effect, least)
+        fresh = max(detection.detectable_fresh, least)
     return Sensitivity(
         series=series.key,
         positions=len(set(series.positions.tolist())),
         values=len(series.values),
         alarms_per_1000=watch.alarms_per_1000,
-        detectable_effect=max(detection.detectable_effect, least),
-        detectable_fresh=max(detection.detectable_fresh, least),
+        detectable_effect=visible,
+        detectable_fresh=fresh,
     )
 
 

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
+from pipeline.config import DetectSection
 from pipeline.environment.assess import EnvironmentAssessment, environment_of, measured_where
 from pipeline.environment.outages import without_outages
 from pipeline.ledger.ledger import NOT_MEASURED, verdict_on
@@ -18,6 +19,7 @@ from pipeline.model import (
     RegressionState,
     Shift,
 )
+from pipeline.regressions.counted import by_mode
 from pipeline.regressions.detect import search
 from pipeline.regressions.grouping import worst
 from pipeline.regressions.reconcile import identify, night_of
@@ -75,7 +77,7 @@ def replay(
     runs: Sequence[RunHead],
     hostnames: Mapping[str, str],
     rules: Rules,
-    smallest: float,
+    settings: DetectSection,
     happened: Sequence[Event] = (),
     progress: Callable[[], None] = lambda: None,
     controls: Sequence[ControlRow] = (),
@@ -93,7 +95,7 @@ def replay(
     environments: dict[tuple[int, float], EnvironmentAssessment] = {}
     for line in plan.lines:
         raised += _line(
-            line, series, runs, hostnames, rules, smallest, known, progress, controls, environments
+            line, series, runs, hostnames, rules, settings, known, progress, controls, environments
         )
     return raised
 
@@ -109,7 +111,7 @@ def _line(
     runs: Sequence[RunHead],
     hostnames: Mapping[str, str],
     rules: Rules,
-    smallest: float,
+    settings: DetectSection,
     known: KnownRegressions,
     progress: Callable[[], None],
     controls: Sequence[ControlRow],
@@ -128,17 +130,22 @@ def _line(
         then = _known_then(series, line, count, started)
         latest = max(_times(then, started), default=at)
         rows = [row for row in controls if row.started_at <= latest]
-        alarms = rules.alarms_per_1000(len(then))
+        timed, counted = by_mode(then)
+        smallest = settings.min_effect
+        alarms = rules.alarms_per_1000(len(timed))
         if (len(rows), alarms) not in environments:
             environments[len(rows), alarms] = environment_of(rows, measured, alarms, smallest)
         environment = environments[len(rows), alarms]
         present = [
             one
-            for one in environment.calibrated(without_outages(then, runs, hostnames, smallest))
+            for one in (
+                *environment.calibrated(without_outages(timed, runs, hostnames, smallest)),
+                *counted,
+            )
             if len(one.values) and one.key.line == line.name
         ]
         found = search(present, plan, rules, environment=environment)
-        detected, fresh = night_of(found, plan, present, journal, smallest, at)
+        detected, fresh = night_of(found, plan, present, journal, settings, at)
         journal += fresh
         for one in detected.regressions:
             first.setdefault(one.fingerprint, (count - 1, one))

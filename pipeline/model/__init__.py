@@ -23,7 +23,7 @@ from pipeline.model.changes import (
     SeriesKey,
     Shift,
 )
-from pipeline.model.counts import FunctionCost, StepCounts
+from pipeline.model.counts import FunctionCost, FunctionCostChange, StepCounts
 from pipeline.model.machines import (
     Connection,
     Disk,
@@ -62,6 +62,7 @@ __all__ = [
     "FieldKind",
     "Frozen",
     "FunctionCost",
+    "FunctionCostChange",
     "Machine",
     "Manifest",
     "Mode",

@@ -6,6 +6,16 @@ from pydantic import Field
 
 from pipeline.model.base import Frozen
 
+FLOOR = 0.0005
+"""The largest relative difference between the counts of equal programs. Two measurements of one
+build differ by a millionth to a ten-thousandth; .05 % is the bar that they keep."""
+
+INSTRUCTIONS = "instructions/o"
+"""The metric in which counted series are watched."""
+
+COUNTED_METRICS = (INSTRUCTIONS, "l1_misses/o", "ll_misses/o", "branch_misses/o")
+"""The metrics of counted runs; all but the first need the cache simulation."""
+
 
 class FunctionCost(Frozen):
     """The instructions of one function per operation.
@@ -40,3 +50,17 @@ class StepCounts(Frozen):
     outside: float = Field(default=0.0, allow_inf_nan=False)
     misses: dict[str, float] = Field(default_factory=dict)
     functions: tuple[FunctionCost, ...] = ()
+
+
+class FunctionCostChange(Frozen):
+    """A function that a change of instructions comes from.
+
+    ``before`` and ``after`` are its own instructions per operation. ``share`` is its part of the
+    whole change, without cost that only moved between functions; negative if it counteracts.
+    """
+
+    function: str
+    binary: str
+    before: float
+    after: float
+    share: float

@@ -17,6 +17,9 @@ from pipeline.environment.assess import (
 )
 from pipeline.environment.outages import without_outages
 from pipeline.measure.plan import Plan
+from pipeline.model import Mode, Shift
+from pipeline.model.counts import INSTRUCTIONS
+from pipeline.regressions.counted import by_mode
 from pipeline.regressions.detected import Detected
 from pipeline.regressions.grouping import group_shifts
 from pipeline.regressions.pooled_detection import shared_shifts
@@ -37,14 +40,28 @@ class Searched(NamedTuple):
     environment: EnvironmentAssessment
 
 
-def watched_series(columns: MeasurementColumns, plan: Plan) -> list[Series]:
-    """Return the series of a plan's lines, line by line."""
+def watched_metrics(plan: Plan, settings: DetectSection) -> tuple[str, ...]:
+    """Return the metrics to read: those of the settings, and those of counted workloads."""
+    counts = any(cell.workload.mode is Mode.COUNT for cell in plan.cells)
+    metrics = (*settings.metrics, SLA, *((INSTRUCTIONS,) if counts else ()))
+    return tuple(dict.fromkeys(metrics))
+
+
+def watched_series(
+    columns: MeasurementColumns, plan: Plan, settings: DetectSection
+) -> list[Series]:
+    """Return the series of a plan's lines, line by line.
+
+    Counted series are watched in their instructions, timed ones in the metrics of the settings.
+    """
+    watched = {Mode.TIME: {*settings.metrics, SLA}, Mode.COUNT: {INSTRUCTIONS}}
     return [
         series
         for line in plan.lines
         for series in series_along(
             line.name, [revision.label for revision in line.revisions], columns, line.keys()
         )
+        if series.key.metric in watched[series.key.mode]
     ]
 
 
@@ -66,20 +83,22 @@ def searched(
     """Prepare the watched series and SLAs of a plan for the search.
 
     The function drops nights with a machine outage and calibrates the series with the controls.
+    Neither concerns counted series.
     ``results`` has the columns of earlier nights; with ``save`` they are written for the next.
     """
-    columns = measurement_columns(store, (*settings.metrics, SLA), results, save=save)
+    columns = measurement_columns(store, watched_metrics(plan, settings), results, save=save)
     cells = set(plan.keys())
     measured = [head for head in columns.heads if head.cell_key in cells]
     machines = hostnames(store)
-    series = without_outages(watched_series(columns, plan), measured, machines, settings.min_effect)
+    watched = by_mode(watched_series(columns, plan, settings))
+    series = without_outages(watched.timed, measured, machines, settings.min_effect)
     environment = environment_of(
         control_rows(store, settings.metrics),
         measured_where(measured, machines),
         Rules(settings).alarms_per_1000(len(series)),
         settings.min_effect,
     )
-    return Searched(environment.calibrated(series), environment)
+    return Searched([*environment.calibrated(series), *watched.counted], environment)
 
 
 def detect_all(
@@ -106,16 +125,21 @@ def search(
     ``known`` has the results of earlier nights, which is all that it changes.
     """
     known = known if known is not None else SearchCache()
-    unmuted = rules.unmuted(series)
-    shifts = []
-    for one in unmuted:
-        shifts += known.shifts(one, rules.settings_of(one.key, len(unmuted)))
-        progress()
-    shifts += shared_shifts(unmuted, shifts, rules, known.window)
-    shifts, excused = environment.sort_out(shifts, unmuted)
+    timed, counted = by_mode(rules.unmuted(series))
+
+    def shifts_of(searched: Sequence[Series]) -> list[Shift]:
+        found = []
+        for one in searched:
+            found += known.shifts(one, rules.settings_of(one.key, len(timed)))
+            progress()
+        return found
+
+    shifts = shifts_of(timed)
+    shifts += shared_shifts(timed, shifts, rules, known.window)
+    shifts, excused = environment.sort_out(shifts, timed)
     return Detected(
         plan=plan.hash,
-        series=len(unmuted),
-        regressions=tuple(group_shifts(shifts)),
+        series=len(timed) + len(counted),
+        regressions=tuple(group_shifts([*shifts, *shifts_of(counted)])),
         excused=tuple(excused),
     )

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 
 from pipeline.model import (
+    Mode,
     Regression,
     RegressionKind,
     Shift,
@@ -55,7 +56,8 @@ def worst(regression: Regression) -> Shift:
 def clearest(regression: Regression, count: int) -> list[Shift]:
     """Return the shifts to confirm when a regression is remeasured, largest first.
 
-    They share one cell, that of the largest change, where the cause shows most clearly. Of the
+    They share one cell, that of the largest change, where the cause shows most clearly: of counted
+    changes if they explain the regression, because one run of a counted cell is exact. Of the
     cell's shifts, only the ``count`` largest are returned, because they share the error
     probability. Raises UserError if every changed level is zero on one side.
     """
@@ -69,9 +71,32 @@ def clearest(regression: Regression, count: int) -> list[Shift]:
             f"{regression.fingerprint} cannot be confirmed: every changed level is zero on one "
             "side, so there is no ratio"
         )
-    place = cell_of(max(shifts, key=effect_size))
+    place = cell_of(max(explaining_counts(regression) or shifts, key=effect_size))
     beside = [shift for shift in shifts if cell_of(shift) == place]
     return sorted(beside, key=effect_size, reverse=True)[:count]
+
+
+EXPLAINED = 0.5
+"""The part of the timed change that the instructions must have changed by, both as logarithms, so
+that they explain it."""
+
+
+def explaining_counts(regression: Regression) -> list[Shift]:
+    """Return the counted shifts of a regression if they explain its timed ones; else none."""
+    levels = [shift for shift in regression.shifts if shift.before > 0 and shift.after > 0]
+    counted = [shift for shift in levels if shift.series.mode is Mode.COUNT]
+    timed = [
+        shift
+        for shift in levels
+        if shift.series.mode is Mode.TIME and shift.kind is RegressionKind.LEVEL
+    ]
+    most = max(map(_growth, timed), default=0.0)
+    explained = max(map(_growth, counted), default=0.0) >= EXPLAINED * most
+    return counted if explained else []
+
+
+def _growth(shift: Shift) -> float:
+    return abs(math.log(shift.after / shift.before))
 
 
 def machine_of(regression: Regression) -> str:

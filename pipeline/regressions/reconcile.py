@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
+from pipeline.config import DetectSection
 from pipeline.measure.plan import Line, Plan
 from pipeline.model import Regression, SeriesKey, Shift
 from pipeline.regressions.detected import Detected, save_detected
@@ -22,18 +23,18 @@ def reconcile(
     detected: Detected,
     plan: Plan,
     series: Sequence[Series],
-    smallest: float,
+    settings: DetectSection,
     results: Path,
     at: datetime,
 ) -> Detected:
     """Record a detection in the journal, and return it with fingerprints and states.
 
-    ``series`` are the searched series, ``smallest`` is the smallest change of interest. A new
-    regression becomes suspected, a known one keeps its fingerprint, and a recovered one is
+    ``series`` are the searched series, ``settings`` has the smallest changes of interest. A
+    new regression becomes suspected, a known one keeps its fingerprint, and a recovered one is
     resolved. The detection is saved.
     """
     repository = RegressionRepository(results)
-    named, fresh = night_of(detected, plan, series, repository.events(at), smallest, at)
+    named, fresh = night_of(detected, plan, series, repository.events(at), settings, at)
     repository.record(fresh, at)
     save_detected(named, results)
     return repository.joined(named, at)
@@ -44,7 +45,7 @@ def night_of(
     plan: Plan,
     series: Sequence[Series],
     happened: Sequence[Event],
-    smallest: float,
+    settings: DetectSection,
     at: datetime,
 ) -> tuple[Detected, list[Event]]:
     """Return a detection with its known fingerprints, and the new events for the journal.
@@ -55,7 +56,7 @@ def night_of(
     named = identify(detected.regressions, known, plan)
     fresh = [event for one in named if (event := _found(one, known, plan, at)) is not None]
     known = known_regressions([*happened, *fresh])
-    fresh += _resolutions(named, known, plan, series, smallest, at)
+    fresh += _resolutions(named, known, plan, series, settings, at)
     return detected.model_copy(update={"regressions": named}), fresh
 
 
@@ -94,7 +95,7 @@ def _resolutions(
     known: KnownRegressions,
     plan: Plan,
     series: Sequence[Series],
-    smallest: float,
+    settings: DetectSection,
     at: datetime,
 ) -> list[Event]:
     """Return the events that resolve recovered regressions, each with its fix if one was found."""
@@ -110,7 +111,7 @@ def _resolutions(
             regression is not None
             and regression.worse
             and history.allows(EventKind.RESOLVED)
-            and recovered(regression, by_key, later, smallest)
+            and recovered(regression, by_key, later, settings)
         ):
             fix = fix_of(regression, found)
             event = Event(

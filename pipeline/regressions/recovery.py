@@ -6,10 +6,13 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from changepoint import compare
+from changepoint import compare, exact_effect, is_exact_change
 from changepoint.comparison.verdict import Better, Verdict
+from pipeline.config import DetectSection
 from pipeline.model import Regression, RegressionKind, SeriesKey, Shift
+from pipeline.model.counts import FLOOR
 from pipeline.model.metrics import is_worse
+from pipeline.regressions.counted import is_counted
 from pipeline.regressions.grouping import effect_size
 from pipeline.storage.series import Series
 
@@ -27,12 +30,12 @@ def recovered(
     regression: Regression,
     series: Mapping[SeriesKey, Series],
     later: Mapping[SeriesKey, Sequence[Shift]],
-    smallest: float,
+    settings: DetectSection,
 ) -> bool:
     """Whether the series of a regression are back at their old level.
 
-    The series with the largest change must be surely at the old level, within the ``smallest``
-    effect of interest, or better; no other series may be surely worse. The present is everything
+    The series with the largest change must be surely at the old level, within the smallest
+    change of interest, or better; no other series may be surely worse. The present is everything
     since the last of the ``later`` shifts of a series, or else its newest ``RECENT`` positions. A
     spread recovers only by a change point.
     """
@@ -51,7 +54,7 @@ def recovered(
             shift,
             series[shift.series],
             [each for each in later.get(shift.series, ()) if each.kind is kind],
-            smallest,
+            settings.smallest(shift.series.mode),
         )
         for shift in sorted(measured, key=effect_size, reverse=True)
     )
@@ -74,6 +77,8 @@ def fix_of(regression: Regression, found: Sequence[Regression]) -> Regression | 
 
 
 def _verdict(shift: Shift, series: Series, changes: Sequence[Shift], smallest: float) -> Verdict:
+    if is_counted(shift.series):
+        return _counted_verdict(shift, series, smallest)
     own = [each.position for each in changes]
     places = np.unique(series.positions).tolist()
     before = [place for place in own if place < shift.position]
@@ -93,6 +98,18 @@ def _verdict(shift: Shift, series: Series, changes: Sequence[Shift], smallest: f
         return "undecided"
     better: Better = "lower" if is_worse(series.key.metric, 1.0) else "higher"
     return compare(old, new, smallest_effect=smallest, better=better).verdict
+
+
+def _counted_verdict(shift: Shift, series: Series, smallest: float) -> Verdict:
+    """Compare the newest count with the level before a shift; a single count is exact."""
+    places = series.positions
+    newest = int(places[-1])
+    if newest <= shift.latest:
+        return "undecided"
+    effect = exact_effect(shift.before, float(np.median(series.values[places == newest])))
+    if not is_exact_change(effect, floor=FLOOR, min_effect=smallest):
+        return "same"
+    return "worse" if is_worse(series.key.metric, effect) else "better"
 
 
 def _values(series: Series, first: int, stop: int) -> list[float]:

@@ -8,6 +8,7 @@ from typing import Literal
 from changepoint import budget
 from pipeline.config import DetectSection, RuleSection
 from pipeline.model import Frozen, Pattern, SeriesKey
+from pipeline.regressions.counted import is_counted
 from pipeline.storage.series import Series
 
 NIGHTS = 30.0
@@ -53,9 +54,12 @@ class Rules:
         return [one for one in series if not self.settings_of(one.key, len(series)).mute]
 
     def settings_of(self, key: SeriesKey, series: int) -> DetectionSettings:
-        """Return the detection settings of a series, given the number of series."""
+        """Return the detection settings of a series, given the number of timed series.
+
+        A counted series raises no false alarms, so it takes no part in the budget.
+        """
         said = {
-            "min_effect": self._settings.min_effect,
+            "min_effect": self._settings.smallest(key.mode),
             "alarms_per_1000": self.alarms_per_1000(series),
         }
         for rule in self._rules:
@@ -66,10 +70,12 @@ class Rules:
                 said |= settings
         if any(pattern.matches(key) for pattern in self._muted):
             said["mute"] = True
+        if is_counted(key):
+            said["alarms_per_1000"] = 0.0
         return DetectionSettings.model_validate(said)
 
     def alarms_per_1000(self, series: int) -> float:
-        """Return the threshold for this number of series, where no rule sets one."""
+        """Return the threshold for this number of timed series, where no rule sets one."""
         if self._settings.alarms_per_1000 is not None:
             return self._settings.alarms_per_1000
         wrong = self._settings.wrong_issues_per_month

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pipeline.model import SeriesKey
+from pipeline.model import Mode, SeriesKey
 from pipeline.storage.columns import MeasurementColumns
 from pipeline.storage.columns_file import StepMetric
 from pipeline.storage.derive.background import SLA_METRICS
@@ -26,6 +26,7 @@ class _Setup(NamedTuple):
     workload: str
     workload_hash: str
     clients: int
+    mode: Mode
 
     @classmethod
     def of(cls, head: RunHead) -> _Setup:

@@ -7,6 +7,7 @@ import numpy as np
 from changepoint import ChangePoint, Detection, detect
 from pipeline.model import RegressionKind, Shift
 from pipeline.model.metrics import LEAST_CHANGE, is_worse
+from pipeline.regressions.counted import counted_changes, is_counted
 from pipeline.regressions.rules import DetectionSettings
 from pipeline.storage.derive.background import SUSTAINED
 from pipeline.storage.series import Ints, Series
@@ -21,7 +22,7 @@ approximation is clipped here."""
 
 
 def detect_in(series: Series, watch: DetectionSettings) -> Detection:
-    """Search one series with its detection settings."""
+    """Search one timed series with its detection settings."""
     return detect(
         series.values,
         positions=series.positions,
@@ -37,10 +38,13 @@ def find_shifts(series: Series, watch: DetectionSettings) -> list[Shift]:
     (``min_effect``) or in the metric's unit (that level may be zero); changes in a direction that
     is not watched; and SLA changes that leave the SLA met, or missed, as before.
     """
-    found = detect_in(series, watch)
+    if is_counted(series.key):
+        changes = counted_changes(series, watch.min_effect)
+    else:
+        changes = detect_in(series, watch).changes
     shifts = [
         _spread(series, change) if change.kind == "spread" else _level(series, change)
-        for change in found.changes
+        for change in changes
         if change.kind == "level" or _loud(change, watch.min_effect)
     ]
     return [shift for shift in shifts if watch.reports(worse=shift.worse) and _counts(shift)]

@@ -7,6 +7,9 @@ from typing import Any
 
 from pipeline.experiments.compare import TwoSideComparison
 from pipeline.experiments.interleaved import FigureVerdict
+from pipeline.explain.function_costs import growth_sentence
+from pipeline.model import Mode
+from pipeline.model.counts import INSTRUCTIONS
 from pipeline.model.metrics import is_worse
 from pipeline.text.markdown import cell
 from pipeline.text.units import plural, show_duration
@@ -60,9 +63,18 @@ def as_rows(comparison: TwoSideComparison) -> list[dict[str, Any]]:
             "smallest_visible": row.smallest_visible,
             "blocks": row.blocks,
             "note": row.note,
+            **_functions(comparison, row),
         }
         for row in comparison.rows
     ]
+
+
+def _functions(comparison: TwoSideComparison, row: FigureVerdict) -> dict[str, Any]:
+    """Return the functions of a counted row; timed rows have none."""
+    if comparison.mode is not Mode.COUNT:
+        return {}
+    told = comparison.functions.get(row.step, ()) if row.metric == INSTRUCTIONS else ()
+    return {"functions": [each.model_dump(mode="json") for each in told]}
 
 
 def as_text(comparison: TwoSideComparison) -> str:
@@ -148,12 +160,22 @@ def _aligned(line: Sequence[str], widths: Sequence[int]) -> str:
 def _remarks(comparison: TwoSideComparison) -> list[str]:
     """Return how the comparison was measured, and what it could not have shown."""
     answer, question = comparison.answer, comparison.question
+    counted = comparison.mode is Mode.COUNT
+    how = (
+        "One run of base and of head, counted,"
+        if counted
+        else f"{plural(answer.blocks, 'block')} of base, head and a control (base once more)"
+    )
     remarks = [
         f"Ratio is head / base; {_directions(comparison.rows)}. "
-        f"{plural(answer.blocks, 'block')} of base, head and a control (base once more) in "
-        f"{show_duration(answer.seconds)} on {comparison.machine_class}, "
+        f"{how} in {show_duration(answer.seconds)} on {comparison.machine_class}, "
         f"workload {comparison.workload}; smallest change of interest "
         f"{question.smallest_effect:.1%}."
+    ]
+    remarks += [
+        f"{row.step}: {growth_sentence('instructions', row.effect, found)}."
+        for row in comparison.rows
+        if row.metric == INSTRUCTIONS and (found := comparison.functions.get(row.step))
     ]
     remarks += [f"{moved}; everything was measured again." for moved in _moves(answer.moved_before)]
     notes = dict.fromkeys(f"{row.step}: {row.note}" for row in comparison.rows if row.note)

@@ -47,6 +47,17 @@ def _step(step: StepExplanation, fingerprint: str) -> list[str]:
         lines.append(f"- **{finding.kind.value}**")
         lines += [f"  - {cell(sentence)}" for sentence in finding.evidence]
     lines.append("")
+    if step.counted is not None and step.counted.functions:
+        lines += [
+            "| function | instructions before | after | part of the change |",
+            "| :--- | ---: | ---: | ---: |",
+            *(
+                f"| {code(each.function, table=True)} | {show_figure(each.before)} | "
+                f"{show_figure(each.after)} | {each.share:+.0%} |"
+                for each in step.counted.functions[:MOST_FUNCTIONS]
+            ),
+            "",
+        ]
     moved = [figure for figure in step.figures if figure.moved]
     shown = moved or [figure for figure in step.figures if figure.metric in {"qps", "cpu_us/o"}]
     if shown:

@@ -84,6 +84,7 @@ def reproduction(measured: PullRequestRuns, comparison: TwoSideComparison, confi
     for name, values in (("--step", steps), ("--metric", metrics)):
         command += [word for value in values for word in (name, value)]
     command += [] if measured.workload == USUAL.name else ["--workload", measured.workload]
+    command += ["--mode", measured.mode] if measured.mode != "time" else []
     command += ["--smallest", f"{100 * comparison.question.smallest_effect:.10g}%"]
     command += ["--budget", f"{max(measured.budget, 0.001):.3f}".rstrip("0").rstrip(".") + "s"]
     command += ["--config", config] if config else []

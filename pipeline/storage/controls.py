@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Engine, select
 
+from pipeline.model import Mode
+from pipeline.storage.runs import workload_mode
 from pipeline.storage.schema import (
     build,
     machine,
@@ -48,7 +50,7 @@ class ControlRow(NamedTuple):
 
 
 def control_rows(engine: Engine, metrics: Sequence[str]) -> Iterator[ControlRow]:
-    """Yield the measurements of controls in the given metrics, in the order of time."""
+    """Yield the timed measurements of controls in the given metrics, in the order of time."""
     wanted = (
         select(
             run.c.run_id,
@@ -77,6 +79,8 @@ def control_rows(engine: Engine, metrics: Sequence[str]) -> Iterator[ControlRow]
             step.c.id == step_run.c.step,
             build.c.id == run.c.build_id,
             workload.c.id == run.c.workload_id,
+            # Counts say nothing of a machine.
+            workload_mode() == Mode.TIME.value,
         )
         .order_by(run.c.started_at, run.c.run_id, step_run.c.place, metric.c.name)
     )

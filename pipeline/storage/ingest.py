@@ -12,9 +12,18 @@ import psycopg
 from sqlalchemy import Engine
 from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, StatementError
 
-from pipeline.model import Origin, ProbeSample, StepOutput, StepRecord, StepStatus
+from pipeline.model import (
+    Mode,
+    Origin,
+    ProbeSample,
+    StepCounts,
+    StepOutput,
+    StepRecord,
+    StepStatus,
+)
 from pipeline.probes.base import load_samples
 from pipeline.storage.bundle import (
+    COUNTS_MEMBER,
     SETTINGS_MEMBER,
     SUFFIX,
     VALUES_MEMBER,
@@ -154,6 +163,9 @@ def steps_of(bundle: Bundle) -> Iterator[StepValues]:
         if record.status is not StepStatus.OK:
             yield _failed(record, record.status, record.note)
             continue
+        if manifest.workload.mode is Mode.COUNT:
+            yield _counted(record, step_counts(bundle, record))
+            continue
         text = bundle.files[f"{record.folder}/stdout.txt"].decode(errors="replace")
         try:
             output = family.parse(record.step, manifest.workload, text)
@@ -180,6 +192,33 @@ def steps_of(bundle: Bundle) -> Iterator[StepValues]:
             ),
             disturbed=record.disturbed,
         )
+
+
+def counts_of(path: Path) -> dict[str, StepCounts]:
+    """Return the costs of every counted step of a bundle, by name. Raises a BundleError."""
+    bundle = read_bundle(path)
+    try:
+        return {
+            record.step.name: step_counts(bundle, record)
+            for record in bundle.manifest.steps
+            if record.status is StepStatus.OK
+        }
+    except (KeyError, ValueError) as error:
+        raise DamagedBundleError(path, f"cannot be parsed: {first_line(error)}") from error
+
+
+def step_counts(bundle: Bundle, record: StepRecord) -> StepCounts:
+    """Return what a step of a counted run costs.
+
+    Raises KeyError if the bundle lacks the figures, ValueError if they are not valid.
+    """
+    return StepCounts.model_validate_json(bundle.files[f"{record.folder}/{COUNTS_MEMBER}"])
+
+
+def _counted(record: StepRecord, counts: StepCounts) -> StepValues:
+    """Return the values of a counted step. Its times say nothing: the counter slows it down."""
+    values = {"instructions/o": counts.instructions, **counts.misses}
+    return StepValues(record.step, StepStatus.OK, record.note, values, disturbed=record.disturbed)
 
 
 def _failed(record: StepRecord, status: StepStatus, note: str) -> StepValues:

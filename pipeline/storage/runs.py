@@ -6,9 +6,9 @@ from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from sqlalchemy import Engine, Select, select
+from sqlalchemy import ColumnElement, Engine, Select, func, select
 
-from pipeline.model import Machine, Origin, column_name
+from pipeline.model import Machine, Mode, Origin, column_name
 from pipeline.storage.schema import (
     build,
     config,
@@ -77,6 +77,7 @@ class RunHead(NamedTuple):
     workload: str
     workload_hash: str
     clients: int
+    mode: Mode
     started_at: datetime
     ended_at: datetime
     digest: str | None
@@ -161,12 +162,19 @@ def run_heads(engine: Engine, *, cells: Sequence[str] | None = None) -> list[Run
         workload.c.name,
         workload.c.hash,
         workload.c.clients,
+        workload_mode(),
         run.c.started_at,
         run.c.ended_at,
         run.c.digest,
     )
     with engine.connect() as connection:
-        return [RunHead._make(found) for found in connection.execute(_with_shared(wanted, cells))]
+        found = connection.execute(_with_shared(wanted, cells))
+        return [RunHead._make(row)._replace(mode=Mode(row.mode)) for row in found]
+
+
+def workload_mode() -> ColumnElement[str]:
+    """Return the mode of a run's workload; workloads from before this column are timed."""
+    return func.coalesce(workload.c.mode, Mode.TIME.value).label("mode")
 
 
 def machines(engine: Engine) -> dict[str, dict[str, Any]]:

@@ -26,7 +26,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-NEWEST = "0008"
+NEWEST = "0009"
 """The revision of this schema: that of the last file in migrations/versions."""
 
 
@@ -96,6 +96,7 @@ workload = _shared(
     Column("name", String, nullable=False),
     Column("version", String, nullable=False),
     Column("clients", Integer, nullable=False),
+    Column("mode", String),
     Column("definition", JSON, nullable=False),
 )
 

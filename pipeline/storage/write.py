@@ -228,6 +228,7 @@ class Writer:
                     "name": workload.name,
                     "version": workload.version,
                     "clients": workload.scale.clients,
+                    "mode": workload.mode.value,
                     "definition": workload.model_dump(mode="json"),
                 },
             ),

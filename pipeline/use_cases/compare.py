@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from pipeline.experiments.compare import (
@@ -11,6 +12,7 @@ from pipeline.experiments.compare import (
     choose_workload,
     compared,
     distinct_head,
+    figures_in,
     figures_of_steps,
     workload_of,
 )
@@ -18,16 +20,22 @@ from pipeline.experiments.experiment import Runner
 from pipeline.experiments.interleaved import ANEW, BlocksResult, Question, interleave
 from pipeline.experiments.record import Experiment, archive_experiment
 from pipeline.experiments.revision_spec import cell_of, parse_subject
+from pipeline.explain.function_costs import function_cost_changes
 from pipeline.files.atomic_write import write_atomically
 from pipeline.measure.build import NotBuiltError
 from pipeline.measure.progress import Watcher
-from pipeline.model.metrics import METRICS
-from pipeline.text.errors import UserError, did_you_mean
+from pipeline.model import FunctionCostChange, Mode
+from pipeline.storage.bundle import BUNDLES, bundle_path
+from pipeline.storage.ingest import counts_of
+from pipeline.text.errors import UserError
 from pipeline.use_cases.event_log import logged
 from pipeline.use_cases.measuring import MeasuringContext
 
 _LOG = logging.getLogger(__name__)
 
+
+SMALLEST: Mapping[Mode, float] = {Mode.TIME: 0.02, Mode.COUNT: 0.005}
+"""The smallest change of interest of a comparison where none is given."""
 
 ANSWER = "comparison.json"
 """Name of the file with the answer, in the folder of the experiment."""
@@ -36,7 +44,8 @@ ANSWER = "comparison.json"
 class ComparisonRequest(NamedTuple):
     """The two builds, as specified by the user, and the steps to compare: all if empty.
 
-    ``smallest`` is the smallest change of interest, relative; ``seconds`` limits the measured time.
+    ``smallest`` is the smallest change of interest, relative, None for that of the mode;
+    ``seconds`` limits the measured time. ``mode`` is None for that of the workload.
     """
 
     base: str
@@ -44,8 +53,9 @@ class ComparisonRequest(NamedTuple):
     steps: Sequence[str]
     metrics: Sequence[str]
     workload: str
-    smallest: float
+    smallest: float | None
     seconds: float
+    mode: Mode | None = None
 
 
 @logged("compare")
@@ -61,6 +71,9 @@ def compare(
     if again:
         archive_experiment(experiment, context.results)
     comparison = compared(experiment, measured(context, experiment, watcher))
+    comparison = comparison.model_copy(
+        update={"functions": counted_functions(experiment, context.results)}
+    )
     verdict = "regressed" if comparison.regressed else "not regressed"
     _LOG.info("experiment decided", extra={"experiment": experiment.name, "verdict": verdict})
     folder = experiment.folder(context.results)
@@ -73,12 +86,11 @@ def experiment_of(context: MeasuringContext, asked: ComparisonRequest) -> Experi
 
     Raises UserError for an unknown revision, and for builds that cannot be compared.
     """
-    metrics = tuple(asked.metrics or context.config.detect.metrics)
-    for name in metrics:
-        if name not in METRICS:
-            raise UserError(f"there is no metric {name!r}; {did_you_mean(name, METRICS)}")
     subjects = [parse_subject(side) for side in (asked.base, asked.head)]
-    section = choose_workload(context.config, asked.workload, [each.target for each in subjects])
+    targets = [each.target for each in subjects]
+    section = choose_workload(context.config, asked.workload, targets, asked.mode)
+    mode = section.mode
+    metrics = figures_in(mode, asked.metrics, context.config.detect.metrics)
     chosen = workload_of(section, asked.steps)
     first, second = (
         cell_of(each, section, chosen, context.machine, context.cache, context.results)
@@ -90,11 +102,25 @@ def experiment_of(context: MeasuringContext, asked: ComparisonRequest) -> Experi
         head=distinct_head(first, second),
         question=Question(
             figures=figures_of_steps(chosen, metrics),
-            smallest_effect=asked.smallest,
+            smallest_effect=SMALLEST[mode] if asked.smallest is None else asked.smallest,
             seconds=asked.seconds,
             anew=ANEW,
         ),
     )
+
+
+def counted_functions(
+    experiment: Experiment, results: Path
+) -> dict[str, tuple[FunctionCostChange, ...]]:
+    """Return the functions that changed instructions come from, by step, from the bundles."""
+    if experiment.pair.mode is not Mode.COUNT:
+        return {}
+    folder = experiment.place(results) / BUNDLES
+    base, head = (
+        counts_of(bundle_path(folder, cell.run_id(1)))
+        for cell in (experiment.base, experiment.head)
+    )
+    return {step: function_cost_changes(base[step], head[step]) for step in base if step in head}
 
 
 def measured(

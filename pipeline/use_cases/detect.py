@@ -31,7 +31,7 @@ def detect_stage(context: MeasuringContext, plan: Plan) -> Detected:
         found,
         plan,
         series,
-        settings.min_effect,
+        settings,
         context.results,
         now(),
     )

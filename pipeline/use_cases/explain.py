@@ -23,7 +23,7 @@ from pipeline.explain.trial import Trial, try_settings
 from pipeline.measure.build import NotBuiltError
 from pipeline.measure.plan import Plan
 from pipeline.measure.progress import Watcher
-from pipeline.model import Regression, RegressionKind
+from pipeline.model import Mode, Regression, RegressionKind
 from pipeline.regressions.grouping import effect_size
 from pipeline.regressions.reconcile import matching_fingerprints
 from pipeline.report.explanation import explanation_markdown
@@ -148,6 +148,24 @@ def why(context: MeasuringContext, plan: Plan, regression: Regression, *, keep: 
     if keep:
         save_explained(explained, context.results)
     return explanation_markdown(explained.explanation)
+
+
+def is_unproven(context: MeasuringContext, plan: Plan, regression: Regression) -> bool:
+    """Whether a regression is slower at equal instructions, with no proof that the code waits.
+
+    A regression of which nothing was counted is none.
+    """
+    if not regression.worse or not any(
+        cell.workload.mode is Mode.COUNT
+        for line in plan.lines
+        if line.name == regression.line
+        for cell in line.cells
+    ):
+        return False
+    try:
+        return _explained(context, plan, regression).explanation.unproven
+    except UserError:
+        return False
 
 
 def _explained(context: MeasuringContext, plan: Plan, regression: Regression) -> Explained:

@@ -6,15 +6,22 @@ import logging
 from collections.abc import Sequence
 
 from pipeline.experiments.bisect import Bisected, bisect
-from pipeline.experiments.culprit_search import Search, answer, culprit_of, search_for
-from pipeline.experiments.experiment import Figure
+from pipeline.experiments.bisect_counts import bisect_counts
+from pipeline.experiments.culprit_search import (
+    Search,
+    answer,
+    culprit_of,
+    known_ends,
+    search_for,
+)
+from pipeline.experiments.experiment import Figure, Figures
 from pipeline.experiments.interleaved import WRONG
 from pipeline.experiments.record import load_experiment
 from pipeline.files.atomic_write import write_atomically
 from pipeline.measure.discover import discover
 from pipeline.measure.plan import Plan
 from pipeline.measure.progress import Watcher
-from pipeline.model import Cell, Culprit, Regression, digest
+from pipeline.model import Cell, Culprit, Mode, Regression, digest
 from pipeline.regressions.repository import OUTCOME
 from pipeline.sources import subject_of
 from pipeline.storage.bundle import EXPERIMENTS
@@ -39,23 +46,38 @@ def bisected(
     smallest: float,
     seconds: float,
     watcher: Watcher,
+    known: tuple[Figures, Figures] | None = None,
 ) -> Bisected:
     """Bisect a range on this machine, and save the result in the experiment's folder.
+
+    ``known`` are the figures of counted ends that the nights measured.
 
     Raises UserError for an end that cannot be measured.
     """
     name = _experiment(cells, figures)
     folder = context.results / EXPERIMENTS / name
     with context.experimenting(folder, "bisect", seconds, watcher) as runner:
-        found = bisect(
-            cells,
-            figures,
-            runner,
-            watcher.note,
-            smallest=smallest,
-            seconds=seconds,
-            clock=context.clock,
-        )
+        if cells[0].workload.mode is Mode.COUNT:
+            found = bisect_counts(
+                cells,
+                figures,
+                runner,
+                watcher.note,
+                smallest=smallest,
+                seconds=seconds,
+                clock=context.clock,
+                known=known,
+            )
+        else:
+            found = bisect(
+                cells,
+                figures,
+                runner,
+                watcher.note,
+                smallest=smallest,
+                seconds=seconds,
+                clock=context.clock,
+            )
     folder.mkdir(parents=True, exist_ok=True)
     write_atomically(folder / OUTCOME, found.model_dump_json(indent=1))
     decided = {"verdict": found.outcome, "builds": found.builds, "runs": found.runs}
@@ -88,8 +110,9 @@ def _locate(
     watcher: Watcher,
 ) -> Bisected:
     began = context.clock()
-    smallest = context.config.confirm.smallest_effect
-    found = bisected(context, search.cells, search.figures, smallest, seconds, watcher)
+    smallest = context.config.confirm.smallest(search.cells[0].workload.mode)
+    known = known_ends(regression, search)
+    found = bisected(context, search.cells, search.figures, smallest, seconds, watcher, known)
     name = _experiment(search.cells, search.figures)
     named, culprit = answer(found), None
     if named is not None:

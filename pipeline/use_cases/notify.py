@@ -20,7 +20,7 @@ from pipeline.regressions.grouping import by_cause, effect_size, worst
 from pipeline.storage.journal import Event, now
 from pipeline.text.errors import UserError
 from pipeline.use_cases.event_log import event_log
-from pipeline.use_cases.explain import why
+from pipeline.use_cases.explain import is_unproven, why
 from pipeline.use_cases.measuring import MeasuringContext
 from pipeline.use_cases.reproduction import reproduce
 
@@ -95,7 +95,8 @@ def notify(
     known = context.regressions.known(at, decided if dry_run else ())
     regressions = [each.regression for each in known.values()]
     regressions.sort(key=lambda regression: -effect_size(worst(regression)))
-    causes = [Cause(regressions=each) for each in by_cause(regressions)]
+    unproven = frozenset(one.fingerprint for one in regressions if is_unproven(context, plan, one))
+    causes = [Cause(regressions=each, unproven=unproven) for each in by_cause(regressions)]
     words = _words_of(context, plan, keep=not dry_run)
     results = {}
     for sink in sinks:

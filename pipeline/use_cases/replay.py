@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 from pipeline.ledger.replay import Raised, nights, replay
 from pipeline.measure.progress import Watcher, counting
-from pipeline.regressions.detect import watched_series
-from pipeline.regressions.shifts import SLA
+from pipeline.regressions.detect import watched_metrics, watched_series
 from pipeline.storage.columns import measurement_columns
 from pipeline.storage.controls import control_rows
 from pipeline.storage.journal import now
@@ -27,8 +26,8 @@ def replay_nights(context: MeasuringContext, watcher: Watcher) -> Replayed:
     """Replay the stored nights, with one more revision in each. Writes nothing."""
     plan = context.plan()
     settings = context.config.detect
-    columns = measurement_columns(context.store, (*settings.metrics, SLA), context.results)
-    series = watched_series(columns, plan)
+    columns = measurement_columns(context.store, watched_metrics(plan, settings), context.results)
+    series = watched_series(columns, plan, settings)
     with counting(watcher, "replay", nights(plan)) as progress:
         raised = replay(
             plan,
@@ -36,7 +35,7 @@ def replay_nights(context: MeasuringContext, watcher: Watcher) -> Replayed:
             run_heads(context.store, cells=plan.keys()),
             hostnames(context.store),
             rules_of(context),
-            settings.min_effect,
+            settings,
             context.regressions.events(now()),
             progress,
             tuple(control_rows(context.store, settings.metrics)),

@@ -31,7 +31,7 @@ def replayed(
     store, plan = make_store(
         folder, {"minors": minors(count), "pair": ["16.1", "16.2"]}, level=level
     )
-    series = watched_series(measurement_columns(store, SETTINGS.metrics), plan)
+    series = watched_series(measurement_columns(store, SETTINGS.metrics), plan, SETTINGS)
     calls: list[None] = []
     filed = replay(
         plan,
@@ -39,7 +39,7 @@ def replayed(
         run_heads(store, cells=plan.keys()),
         hostnames(store),
         Rules(SETTINGS, rules),
-        SETTINGS.min_effect,
+        SETTINGS,
         happened,
         lambda: calls.append(None),
     )

@@ -32,7 +32,7 @@ def regressed(step: str, position: int, metric: str) -> float:
 
 def test_the_watched_series_are_those_of_the_lines_and_metrics(tmp_path: Path) -> None:
     store, plan = make_store(tmp_path, {"minors": MINORS, "majors": MAJORS})
-    found = watched_series(measurement_columns(store, ("qps", "cpu_us/o")), plan)
+    found = watched_series(measurement_columns(store, ("qps", "cpu_us/o")), plan, DetectSection())
     assert len(found) == 2 * 2 * len(STEPS)
     assert {(one.key.line, one.key.metric) for one in found} == {
         (line, metric) for line in ("minors", "majors") for metric in ("qps", "cpu_us/o")

@@ -64,9 +64,9 @@ class Results:
         return self.reconcile(store, plan, at)
 
     def reconcile(self, store: Engine, plan: Plan, at: datetime = AT) -> Detected:
-        series = watched_series(measurement_columns(store, SETTINGS.metrics), plan)
+        series = watched_series(measurement_columns(store, SETTINGS.metrics), plan, SETTINGS)
         found = search(series, plan, Rules(SETTINGS))
-        return reconcile(found, plan, series, SETTINGS.min_effect, self.folder, at)
+        return reconcile(found, plan, series, SETTINGS, self.folder, at)
 
     @property
     def events(self) -> list[Event]:

@@ -111,6 +111,6 @@ def test_of_a_long_line_the_newest_runs_are_compared() -> None:
     (worse,) = (one for one in slower.shifts)
     found = series(levels).with_key(**dict(worse.series))
     back = shift(720, effect=0.25, worse=False)
-    assert recovered(slower, {worse.series: found}, {worse.series: [worse, back]}, 0.02)
+    assert recovered(slower, {worse.series: found}, {worse.series: [worse, back]}, DetectSection())
     still = series([100.0] * 700 + [80.0] * 700).with_key(**dict(worse.series))
-    assert not recovered(slower, {worse.series: still}, {worse.series: [worse]}, 0.02)
+    assert not recovered(slower, {worse.series: still}, {worse.series: [worse]}, DetectSection())

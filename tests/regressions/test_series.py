@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pipeline.model import StepStatus
+from pipeline.model import Mode, StepStatus
 from pipeline.regressions.series import series_along
 from pipeline.storage.columns import MeasurementColumns
 from pipeline.storage.columns_file import MeasurementTable, StepMetric
@@ -36,6 +36,7 @@ class Row(NamedTuple):
     status: str = "ok"
     disturbed: bool = False
     cell: str = "in the plan"
+    mode: Mode = Mode.TIME
 
 
 def row(**changed: Any) -> Row:
@@ -60,6 +61,7 @@ def along(line: str, rows: Sequence[Row]) -> list[Series]:
             workload=one.workload,
             workload_hash=one.workload_hash,
             clients=one.clients,
+            mode=one.mode,
             started_at=BEGAN + timedelta(minutes=at),
             ended_at=BEGAN + timedelta(minutes=at + 1),
             digest=str(at),

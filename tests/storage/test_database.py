@@ -51,10 +51,14 @@ def test_an_older_store_is_migrated(store_url: str) -> None:
     older.dispose()
     store = open_store(store_url)
     assert is_newest(store)
-    columns = {column["name"] for column in inspect(store).get_columns("step_run")}
+    columns = {
+        column["name"]
+        for table in ("step_run", "workload")
+        for column in inspect(store).get_columns(table)
+    }
     tables = set(inspect(store).get_table_names())
     store.dispose()
-    assert "disturbed" in columns
+    assert columns >= {"disturbed", "mode"}
     assert not {"regression", "regression_event"} & tables
 
 

@@ -42,9 +42,12 @@ class Cause(Frozen):
     """Regressions with one cause, worst first; usually one.
 
     A sink that reported one of them before the common cause was known continues with it.
+    ``unproven`` are the fingerprints of those that are slower at equal instructions, without proof
+    that the code waits: they get no report of their own.
     """
 
     regressions: tuple[Regression, ...]
+    unproven: frozenset[str] = frozenset()
 
 
 Words = Callable[[Regression, Sequence[Regression]], Notice]

@@ -42,7 +42,8 @@ def choose(
 
     ``known`` are the fingerprints of reported regressions; their reports are updated in every
     state. For a cause without a report, the first unsettled regression is chosen, if it is
-    confirmed or ``suspected`` ones are reported too. Improvements are never reported, not even
+    confirmed or ``suspected`` ones are reported too; not one slower at equal instructions, of
+    which nothing shows that the code is the cause. Improvements are never reported, not even
     beside a regression. Regressions with one cause share a report, unless they had separate reports
     before the cause was known.
     """
@@ -51,7 +52,12 @@ def choose(
     for cause in causes:
         worse = [one for one in cause.regressions if one.worse]
         reported = [one for one in worse if one.fingerprint in known]
-        for one in reported or [one for one in worse if one.state not in needless][:1]:
+        fresh = [
+            one
+            for one in worse
+            if one.state not in needless and one.fingerprint not in cause.unproven
+        ]
+        for one in reported or fresh[:1]:
             beside = tuple(other for other in worse if other is not one)
             chosen.append(ReportedRegression(one, beside, new=not reported))
     return chosen

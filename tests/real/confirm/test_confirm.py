@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.config import DetectSection
 from pipeline.model import Build, Shift
 from pipeline.regressions.detected import Detected
 from pipeline.regressions.grouping import group_shifts
@@ -65,7 +66,7 @@ def suspect() -> str:
         [told.model_copy(update={"series": key, "last_good": "3.46.0", "first_bad": "3.46.0#2"})]
     )
     detected = Detected(plan=plan.hash, series=1, regressions=(regression,))
-    named = reconcile(detected, plan, [], 0.02, context.results, now())
+    named = reconcile(detected, plan, [], DetectSection(), context.results, now())
     return named.regressions[0].fingerprint
 
 

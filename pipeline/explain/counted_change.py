@@ -1,0 +1,29 @@
+"""A change of counted instructions, as kept in an explanation."""
+
+from __future__ import annotations
+
+from pipeline.model import Frozen, FunctionCostChange
+from pipeline.model.counts import FLOOR
+
+
+class CountedChange(Frozen):
+    """The instructions of a step on both sides, and the functions that the change comes from.
+
+    ``slower`` says whether the same step became slower in time; None if its time is not watched.
+    """
+
+    before: float
+    after: float
+    sentence: str
+    functions: tuple[FunctionCostChange, ...]
+    slower: bool | None
+
+    @property
+    def effect(self) -> float:
+        """The relative change."""
+        return self.after / self.before - 1.0
+
+    @property
+    def equal(self) -> bool:
+        """Whether both sides execute the same instructions, within the floor."""
+        return abs(self.effect) <= FLOOR

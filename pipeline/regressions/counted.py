@@ -1,0 +1,42 @@
+"""Counted series: instructions per operation, which have a floor instead of noise.
+
+They are searched by an exact rule. Machines, outages and the false-alarm budget do not concern
+them: the same program executes the same instructions on any machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from changepoint import ChangePoint, exact_changes
+from pipeline.model import Mode, SeriesKey
+from pipeline.model.counts import FLOOR
+from pipeline.storage.series import Series
+
+
+class ByMode(NamedTuple):
+    """Series by the mode of their workload."""
+
+    timed: list[Series]
+    counted: list[Series]
+
+
+def is_counted(key: SeriesKey) -> bool:
+    """Whether a series has counts."""
+    return key.mode is Mode.COUNT
+
+
+def by_mode(series: Sequence[Series]) -> ByMode:
+    """Split series by mode."""
+    return ByMode(
+        [one for one in series if not is_counted(one.key)],
+        [one for one in series if is_counted(one.key)],
+    )
+
+
+def counted_changes(series: Series, min_effect: float) -> tuple[ChangePoint, ...]:
+    """Return the changes of a counted series."""
+    return exact_changes(
+        series.values, positions=series.positions, floor=FLOOR, min_effect=min_effect
+    )
