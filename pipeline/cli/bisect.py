@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from pipeline.cli.app import app
+from pipeline.cli.comparison_options import ModeOption
 from pipeline.cli.console import out, screen
 from pipeline.cli.options import ConfigOption, Format, FormatOption, QuickOption, read_option
 from pipeline.cli.output import print_json
@@ -40,6 +41,7 @@ def bisect_verb(
         typer.Option(help="A metric that changed; repeatable. Default: [detect] metrics."),
     ] = None,
     workload: Annotated[str, typer.Option(help="A workload of the configuration.")] = "",
+    mode: ModeOption = None,
     smallest: Annotated[
         str, typer.Option(help="Smallest change of interest. Default: [detect] min_effect.")
     ] = "",
@@ -63,7 +65,7 @@ def bisect_verb(
     seconds = read_option("budget", budget, parse_duration)
     watcher = make_watcher(screen())
     if fingerprint:
-        if line or good or bad or step or metric or workload or smallest:
+        if line or good or bad or step or metric or workload or smallest or mode:
             raise UserError(
                 "a regression already determines the line, the range and the steps; leave the "
                 "options out"
@@ -79,6 +81,7 @@ def bisect_verb(
             metric or (),
             workload,
             read_option("smallest", smallest, parse_percent) if smallest else None,
+            mode,
         )
         found = bisect_range(context, asked, seconds, watcher)
     else:

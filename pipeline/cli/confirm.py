@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from pipeline.cli.app import app
+from pipeline.cli.comparison_options import ModeOption
 from pipeline.cli.console import out, screen
 from pipeline.cli.options import ConfigOption, Format, FormatOption, QuickOption
 from pipeline.cli.output import print_json
@@ -38,6 +39,7 @@ def confirm_verb(
     again: Annotated[
         bool, typer.Option("--again", help="Measure everything again, ignoring earlier runs.")
     ] = False,
+    mode: ModeOption = None,
     config: ConfigOption = DEFAULT_FILE,
     quick: QuickOption = False,
     form: FormatOption = Format.TEXT,
@@ -51,7 +53,7 @@ def confirm_verb(
     """
     context = MeasuringContext(config, quick)
     watcher = make_watcher(screen())
-    regressions, outcomes = confirm_suspected(context, watcher, fingerprint or (), again)
+    regressions, outcomes = confirm_suspected(context, watcher, fingerprint or (), again, mode)
     if form is Format.JSON:
         print_json([outcome.model_dump(mode="json") for outcome in outcomes])
         return

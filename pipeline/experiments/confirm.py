@@ -26,6 +26,7 @@ from pipeline.measure.plan import Plan
 from pipeline.model import (
     Cell,
     Frozen,
+    Mode,
     Regression,
     RegressionKind,
     RegressionState,
@@ -121,14 +122,16 @@ def evidence_of(regression: Regression) -> str:
     )[:12]
 
 
-def experiment_of(regression: Regression, plan: Plan, settings: ConfirmSection) -> Experiment:
+def experiment_of(
+    regression: Regression, plan: Plan, settings: ConfirmSection, mode: Mode | None = None
+) -> Experiment:
     """Return the experiment that confirms a regression or an improvement.
 
     It measures the :func:`clearest` figures at the :func:`certain_ends` of the interval; counts,
-    where they explain the regression. Raises
+    where they explain the regression and no ``mode`` is chosen. Raises
     UserError if the plan has no such cells, and if no level with a ratio changed.
     """
-    chosen = clearest(regression, settings.figures)
+    chosen = clearest(regression, settings.figures, mode)
     base, head = (
         planned_cell(plan, regression, chosen[0], label) for label in certain_ends(regression, plan)
     )

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from pipeline.config import ConfigFile, LineSection
+from pipeline.experiments.compare import in_mode
 from pipeline.experiments.runner import only_steps
 from pipeline.measure.build_options import build_options
 from pipeline.measure.discover import Offer, find_revision, offer_of, revisions_of_line
 from pipeline.measure.plan import workload_at
-from pipeline.model import Revision, Workload
+from pipeline.model import Mode, Revision, Workload
 from pipeline.targets import find_target
 from pipeline.text.errors import UserError, did_you_mean
 from pipeline.workloads import find_family
@@ -86,12 +87,18 @@ def revisions_between(
 
 
 def workload_for(
-    file: ConfigFile, ladder: RevisionSource, name: str, steps: Sequence[str], quick: bool
+    file: ConfigFile,
+    ladder: RevisionSource,
+    name: str,
+    steps: Sequence[str],
+    quick: bool,
+    mode: Mode | None = None,
 ) -> tuple[int, Workload]:
     """Return the workload to measure with, and its index in the configuration.
 
     With ``steps`` it has only those, and the loads and writes that they need. The default is the
-    first workload that runs on the line and has the steps. Raises UserError if there is none.
+    first workload that runs on the line and has the steps. With a ``mode`` it is measured in that
+    mode. Raises UserError if there is none.
     """
     sections = file.config.workload
     if name and name not in [section.name for section in sections]:
@@ -107,6 +114,11 @@ def workload_for(
         if name not in ("", section.name) or not fits:
             continue
         workload = workload_at(file, index, quick)
+        if mode is not None:
+            clients = 1 if mode is Mode.COUNT else workload.scale.clients
+            scale = workload.scale.model_copy(update={"clients": clients})
+            how = in_mode(section, mode).measured_how
+            workload = workload.model_copy(update={**how, "scale": scale})
         try:
             return index, only_steps(workload, steps) if steps else workload
         except UnknownStepError as error:

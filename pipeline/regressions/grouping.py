@@ -53,25 +53,31 @@ def worst(regression: Regression) -> Shift:
     return max(regression.shifts, key=effect_size)
 
 
-def clearest(regression: Regression, count: int) -> list[Shift]:
+def clearest(regression: Regression, count: int, mode: Mode | None = None) -> list[Shift]:
     """Return the shifts to confirm when a regression is remeasured, largest first.
 
     They share one cell, that of the largest change, where the cause shows most clearly: of counted
     changes if they explain the regression, because one run of a counted cell is exact. Of the
     cell's shifts, only the ``count`` largest are returned, because they share the error
-    probability. Raises UserError if every changed level is zero on one side.
+    probability. With a ``mode``, only changes of that mode count. Raises UserError if there is
+    none, and if every changed level is zero on one side.
     """
     shifts = [
         shift
         for shift in regression.shifts
         if shift.kind is not RegressionKind.LEVEL or (shift.before > 0 and shift.after > 0)
     ]
+    if mode is not None:
+        shifts = [shift for shift in shifts if shift.series.mode is mode]
+        if not shifts:
+            raise UserError(f"{regression.fingerprint} has no change in mode {mode}")
     if not shifts:
         raise UserError(
             f"{regression.fingerprint} cannot be confirmed: every changed level is zero on one "
             "side, so there is no ratio"
         )
-    place = cell_of(max(explaining_counts(regression) or shifts, key=effect_size))
+    counts = explaining_counts(regression) if mode is None else []
+    place = cell_of(max(counts or shifts, key=effect_size))
     beside = [shift for shift in shifts if cell_of(shift) == place]
     return sorted(beside, key=effect_size, reverse=True)[:count]
 

@@ -6,12 +6,13 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from pipeline.model import Cell, SeriesKey, Step
+from pipeline.model.counts import INSTRUCTIONS
 from pipeline.report.tables import GROUPS
 from pipeline.site.format import Anchors
 from pipeline.text.units import plural
 
 THROUGHPUT = "qps"
-TABLE_METRICS = (THROUGHPUT, "nopm", "cpu_us/o")
+TABLE_METRICS = (THROUGHPUT, "nopm", "cpu_us/o", INSTRUCTIONS)
 """The metrics that have a separate relative table."""
 
 SHOWN_METRICS = (
@@ -46,7 +47,9 @@ SHOWN_METRICS = (
     "c_rgb",
     "c_pending_gb",
     "lsm_gb",
-    "instructions/o",
+    INSTRUCTIONS,
+    "l1_misses/o",
+    "ll_misses/o",
     "cycles/o",
     "cache_misses/o",
     "branch_misses/o",

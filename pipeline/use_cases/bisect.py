@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from pipeline.experiments.bisect import Bisected
+from pipeline.experiments.compare import figures_in
 from pipeline.experiments.experiment import Figure
 from pipeline.experiments.revision_range import (
     RevisionSource,
@@ -16,8 +17,7 @@ from pipeline.experiments.revision_range import (
 from pipeline.measure.discover import discover
 from pipeline.measure.plan import Plan, make_cell
 from pipeline.measure.progress import Watcher
-from pipeline.model import Regression, Revision
-from pipeline.model.metrics import METRICS
+from pipeline.model import Mode, Regression, Revision
 from pipeline.regressions.reconcile import matching_fingerprints
 from pipeline.storage.journal import now
 from pipeline.text.errors import UserError, did_you_mean
@@ -41,6 +41,7 @@ class RangeRequest(NamedTuple):
     metrics: Sequence[str] = ()
     workload: str = ""
     smallest: float | None = None
+    mode: Mode | None = None
 
 
 @logged("bisect")
@@ -63,12 +64,11 @@ def bisect_range(
 
     Raises UserError for an unknown line, revision, step or metric.
     """
-    metrics = asked.metrics or context.config.detect.metrics
-    for name in metrics:
-        if name not in METRICS:
-            raise UserError(f"there is no metric {name!r}; {did_you_mean(name, METRICS)}")
     ladder = ladder_of(context.file, asked.target, asked.line)
-    index, load = workload_for(context.file, ladder, asked.workload, asked.steps, context.quick)
+    index, load = workload_for(
+        context.file, ladder, asked.workload, asked.steps, context.quick, asked.mode
+    )
+    metrics = figures_in(load.mode, asked.metrics, context.config.detect.metrics)
     cells = [
         make_cell(context.file, index, load, revision, ladder.options, context.machine)
         for revision in _revisions(context, ladder, asked.good, asked.bad)
@@ -76,7 +76,7 @@ def bisect_range(
     figures = [Figure(each.name, name) for each in load.steps for name in metrics]
     smallest = asked.smallest
     if smallest is None:
-        smallest = context.config.detect.min_effect
+        smallest = context.config.detect.smallest(load.mode)
     return bisected(context, cells, figures, smallest, seconds, watcher)
 
 

@@ -18,7 +18,7 @@ from pipeline.experiments.confirm import (
 from pipeline.experiments.record import Experiment, archive_experiment
 from pipeline.measure.plan import Plan
 from pipeline.measure.progress import Watcher
-from pipeline.model import Regression
+from pipeline.model import Mode, Regression
 from pipeline.regressions.reconcile import matching_fingerprints
 from pipeline.storage.journal import now
 from pipeline.text.errors import UserError
@@ -44,17 +44,18 @@ def confirm_suspected(
     watcher: Watcher,
     fingerprints: Sequence[str] = (),
     again: bool = False,
+    mode: Mode | None = None,
 ) -> ConfirmedNow:
     """Measure suspected regressions again: all, or those whose fingerprints begin so.
 
-    With ``again``, earlier runs are ignored. Raises UserError for a beginning that matches no
-    suspected regression, or several.
+    With ``again``, earlier runs are ignored; ``mode`` chooses counts or times. Raises
+    UserError for a beginning that matches no suspected regression, or several.
     """
     plan = context.plan()
     regressions = suspected(context.regressions.detection_of(plan, now()).regressions)
     if fingerprints:
         regressions = [_named(regressions, each) for each in fingerprints]
-    outcomes = confirm_all(context, plan, regressions, watcher, again)
+    outcomes = confirm_all(context, plan, regressions, watcher, again, mode=mode)
     return ConfirmedNow(tuple(regressions), tuple(outcomes))
 
 
@@ -66,6 +67,7 @@ def confirm_all(
     again: bool = False,
     go_on: bool = True,
     seconds: float | None = None,
+    mode: Mode | None = None,
 ) -> list[ConfirmOutcome]:
     """Confirm suspected regressions in their order; they share ``seconds``.
 
@@ -78,7 +80,7 @@ def confirm_all(
     waiting: list[tuple[Regression, Experiment]] = []
     for regression in regressions:
         try:
-            experiment = experiment_of(regression, plan, context.config.confirm)
+            experiment = experiment_of(regression, plan, context.config.confirm, mode)
         except UserError as error:
             _LOG.warning(str(error))
             continue

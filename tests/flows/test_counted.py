@@ -199,3 +199,68 @@ def test_more_instructions_without_a_slowdown_are_told_as_that(simulation: Simul
     assert one["class"] == "more instructions, no slower"
     (text,) = simulation.issues().values()
     assert "execute +1" in text
+
+
+def test_a_range_is_bisected_by_counts(simulation: Simulation) -> None:
+    simulation.configure()
+    for _ in range(16):
+        simulation.commit()
+    grown(simulation, 0.01, first=11)
+    ends = ("--good", simulation.commits[0], "--bad", simulation.commits[15])
+    simulation.run("discover")
+    found = simulation.json("bisect", "--line", "line", *ends, "--mode", "count")
+    assert (found["outcome"], found["culprit"]) == ("culprit", simulation.commits[11])
+    assert found["metric"] == INSTRUCTIONS
+    assert found["builds"] <= 2 + 4
+
+
+def test_a_culprit_costs_no_runs_of_counted_ends(simulation: Simulation) -> None:
+    simulation.configure(line="newest = 2", more=BOTH)
+    names = [simulation.commit() for _ in range(2)]
+    simulation.run("nightly")
+    names += [simulation.commit() for _ in range(8)]
+    grown(simulation, 0.02, first=5)
+    simulation.run("nightly")
+    (one,) = simulation.regressions()
+    assert one["culprit"]["revision"] == names[5]
+    again = {run.revision for run in simulation.measured("bisect-")}
+    assert names[9] not in again
+
+
+def test_the_mode_of_a_confirmation_can_be_chosen(simulation: Simulation) -> None:
+    simulation.configure(more=BOTH)
+    for _ in range(6):
+        simulation.commit()
+    slower(simulation, 3)
+    grown(simulation, 0.3, first=3)
+    for stage in ("discover", "run", "ingest", "detect"):
+        simulation.run(stage)
+    (outcome,) = simulation.json("confirm", "--mode", "time")
+    assert outcome["verdict"] == "confirmed"
+    assert {row["metric"] for row in outcome["rows"]} == {"qps", "cpu_us/o"}
+
+
+def test_a_counted_pull_request_needs_two_runs(simulation: Simulation) -> None:
+    simulation.configure()
+    for _ in range(2):
+        simulation.commit()
+    grown(simulation, 0.01)
+    sides = (side(simulation, 0), side(simulation, 1))
+    words = ("pull-request", "measure", *sides, "--out", "answer", "--mode", "count", "--gate")
+    said = simulation.run(*words, code=1).out
+    assert f"1 of 1 figure worse, most of all point-query_range=100 {INSTRUCTIONS} by +1.0%" in said
+    assert len(simulation.measured("compare-")) == 2
+
+
+def test_tables_show_instructions_of_counted_workloads(simulation: Simulation) -> None:
+    simulation.configure(more=BOTH)
+    for _ in range(2):
+        simulation.commit()
+    grown(simulation, 0.01)
+    simulation.run("nightly")
+    text = simulation.run("table").out
+    assert "counts" in text
+    assert INSTRUCTIONS in text
+    assert "1.01" in text
+    only = simulation.run("table", "--metric", INSTRUCTIONS).out
+    assert "1.01" in only

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pipeline.model import Mode
 from pipeline.report.grid import Grid
 from pipeline.report.layouts.averages import averages
 from pipeline.report.layouts.base import TableLayout, TableOptions
@@ -81,7 +82,8 @@ _OF_PUBLISHED = {"insert benchmark": "insert-benchmark"}
 def default_layout(subject: MeasuredSubject) -> str:
     """Return the customary layout of a workload family, or of a published table."""
     if not subject.metrics:
-        return _OF_FAMILY.get(subject.workload.family, "relative")
+        counted = subject.workload.mode is Mode.COUNT
+        return "relative" if counted else _OF_FAMILY.get(subject.workload.family, "relative")
     if set(STATISTICS) <= set(subject.metrics):
         return "summary"
     if "o/s" in subject.metrics:

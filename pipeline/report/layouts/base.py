@@ -7,11 +7,18 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from pipeline.config import ReportSection
+from pipeline.model import Mode
+from pipeline.model.counts import INSTRUCTIONS
 from pipeline.report.grid import Grid
 from pipeline.report.tables import MeasuredSubject
 
 THROUGHPUT = "qps"
 """The default metric of a table."""
+
+
+def usual_metric(subject: MeasuredSubject) -> str:
+    """Return the default metric of a subject: throughput, or what counted runs count."""
+    return INSTRUCTIONS if subject.workload.mode is Mode.COUNT else THROUGHPUT
 
 
 @dataclass(frozen=True)

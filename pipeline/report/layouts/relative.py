@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pipeline.report.cells import ratio_cell, value_cell
 from pipeline.report.grid import Grid, GridRow, TableCell, TableSection
-from pipeline.report.layouts.base import THROUGHPUT, TableOptions
+from pipeline.report.layouts.base import TableOptions, usual_metric
 from pipeline.report.relative import Table, compared
 from pipeline.report.tables import MeasuredSubject
 
@@ -45,7 +45,7 @@ def relative_table(subject: MeasuredSubject, table: Table, base: str) -> Table:
 
 def _metrics(subject: MeasuredSubject, wish: TableOptions) -> tuple[str, ...]:
     """Return the metrics to show: the requested one, or all of an imported line."""
-    return (wish.metric,) if wish.metric else subject.metrics or (THROUGHPUT,)
+    return (wish.metric,) if wish.metric else subject.metrics or (usual_metric(subject),)
 
 
 def _grid(subject: MeasuredSubject, table: Table, wish: TableOptions) -> Grid:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from pipeline.report.cells import ratio_cell, value_cell
 from pipeline.report.grid import SLA_SIGN, Grid, GridRow, TableCell, TableSection
-from pipeline.report.layouts.base import THROUGHPUT, TableOptions
+from pipeline.report.layouts.base import THROUGHPUT, TableOptions, usual_metric
 from pipeline.report.layouts.relative import relative_table
 from pipeline.report.relative import Column, Table
 from pipeline.report.tables import MeasuredSubject
@@ -40,7 +40,9 @@ def summary(subjects: Sequence[MeasuredSubject], wish: TableOptions) -> list[Gri
         if set(STATISTICS) <= set(subject.metrics):
             grids.append(_published(subject, wish))
             continue
-        table = relative_table(subject, subject.table(wish.metric or THROUGHPUT), wish.base)
+        table = relative_table(
+            subject, subject.table(wish.metric or usual_metric(subject)), wish.base
+        )
         if table.base is not None and table.groups:
             sections = tuple(
                 _section(column, _rows(subject, table, at, wish))

@@ -8,6 +8,7 @@ from typing import Literal
 
 from pipeline.config import ReportSection
 from pipeline.model import Shift
+from pipeline.model.counts import INSTRUCTIONS
 from pipeline.report.cells import tone_of
 from pipeline.report.relative import ratio
 from pipeline.site.format import change, figure, help_of, unit_of
@@ -69,9 +70,10 @@ class RunRemark:
 
 @dataclass(frozen=True, slots=True)
 class StepView:
-    """The section of one step."""
+    """The section of one step; ``counted`` if its figures are instructions."""
 
     anchor: str
+    counted: bool
     name: str
     group: str
     unit: str
@@ -104,12 +106,13 @@ def view_step(
     for run in data.runs:
         counts[run.revision] += not run.failed and not run.sla_failed
     base = labels.index(measured[0])
-    qps = values.get(THROUGHPUT, [None] * len(labels))
+    compared = THROUGHPUT if THROUGHPUT in values or INSTRUCTIONS not in values else INSTRUCTIONS
+    levels = values.get(compared, [None] * len(labels))
     began = {(shift.series.metric, shift.position): shift for shift in shifts}
     rows = []
     for label in measured:
         at = labels.index(label)
-        before, here = qps[base], qps[at]
+        before, here = levels[base], levels[at]
         failed = failures.get(label)
         rows.append(
             RevisionRow(
@@ -118,7 +121,7 @@ def view_step(
                 base=at == base,
                 runs=HtmlCell(str(counts[label]), failed=failed.says if failed else ""),
                 relative=ratio_cell(
-                    THROUGHPUT,
+                    compared,
                     ratio(here, before),
                     settings,
                     None if here is not None else failed,
@@ -130,6 +133,7 @@ def view_step(
         )
     return StepView(
         anchor=anchor,
+        counted=compared != THROUGHPUT,
         name=data.step.name,
         group=data.step.group,
         unit=data.step.unit,
