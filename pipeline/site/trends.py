@@ -101,15 +101,15 @@ class Trends:
     """The stored results of lines.
 
     They are read from the store once. With a ``results`` folder, only what is new since the last
-    time is read from the store.
+    time is read from the store; with ``save`` it is kept there for the next time.
     """
 
-    def __init__(self, store: Engine, results: Path | None = None) -> None:
-        self.store, self._results = store, results
+    def __init__(self, store: Engine, results: Path | None = None, *, save: bool = False) -> None:
+        self.store, self._results, self._save = store, results, save
 
     @cached_property
     def _columns(self) -> MeasurementColumns:
-        return measurement_columns(self.store, KEPT_METRICS, self._results, save=True)
+        return measurement_columns(self.store, KEPT_METRICS, self._results, save=self._save)
 
     def of(self, plan: Plan) -> Iterator[Trend]:
         """Yield the results of a plan's lines, one trend after the other.

@@ -38,7 +38,7 @@ def write_report(context: MeasuringContext, plan: Plan) -> WrittenReport:
     folder.mkdir(parents=True, exist_ok=True)
     at = now()
     detected = context.regressions.detection_of(plan, at)
-    night = read_report(context, plan, detected)
+    night = read_report(context, plan, detected, save=True)
     written = []
     for line in night.plan.lines:
         for layout, subjects in by_layout(measured_subjects(context.store, line)).items():
@@ -53,11 +53,15 @@ def write_report(context: MeasuringContext, plan: Plan) -> WrittenReport:
     return WrittenReport(written, page, night)
 
 
-def read_report(context: MeasuringContext, plan: Plan, detected: Detected) -> NightReport:
-    """Read what the report of a plan shows."""
+def read_report(
+    context: MeasuringContext, plan: Plan, detected: Detected, *, save: bool
+) -> NightReport:
+    """Read what the report of a plan shows; with ``save``, keep what is new for the next time."""
     unbuilt_cells = unbuilt(context.results, plan.cells)
     settings = context.config.report
-    return read_night(context.store, plan, detected, settings, unbuilt_cells, context.results)
+    return read_night(
+        context.store, plan, detected, settings, unbuilt_cells, context.results, save=save
+    )
 
 
 def _files(layout: str, subjects: Sequence[MeasuredSubject]) -> dict[str, list[MeasuredSubject]]:

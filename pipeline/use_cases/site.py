@@ -22,7 +22,8 @@ def make_site(
 ) -> Path:
     """Write the site of a plan, with links to its issues; return its first page.
 
-    ``night`` is the report, if it has been read from the store already.
+    ``night`` is the report, if it has been read from the store already. With an ``output`` of its
+    own, the site writes nothing into the results.
     """
     at = now()
     detected = context.regressions.detection_of(plan, at)
@@ -32,7 +33,7 @@ def make_site(
         plan,
         detected,
         list(context.regressions.known(at).values()),
-        night or read_report(context, plan, detected),
+        night or read_report(context, plan, detected, save=output is None),
         at,
         issues=files(context.config.issues_folder),
         events=environment.events if environment is not None else (),

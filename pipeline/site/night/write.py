@@ -58,14 +58,16 @@ def read_night(
     limits: ReportSection,
     unbuilt: Mapping[str, str],
     results: Path | None = None,
+    *,
+    save: bool = False,
 ) -> NightReport:
     """Read what the report shows. Of long lines, that is what ``detected`` makes of interest.
 
-    ``results`` is for :class:`Trends`.
+    ``results`` and ``save`` are for :class:`Trends`.
     """
     shown, positions = recent(plan, detected)
     left_out = {line.name: len(line.revisions) - len(positions[line.name]) for line in plan.lines}
-    trends = Trends(store, results)
+    trends = Trends(store, results, save=save)
     lines = gather(trends, shown)
     runs = runs_of(lines)
     return NightReport(
