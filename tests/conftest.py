@@ -60,12 +60,21 @@ LANES = tuple(Path(__file__).parent / lane for lane in ("real", "slow"))
 """The tests of `make test-real` and `make test-slow`: collected only where they are asked for."""
 
 
+SMOKE = Path(__file__).parent / "smoke"
+"""Real nights, of up to 40 seconds each."""
+
+
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Leave out the other lanes, unless the command line names one or a file of it."""
     if collection_path not in LANES:
         return None
     asked = [Path(argument.partition("::")[0]).resolve() for argument in config.args]
     return not any(each.is_relative_to(collection_path) for each in asked) or None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the longest tests: at the end of a run, they would keep one core alone busy."""
+    items.sort(key=lambda item: not item.path.is_relative_to(SMOKE))
 
 
 @pytest.hookimpl(wrapper=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -50,13 +51,19 @@ def a_folder(path: Path) -> None:
     (path / "x").touch()
 
 
-KINDS: dict[str, Make] = {
-    "a folder": a_folder,
+NO_FOLDER: dict[str, Make] = {
     "a file": Path.touch,
     "dangling": dangling,
+}
+"""What is no folder, where one is expected."""
+
+NO_FILE: dict[str, Make] = {
+    **NO_FOLDER,
+    "a folder": a_folder,
     "no text": not_text,
     "nested": nested,
 }
+"""What is no file of ours: the last two are files, of other contents."""
 
 HOSTILE: dict[str, tuple[str, Make]] = {
     "results is a file": ("results", Path.touch),
@@ -64,19 +71,20 @@ HOSTILE: dict[str, tuple[str, Make]] = {
     "results is a loop": ("results", loop),
     **{
         f"{name} is {kind}": (f"results/{name}", make)
+        for name in ("bundles", "quarantine", "experiments", "logs")
+        for kind, make in {**NO_FOLDER, "a folder": a_folder}.items()
+    },
+    **{
+        f"{name} is {kind}": (f"results/{name}", make)
         for name in (
-            "bundles",
             "detected.json",
             "journal.jsonl",
             "nights.jsonl",
             "store.db",
             "builds.json",
             "discovered.json",
-            "quarantine",
-            "experiments",
-            "logs",
         )
-        for kind, make in KINDS.items()
+        for kind, make in NO_FILE.items()
     },
 }
 
@@ -88,13 +96,26 @@ def says_a_line(ran: Ran) -> None:
         assert ran.err.splitlines()[-1].startswith("nightshift: "), ran.err
 
 
+@pytest.fixture(scope="module")
+def aside(server_root: Path) -> Path:
+    """Where a copy of the measured folder is kept."""
+    return server_root / "hostile-folders"
+
+
 @pytest.fixture
-def measured(folder: Path, nightshift: Nightshift) -> Path:
-    """A folder in which a night was."""
+def measured(folder: Path, nightshift: Nightshift, aside: Path) -> Path:
+    """A folder in which a night was: made once, and copied."""
+    if aside.is_dir():
+        shutil.copytree(aside, folder, dirs_exist_ok=True)
+        return folder
     (folder / "nightshift.toml").write_text(LONGER + NOT_AGAIN)
     write_runs()
     assert nightshift("ingest").code == 0
     assert nightshift("detect").code == 0
+    # SQLite's own files are gone as soon as no connection is left.
+    gc.collect()
+    assert not list(folder.glob("results/store.db-*"))
+    shutil.copytree(folder, aside)
     return folder
 
 

@@ -14,8 +14,8 @@ from pipeline.measure.progress import Silent
 from pipeline.model import Cell, Regression, RegressionState
 from pipeline.regressions.detected import Detected
 from pipeline.storage.journal import EventKind, Journal, now
+from pipeline.use_cases import measuring, recover
 from pipeline.use_cases import pursue as pursuit
-from pipeline.use_cases import recover
 from pipeline.use_cases.context import Context
 from pipeline.use_cases.measuring import MeasuringContext
 from pipeline.use_cases.pursue import pursue
@@ -50,7 +50,9 @@ class Night:
 
 
 @pytest.fixture
-def night(nightshift: Nightshift, folder: Path) -> Night:
+def night(nightshift: Nightshift, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Night:
+    # Nothing is measured, and preflight would wait until this machine is idle.
+    monkeypatch.setattr(measuring, "preflight", lambda *_: {})
     (folder / "nightshift.toml").write_text(LONGER)
     write_runs(levels=mended)
     for verb in ("ingest", "detect"):
