@@ -215,19 +215,24 @@ def _splits(covariance: Floats, of_place: Floats, values: Floats) -> _Splits:
 
 @compiled
 def _root(covariance: Floats) -> Floats:
-    """The lower Cholesky factor. Compiled, because threads do not help matrices this small."""
+    """The lower Cholesky factor. Compiled, because threads do not help matrices this small.
+
+    The inner loop is over neighbours in memory, which the compiler computes several at a time.
+    """
     n = len(covariance)
+    upper = covariance.copy()
+    for i in range(n):
+        for k in range(i):
+            factor = upper[k, i]
+            for j in range(i, n):
+                upper[i, j] -= factor * upper[k, j]
+        pivot = math.sqrt(upper[i, i])
+        for j in range(i, n):
+            upper[i, j] /= pivot
     root = np.zeros((n, n))
     for i in range(n):
-        for j in range(i):
-            rest = covariance[i, j]
-            for k in range(j):
-                rest -= root[i, k] * root[j, k]
-            root[i, j] = rest / root[j, j]
-        rest = covariance[i, i]
-        for k in range(i):
-            rest -= root[i, k] * root[i, k]
-        root[i, i] = math.sqrt(rest)
+        for j in range(i + 1):
+            root[i, j] = upper[j, i]
     return root
 
 
@@ -235,13 +240,14 @@ def _root(covariance: Floats) -> Floats:
 def _solved(root: Floats, columns: Floats) -> Floats:
     """Solve root x = columns, (n, m), for a lower triangular root."""
     n, m = columns.shape
-    solved = np.empty((n, m))
+    solved = columns.copy()
     for i in range(n):
+        for k in range(i):
+            factor = root[i, k]
+            for c in range(m):
+                solved[i, c] -= factor * solved[k, c]
         for c in range(m):
-            rest = columns[i, c]
-            for k in range(i):
-                rest -= root[i, k] * solved[k, c]
-            solved[i, c] = rest / root[i, i]
+            solved[i, c] /= root[i, i]
     return solved
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import gc
 import hashlib
 import json
-import subprocess
-import sys
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
@@ -222,30 +220,27 @@ def pending(fingerprint: str) -> str:
     return fingerprint
 
 
-def read(command: str) -> str:
-    """Run a command line in a process of its own; return what it printed."""
-    ran = subprocess.run(
-        [sys.executable, "-m", "pipeline", *command.split()],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (ran.returncode, ran.stderr) == (0, ""), (command, ran.stderr)
-    return ran.stdout
+def read(nightshift: Nightshift, command: str) -> str:
+    """Run a command line; return what it printed."""
+    ran = nightshift(*command.split())
+    assert (ran.code, ran.err) == (0, ""), (command, ran.err)
+    # As when a process ends: connections are closed, and SQLite's own files are gone.
+    gc.collect()
+    return ran.out
 
 
 @pytest.mark.usefixtures("pending")
-def test_verbs_that_read_write_nothing() -> None:
+def test_verbs_that_read_write_nothing(nightshift: Nightshift) -> None:
     before = contents()
     for command in READING:
-        read(command)
+        read(nightshift, command)
         assert contents() == before, command
 
 
-def test_results_that_cannot_be_written_can_be_read(pending: str) -> None:
+def test_results_that_cannot_be_written_can_be_read(nightshift: Nightshift, pending: str) -> None:
     before = contents()
     with read_only(RESULTS.resolve()):
-        told = {command: read(command) for command in READING}
+        told = {command: read(nightshift, command) for command in READING}
     assert contents() == before
     assert f"{pending}  worse " in told["regressions"]
     assert "confirmed" in told["regressions"]
