@@ -55,7 +55,7 @@ def bisect_counts(
         raise UserError(
             "good and bad are the same revision: nothing to bisect; name two different revisions"
         )
-    search = _Search(cells, figures, runner, say, smallest, clock, clock() + seconds)
+    search = _HalvingSearch(cells, figures, runner, say, smallest, clock, clock() + seconds)
     last = len(cells) - 1
     search.begin(known)
     found = tuple(search.changes(0, last))
@@ -69,7 +69,7 @@ def bisect_counts(
     )
 
 
-class _Search:
+class _HalvingSearch:
     """The state of a search: the figures of the counted revisions."""
 
     def __init__(
