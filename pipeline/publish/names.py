@@ -134,6 +134,8 @@ FIGURES: Mapping[str, PublishedMetric] = {
     "branches/o": _event("branches"),
     "branch_misses/o": _event("branch_misses"),
     "cache_misses/o": _event("cache_misses"),
+    "l1_misses/o": _event("l1_misses"),
+    "ll_misses/o": _event("ll_misses"),
     "dtlb_misses/o": _event("dtlb_misses"),
     "itlb_misses/o": _event("itlb_misses"),
     "page_faults/o": _event("page_faults"),
