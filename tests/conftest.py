@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Protocol
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -36,6 +37,7 @@ from pipeline.targets.sqlite.database import SQLiteDatabase
 from pipeline.text.errors import UserError
 from tests.ports import free_port
 from tests.prometheus import CONFIG, Prometheus, tool
+from tests.repositories import FAST
 from tests.s3 import S3
 from tests.skips import expected
 
@@ -252,17 +254,25 @@ def releases(releases_of: Callable[[str, str], Release]) -> Callable[[str], Rele
     return partial(releases_of, "postgres")
 
 
+class SQLiteBuilds(Protocol):
+    """Builds of SQLite by their release."""
+
+    def __call__(self, version: str, options: str = ...) -> Build:
+        """Return the build with some options; by default the first that are shipped."""
+        ...
+
+
 @pytest.fixture(scope="session")
-def sqlite_builds(cache: Path, account: Account) -> Callable[[str], Build]:
+def sqlite_builds(cache: Path, account: Account) -> SQLiteBuilds:
     """A release of SQLite, compiled; the program's own cache keeps it."""
-    builder = Builder(cache, account)
+    builder = Builder(cache, account, options={**SHIPPED_OPTIONS, FAST.name: FAST})
     offer = Offer("sqlite", SQLite.supplies[0])
 
-    def get(version: str) -> Build:
+    def get(version: str, options: str = next(iter(SHIPPED_OPTIONS))) -> Build:
         try:
             known = revisions_of(offer, source_for(offer.supply, cache).versions())
             revision = next(each for each in known if each.version == version)
-            return builder.obtain(revision, next(iter(SHIPPED_OPTIONS)))
+            return builder.obtain(revision, options)
         except UserError as error:
             pytest.skip(f"SQLite {version} cannot be had: {error}")
 

@@ -14,7 +14,9 @@ from pipeline.targets.base import Placement, ServerError, StartError
 from pipeline.targets.sqlite import SQLite
 from pipeline.targets.sqlite.database import SETTINGS, SQLiteDatabase
 from pipeline.targets.sqlite.library import execute, library
+from tests.conftest import SQLiteBuilds
 from tests.ports import free_port
+from tests.repositories import FAST
 
 TARGET = SQLite()
 
@@ -51,10 +53,8 @@ def start(
 
 
 @pytest.mark.parametrize("version", ["3.24.0", "3.46.0"])
-def test_a_build_says_which_release_it_is(
-    sqlite_builds: Callable[[str], Build], version: str
-) -> None:
-    build = sqlite_builds(version)
+def test_a_build_says_which_release_it_is(sqlite_builds: SQLiteBuilds, version: str) -> None:
+    build = sqlite_builds(version, FAST.name)
     found = TARGET.identify(build.home)
     assert found.version.startswith(f"{version} 20")
     assert build.provenance.reported_version == found.version
