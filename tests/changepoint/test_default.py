@@ -12,7 +12,6 @@ import changepoint
 from changepoint import Detection
 from changepoint.detection import calibration
 from changepoint.detection.scan import set_clipped
-from changepoint.evaluate import nightly
 from changepoint.evaluate.simulate import NOISES, SeriesShape, draw
 from changepoint.series import Floats
 
@@ -101,27 +100,6 @@ def test_replicates_find_a_step_in_fewer_nights() -> None:
         found = detect(values, positions=ladder.labels()).changes
         hits += any(abs(int(change.position) - 100) <= 1 for change in found)
     assert hits >= 17
-
-
-@pytest.mark.parametrize("name", ["gauss", "t3", "bimodal", "spikes", "quantised"])
-def test_nightly_alarms_keep_the_budget(name: str) -> None:
-    got = nightly.alarms(nightly.reported("default", 0.5), NOISES[name], 200, 100, 31)
-    # 9 are expected of 18,100 nights at the budget; 18 would be three deviations above it.
-    assert got.rate * got.nights / 1000.0 <= 18
-
-
-def test_a_wide_budget_is_spent() -> None:
-    got = nightly.alarms(nightly.reported("default", 5.0), NOISES["gauss"], 200, 100, 31)
-    assert 2.5 <= got.rate <= 7.5
-
-
-def test_recall_and_delay_near_the_limit() -> None:
-    found = nightly.reported("default", 0.5)
-    assert nightly.recall(found, NOISES["gauss"], 0.03, 200, 41).hits >= 180
-    assert nightly.recall(found, NOISES["spikes"], 0.05, 200, 42).hits >= 194
-    median, late = nightly.delays(found, NOISES["gauss"], 0.05, 1, 100, 43)
-    assert median <= 4
-    assert late <= 7
 
 
 def test_limits_fall_with_the_budget_and_p_is_that_of_the_maximum() -> None:

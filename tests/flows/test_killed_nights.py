@@ -17,8 +17,8 @@ import pytest
 from tests.flows.test_culprit import BRANCH, Slow, commits, quiet_nights, steps_down
 from tests.simulated import Simulation
 
-SHARDS = 8
-"""Tests that share the effects of a night, so that they can run side by side."""
+SHARDS = 3
+"""Tests that share the effects of a night, to run side by side; each needs a whole night first."""
 
 STATE = ("results", "cache", "built", "begun")
 """What a night leaves in a folder."""

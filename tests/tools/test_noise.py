@@ -9,34 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.noise import FAR, LEAST_RUNS, Draws, Noise, fit, fitted
+from benchmarks.noise import FAR, LEAST_RUNS, Draws, Noise, fitted
 from changepoint.series import Floats
 
 
 def drawn(noise: Noise, runs: int = 4000, figures: int = 3) -> Floats:
     draws = Draws(noise, figures, np.random.default_rng(17))
     return np.array([draws.next() for _ in range(runs)])
-
-
-@pytest.mark.parametrize(
-    "noise",
-    [
-        Noise(0.02, common=0.0),
-        Noise(0.1, tail=3.0, memory=0.5, common=0.6, drift=1e-4),
-        Noise(0.01, tail=6.0, memory=0.2, common=0.3, spikes=0.02, spike=15.0),
-    ],
-)
-def test_what_was_drawn_is_fitted_again(noise: Noise) -> None:
-    got = fit(drawn(noise))
-    assert got.scale == pytest.approx(noise.scale, rel=0.06)
-    # Beyond ten degrees of freedom tails hardly differ.
-    assert min(got.tail, 10.0) == pytest.approx(min(noise.tail, 10.0), rel=0.25)
-    assert got.memory == pytest.approx(noise.memory, abs=0.06)
-    assert got.common == pytest.approx(noise.common, abs=0.06)
-    assert got.spikes == pytest.approx(noise.spikes, abs=0.01)
-    assert got.drift == pytest.approx(noise.drift, abs=1e-5)
-    if noise.spikes:
-        assert got.spike == pytest.approx(noise.spike, rel=0.1)
 
 
 def test_at_another_scale_the_shape_is_the_same() -> None:
