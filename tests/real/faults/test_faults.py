@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.measure import measure as measuring
+from pipeline.measure import execution
 from pipeline.measure.step import execute
 from pipeline.model import Manifest, StepStatus
 from pipeline.storage.bundle import list_all, list_bundles, read_bundle
@@ -53,7 +53,7 @@ def folder(
     config.write_text(text)
     monkeypatch.chdir(night.folder)
     # A step that hangs is killed after seconds instead of minutes.
-    monkeypatch.setattr(measuring, "execute", partial(execute, patience=3.0))
+    monkeypatch.setattr(execution, "execute", partial(execute, patience=3.0))
     return night.folder
 
 
