@@ -31,8 +31,8 @@ from pipeline.measure.build import OFFICIAL, Builder
 from pipeline.measure.discover import Offer, discover, select
 from pipeline.measure.execution import Bench
 from pipeline.measure.expected_time import Expectation
-from pipeline.measure.measure import measure_cell
 from pipeline.measure.progress import Silent
+from pipeline.measure.run import measure_cell
 from pipeline.measure.step import execute
 from pipeline.measure.workspace import Workspace
 from pipeline.model import Cell, Scale

@@ -16,8 +16,8 @@ from pipeline.measure.build import Builder
 from pipeline.measure.execution import Bench
 from pipeline.measure.expected_time import Expectation
 from pipeline.measure.harness import ATTEMPTS, HarnessError
-from pipeline.measure.measure import measure_cell
 from pipeline.measure.progress import Silent, Watcher
+from pipeline.measure.run import measure_cell
 from pipeline.measure.workspace import Workspace
 from pipeline.model import Build, Cell, Machine, Pinning, Step, StepStatus, Workload
 from pipeline.storage.bundle import (

@@ -119,7 +119,7 @@ class Execution:
     def bundle(self, bundles: Path, attempt: int) -> Path:
         """Execute the run and write its bundle; then ``again`` says whether to repeat the run.
 
-        Raises as :func:`pipeline.measure.measure.measure_cell` does.
+        Raises as :func:`pipeline.measure.run.measure_cell` does.
         """
         started_at = datetime.now(UTC)
         self._watcher.run_begins(self._cell, self._repetition)
