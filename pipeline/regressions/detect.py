@@ -25,7 +25,6 @@ from pipeline.regressions.grouping import group_shifts
 from pipeline.regressions.pooled_detection import shared_shifts
 from pipeline.regressions.rules import Rules
 from pipeline.regressions.search_cache import SearchCache
-from pipeline.regressions.series import series_along
 from pipeline.regressions.shifts import SLA
 from pipeline.storage.columns import MeasurementColumns, measurement_columns
 from pipeline.storage.controls import control_rows
@@ -58,8 +57,8 @@ def watched_series(
     return [
         series
         for line in plan.lines
-        for series in series_along(
-            line.name, [revision.label for revision in line.revisions], columns, line.keys()
+        for series in columns.series_along(
+            line.name, [revision.label for revision in line.revisions], line.keys()
         )
         if series.key.metric in watched[series.key.mode]
     ]

@@ -1,12 +1,14 @@
-"""Measurements as columns: what is new from the store, the rest from a file of earlier nights.
+"""Measurements as columns, and as series along lines.
 
+New runs are read from the store, the others from a file of earlier nights.
 A run is taken from the file only if the store has a run of the same identity and digest; a run
 without digest is always read again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,14 +16,33 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Engine, select
 
-from pipeline.model import StepStatus
+from pipeline.model import Mode, SeriesKey, StepStatus
 from pipeline.storage.columns_file import ColumnsFile, MeasurementTable, StepMetric
+from pipeline.storage.derive.background import SLA_METRICS
 from pipeline.storage.runs import RunHead, run_heads
 from pipeline.storage.schema import measurement, metric, run, step, step_run
 from pipeline.storage.selection import listed_in
+from pipeline.storage.series import Ints, Mask, RunIndex, Series
 
 _AT_ONCE = 200_000
 """Rows to convert at once, some ten megabytes as Python objects."""
+
+
+class _Setup(NamedTuple):
+    """The part of a series' identity that its runs have."""
+
+    target: str
+    config: str
+    build_options: str
+    machine_class: str
+    workload: str
+    workload_hash: str
+    clients: int
+    mode: Mode
+
+    @classmethod
+    def of(cls, head: RunHead) -> _Setup:
+        return cls(*(getattr(head, name) for name in cls._fields))
 
 
 class MeasurementColumns(NamedTuple):
@@ -30,6 +51,42 @@ class MeasurementColumns(NamedTuple):
     heads: list[RunHead]
     figures: list[StepMetric]
     rows: MeasurementTable
+
+    def series_along(
+        self, line: str, revisions: Sequence[str], cells: Collection[str]
+    ) -> list[Series]:
+        """Return the series of a line, in the order in which their steps ran.
+
+        ``revisions`` are the line's labels in order, ``cells`` the keys of its cells; other runs
+        are skipped. The values of a series are ordered by position, then by repetition. A step that
+        failed its SLA has values only for the SLA metrics, because its other figures are of another
+        load. Disturbed repetitions count only where no undisturbed one exists: a machine that is
+        always disturbed still gives values.
+        """
+        runs, setups, setup = _runs(revisions, self.heads, cells)
+        rows, figures = self.rows, self.figures
+        sla = np.array([figure.metric in SLA_METRICS for figure in figures], dtype=bool)
+        mine = setup[rows.run] >= 0
+        if len(figures):
+            mine &= ~rows.sla_failed | sla[rows.figure]
+        kept = np.flatnonzero(mine)
+        row_runs = rows.run[kept]
+        code = setup[row_runs] * max(len(figures), 1) + rows.figure[kept]
+        order = np.lexsort((runs.repetitions[row_runs], runs.positions[row_runs], code))
+        kept, row_runs, code = kept[order], row_runs[order], code[order]
+        edges = np.flatnonzero(np.diff(code, prepend=-1, append=-1))
+        found = []
+        for begin, end in pairwise(edges.tolist()):
+            part = slice(begin, end)
+            own, at = kept[part], row_runs[part]
+            calm = _calm(runs.positions[at], rows.disturbed[own])
+            number, figure = divmod(int(code[begin]), len(figures))
+            key = _key(line, setups[number], figures[figure])
+            oldest = int(at.min())
+            place = int(rows.place[own][at == oldest].min())
+            one = Series(key, runs, at[calm].astype(np.int64), rows.value[own[calm]])
+            found.append(((oldest, place, key.metric), one))
+        return [one for _, one in sorted(found, key=lambda pair: pair[0])]
 
 
 def measurement_columns(
@@ -151,3 +208,41 @@ def _joined(parts: Sequence[MeasurementTable]) -> MeasurementTable:
     if len(parts) == 1:
         return parts[0]
     return MeasurementTable._make(map(np.concatenate, zip(*parts, strict=True)))
+
+
+def _runs(
+    revisions: Sequence[str], heads: Sequence[RunHead], cells: Collection[str]
+) -> tuple[RunIndex, list[_Setup], Ints]:
+    """Return all runs, the setups of the line, and each run's setup: -1 outside of the line."""
+    position = {label: place for place, label in enumerate(revisions)}
+    wanted = set(cells)
+    numbers: dict[_Setup, int] = {}
+    setup = np.full(len(heads), -1)
+    places = np.full(len(heads), -1)
+    for at, head in enumerate(heads):
+        place = position.get(head.revision)
+        if place is not None and head.cell_key in wanted:
+            places[at] = place
+            setup[at] = numbers.setdefault(_Setup.of(head), len(numbers))
+    runs = RunIndex(
+        tuple(head.run_id for head in heads),
+        tuple(head.revision for head in heads),
+        places,
+        np.array([head.repetition for head in heads], dtype=np.int64),
+    )
+    return runs, list(numbers), setup
+
+
+def _calm(positions: Ints, disturbed: Mask) -> Mask:
+    """Return which values count: not the disturbed ones where undisturbed ones exist."""
+    if not disturbed.any():
+        return ~disturbed
+    return ~(disturbed & np.isin(positions, positions[~disturbed]))
+
+
+def _key(line: str, setup: _Setup, figure: StepMetric) -> SeriesKey:
+    return SeriesKey(
+        line=line,
+        **setup._asdict(),
+        **figure._asdict(),
+    )

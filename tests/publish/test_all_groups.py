@@ -19,7 +19,6 @@ from pipeline.publish.names import COMPARED, FIGURES, SERIES_LABELS
 from pipeline.publish.samples import Labels, milliseconds
 from pipeline.publish.sync import Synced, sync
 from pipeline.regressions.detected import Detected
-from pipeline.regressions.series import series_along
 from pipeline.regressions.states import KnownRegression
 from pipeline.storage import schema
 from pipeline.storage.columns import measurement_columns
@@ -162,7 +161,7 @@ def test_revisions_are_reported_at_the_time_they_were_made(
     columns = measurement_columns(store, list(FIGURES))
     for line in plan.lines:
         labels = [revision.label for revision in line.revisions]
-        for series in series_along(line.name, labels, columns, line.keys()):
+        for series in columns.series_along(line.name, labels, line.keys()):
             key = series.key
             figure = FIGURES[key.metric]
             (values,) = [

@@ -54,7 +54,7 @@ def test_a_class_of_the_same_name_from_elsewhere_does_not_count() -> None:
 def test_the_interface_of_changepoint_passes_on_classes_of_its_rooms() -> None:
     sources = {
         "changepoint/detection/cell.py": DEFINITION,
-        "pipeline/regressions/series.py": "from changepoint import Cell",
+        "pipeline/regressions/shifts.py": "from changepoint import Cell",
     }
     assert [each.name for each in shared_classes(sources)] == ["Cell"]
 

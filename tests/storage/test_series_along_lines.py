@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pipeline.model import Mode, StepStatus
-from pipeline.regressions.series import series_along
 from pipeline.storage.columns import MeasurementColumns
 from pipeline.storage.columns_file import MeasurementTable, StepMetric
 from pipeline.storage.runs import RunHead
@@ -78,7 +77,7 @@ def along(line: str, rows: Sequence[Row]) -> list[Series]:
         disturbed=np.array([one.disturbed for one in rows]),
         value=np.array([one.value for one in rows]),
     )
-    return series_along(line, LINE, MeasurementColumns(heads, known, table), {"in the plan"})
+    return MeasurementColumns(heads, known, table).series_along(line, LINE, {"in the plan"})
 
 
 def test_points_follow_the_line_and_then_the_repetition() -> None:
