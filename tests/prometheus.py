@@ -129,7 +129,7 @@ class Prometheus:
     def freeze(self) -> None:
         """Let it answer nobody until :meth:`thaw`; connections are still taken."""
         os.kill(self.pid, signal.SIGSTOP)
-        # It stands still once its parent is told so, and not when the signal was sent.
+        # It is stopped once its parent is notified, and not when the signal was sent.
         os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
 
     def thaw(self) -> None:

@@ -61,7 +61,7 @@ class S3:
 
     def start(self) -> None:
         """Start it and return once it answers."""
-        # A sidecar, because not every file system keeps what is told about an object beside it.
+        # A sidecar, because not every file system keeps metadata beside an object.
         storage = ("posix", "--sidecar", str(self._about), str(self.folder))
         address = f"{LOOPBACK}:{self.port}"
         server = (str(program("versitygw")), "--quiet", "--port", address, "--region", REGION)
@@ -94,7 +94,7 @@ class S3:
             return False
 
     def stop(self) -> None:
-        """End it as a lost machine does; what it was told stays in its folder."""
+        """End it as a lost machine does; what it stored stays in its folder."""
         if self._process is not None:
             self._process.kill()
             self._process.wait(60)

@@ -1,4 +1,4 @@
-"""The JSON schema: what editors are told is what the program does."""
+"""The JSON schema describes to editors what the program does."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def test_the_documentation_lists_every_setting_with_its_default() -> None:
     sections = dict(re.findall(r"(?ms)^## \[+(\w+)\]+.*?$(.*?)(?=^## |\Z)", text))
     for table, name, setting in SETTINGS:
         row = re.search(rf"(?m)^\| `{name}` \| (.*?) \|", sections[table])
-        assert row is not None, f"docs/reference/configuration.md does not tell {table}.{name}"
+        assert row is not None, f"docs/reference/configuration.md does not describe {table}.{name}"
         default = setting.get("default")
         if default not in (None, "", [], 0):
             shown = json.dumps(default, ensure_ascii=False)

@@ -313,7 +313,7 @@ class _Track:
         found = [each.get(self._figure) for each in (base, head, control)]
         levels = [level for level in found if level is not None]
         if len(levels) < len(found) or not self._kind.has(levels):
-            self._pass_over(found)
+            self._skip_figures(found)
             return
         first, measured, again = levels
         self._change.add([first, again], measured)
@@ -327,7 +327,7 @@ class _Track:
         self._verdict = self._judge()
         self.open = self._verdict == "undecided"
 
-    def _pass_over(self, found: Sequence[float | None]) -> None:
+    def _skip_figures(self, found: Sequence[float | None]) -> None:
         """Count a block without a ratio, because a figure is missing or zero."""
         first, measured, again = found
         self._passed += 1

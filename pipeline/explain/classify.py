@@ -121,7 +121,7 @@ def classify(
         and figure.growth > MORE * cost
         and figure.growth >= PROPORTION * lost
     ]
-    told_cpu = (
+    cpu_evidence = (
         (*_sentences([cpu, *worse("qps"), *worse(*_COUNTERS)]), *_mostly(functions, cpu))
         if cpu is not None and cost >= PROPORTION * lost and not (switches and level)
         else ()
@@ -129,7 +129,7 @@ def classify(
     equal = counted is not None and counted.equal
     found += [
         Reason(kind=SlowdownClass.INSTRUCTIONS, evidence=_more(counted, lost)),
-        Reason(kind=SlowdownClass.CPU, evidence=() if equal else told_cpu),
+        Reason(kind=SlowdownClass.CPU, evidence=() if equal else cpu_evidence),
         Reason(
             kind=SlowdownClass.CONTENTION,
             evidence=_sentences(
@@ -145,9 +145,9 @@ def classify(
             evidence=(
                 counted.sentence,
                 "waiting, cache or layout",
-                *(told_cpu or _sentences(level)),
+                *(cpu_evidence or _sentences(level)),
             )
-            if counted is not None and equal and (level or told_cpu)
+            if counted is not None and equal and (level or cpu_evidence)
             else (),
         ),
         Reason(

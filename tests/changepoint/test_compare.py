@@ -260,7 +260,7 @@ def test_coverage_and_errors(kind: str, sides: tuple[int, int]) -> None:
     loss = compared(NOISES[kind], sides, -2 * SMALLEST, 300, seed=92)
     # 95 % must be inside the confidence limits of what was measured; more is allowed.
     assert none.covered.limits()[1] >= 0.95
-    # Where three coarse runs are all equal nothing tells what they are rounded to.
+    # Three equal coarse runs do not show what they are rounded to.
     if (kind, sides) != ("coarse", (3, 3)):
         assert loss.covered.limits()[1] >= 0.95
     # At a true effect of none, at most 5 % are called changed; of a loss, better or same 2.5 %.

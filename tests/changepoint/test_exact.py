@@ -69,7 +69,7 @@ def test_input_that_fits_no_series_is_refused() -> None:
 def test_the_changes_do_not_depend_on_the_unit(
     values: list[float], unit: float, min_effect: float
 ) -> None:
-    """And all that are not told are small."""
+    """And all changes that are not reported are small."""
     positions = range(len(values))
 
     def told(levels: list[float]) -> set[int]:

@@ -91,7 +91,7 @@ def test_two_modes_are_two_when_they_are_apart_and_neither_is_rare(
 
 
 def test_few_values_have_to_be_plain_to_be_two_modes() -> None:
-    """Of sixty values about half are told apart at four deviations, nearly all at six."""
+    """Of sixty values about half are distinguished at four deviations, nearly all at six."""
     near = [fitted(of_two_modes(seed, 60, (4.0, 0.4, 1.0)))[2] > 0.0 for seed in range(40)]
     far = [fitted(of_two_modes(seed, 60, (6.0, 0.4, 1.0)))[2] > 0.0 for seed in range(40)]
     none = [fitted(of_two_modes(seed, 60, (0.0, 0.4, 1.0)))[2] > 0.0 for seed in range(40)]

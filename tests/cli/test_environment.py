@@ -1,4 +1,4 @@
-"""What machines did, as the command line tells it."""
+"""What machines did, as the command line reports it."""
 
 from __future__ import annotations
 

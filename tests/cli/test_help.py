@@ -1,4 +1,4 @@
-"""Every verb tells what it does, with an example that can be typed."""
+"""The help of every verb describes it, with an example that can be typed."""
 
 from __future__ import annotations
 

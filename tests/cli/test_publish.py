@@ -141,7 +141,7 @@ def test_a_folder_in_the_way_of_the_site_ends_no_night(
 
 
 def measured(receiver: Receiver) -> dict[Labels, dict[int, float]]:
-    """What a receiver was told, without the heartbeat of publishing."""
+    """What a receiver was sent, without the heartbeat of publishing."""
     return {
         labels: values
         for labels, values in receiver.stored.items()

@@ -40,7 +40,7 @@ def fingerprint(nightshift: Nightshift, folder: Path) -> str:
 
 
 def happens(kind: EventKind, fingerprint: str, **more: Any) -> None:
-    """Let another process write into the journal, which tells nobody."""
+    """Let another process write into the journal, without notice to this one."""
     at = more.pop("at", now())
     Journal(RESULTS).append([Event(at=at, event=kind, fingerprint=fingerprint, **more)])
 
@@ -79,7 +79,7 @@ def on_site(nightshift: Nightshift) -> dict[str, Any]:
 
 
 def published(nightshift: Nightshift) -> set[str]:
-    """The states that a receiver is told the regression was in."""
+    """The states of the regression that a receiver is sent."""
     receiver = Receiver()
     with receiver.serving():
         text_of(nightshift, "publish", "--url", receiver.url, "--rebuild")

@@ -91,7 +91,7 @@ def test_ingest_names_what_it_refuses(nightshift: Nightshift, folder: Path) -> N
     assert damaged.name in ran.err
     assert "8 bundles ingested" in ran.out
     assert not damaged.exists()
-    assert nightshift("ingest").code == 0, "it is told once"
+    assert nightshift("ingest").code == 0, "it is reported once"
 
 
 def test_rebuild_gives_the_same_tables(nightshift: Nightshift, folder: Path) -> None:

@@ -83,7 +83,7 @@ def _value(name: str, labels: Mapping[str, str]) -> float:
 
 
 def taken_back() -> Iterator[TimeSeries]:
-    """Yield a regression and its change points that were told, and hold no more."""
+    """Yield a regression and its change points that were published and are no longer true."""
     at = round(time.time() * 1000) - 48 * HOUR
     gone = {"fingerprint": GONE, "worse": "true", "state": "confirmed", "metric": "qps"}
     for name in (

@@ -202,7 +202,7 @@ def test_links_of_rows_and_points_name_what_a_row_or_a_point_has(name: str) -> N
             assert all(f"{{{{{label}}}}}" in each["legendFormat"] for each in panel["targets"])
 
 
-def test_colours_can_be_told_apart_by_everybody() -> None:
+def test_everybody_can_distinguish_the_colours() -> None:
     text = json.dumps([panels(board) for board in BOARDS.values()])
     # Okabe and Ito's, and grey; nothing else, and none of Grafana's named reds and greens.
     assert {color.upper() for color in re.findall(r"#[0-9A-Fa-f]{6}", text)} <= {

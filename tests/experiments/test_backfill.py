@@ -70,7 +70,7 @@ def test_of_several_lines_and_gaps_the_widest_is_first_and_of_equal_ones_the_new
     assert places(gaps(9, [0, 4, 8]))[:2] == [6, 2]
 
 
-def test_what_does_not_build_is_passed_over() -> None:
+def test_what_does_not_build_is_skipped() -> None:
     line = gaps(10, [0, 9], dead=[3, 4, 5, 6])
     assert line.left() == 4
     assert sorted(places(line)) == [1, 2, 7, 8]
@@ -98,7 +98,7 @@ def test_what_is_asked_for_is_measured_from_end_to_end() -> None:
     assert places(gaps(10, [3, 7], asked=range(3, 8)))[0] == 5
 
 
-def test_doubts_come_first_in_their_order_and_the_outlook_tells_the_first_of_each() -> None:
+def test_doubts_come_first_in_their_order_and_the_outlook_names_the_first_of_each() -> None:
     mild, bad = doubt(20, 24, "mild", (1, 0)), doubt(4, 8, "bad", (0, 1))
     line = gaps(100, [0, 4, 8, 20, 24, 99], doubts=[mild, bad])
     told = list(planned_choices([line]))
@@ -173,7 +173,7 @@ def test_the_figures_around_end_at_other_changes_and_after_a_few() -> None:
     assert list(other.runs) == [500, 510, 520, 530, *range(540, 540 + 10 * WITNESSES, 10)]
 
 
-def test_runs_without_all_figures_tell_nothing() -> None:
+def test_runs_without_all_figures_are_no_evidence() -> None:
     line = branch({30: -0.1})
     line.measure(0, 16, 24, 32, 40)
     other = KEY.model_copy(update={"step": "scan"})
@@ -189,7 +189,7 @@ def test_runs_without_all_figures_tell_nothing() -> None:
     assert choice.place != 24
 
 
-def test_alike_figures_tell_no_place() -> None:
+def test_a_suspicion_without_evidence_ends_its_search() -> None:
     """A suspicion that nothing is left of ends the search, and the gaps are filled."""
     runs = {at: [{"scan qps": 100.0}] * 3 for at in (0, 16)}
     nothing = replace(doubt(0, 16), runs=runs)

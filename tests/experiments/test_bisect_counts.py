@@ -121,7 +121,7 @@ def test_a_creep_has_no_culprit() -> None:
     assert (got.worst.parent, got.worst.culprit) == ("c0", "c39")
 
 
-def test_a_search_whose_time_is_up_tells_its_range() -> None:
+def test_a_search_whose_time_is_up_reports_its_range() -> None:
     ticks = iter(range(1000))
     got = searched(
         CountedLine({20: 0.05}, seed=9), count=40, seconds=3, clock=lambda: float(next(ticks))

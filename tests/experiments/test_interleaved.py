@@ -1,4 +1,4 @@
-"""Blocks on simulated machines: their order, when they end, what is told."""
+"""Blocks on simulated machines: their order, their end, and what is reported."""
 
 from __future__ import annotations
 
@@ -421,7 +421,7 @@ def test_of_zero_there_is_no_ratio() -> None:
     assert row.note == "zero in 2 of 2 blocks: no ratio can be computed"
 
 
-def test_a_build_that_is_dead_is_told_before_anything_is_measured() -> None:
+def test_a_failed_build_is_reported_before_anything_is_measured() -> None:
     simulated = machine(ONE, dead=[HEAD])
     with pytest.raises(NotBuiltError):
         ask(ONE, simulated)

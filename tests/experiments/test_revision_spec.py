@@ -71,7 +71,7 @@ def test_a_revision_is_written_as_it_is_read(tmp_path: Path) -> None:
         ("sqlite:/nowhere/at/all", "there is no folder /nowhere/at/all"),
     ],
 )
-def test_what_is_none_is_told_in_one_line(text: str, message: str) -> None:
+def test_an_invalid_revision_is_reported_in_one_line(text: str, message: str) -> None:
     with pytest.raises(UserError, match=message) as caught:
         parse_subject(text)
     assert "\n" not in str(caught.value)

@@ -156,7 +156,7 @@ def test_an_attempt_is_measured_once_and_then_read(
     assert None not in told.seconds, "the progress of one run is not that of the experiment"
 
 
-def test_a_revision_that_does_not_build_is_told(
+def test_a_revision_that_does_not_build_is_reported(
     runner: BenchRunner,
     cell: Cell,
     server_folder: Path,

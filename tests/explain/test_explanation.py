@@ -1,4 +1,4 @@
-"""A regression explained from its bundles, and told in markdown."""
+"""A regression explained from its bundles, in markdown."""
 
 from __future__ import annotations
 
@@ -207,7 +207,7 @@ def test_steps_beyond_the_worst_are_one_line_each(plan: Plan, tmp_path: Path) ->
     assert text.count("- point-query_range=100 (cached") == 2
 
 
-def test_a_damaged_bundle_is_passed_over_and_without_any_it_is_said(
+def test_a_damaged_bundle_is_skipped_and_without_any_this_is_reported(
     plan: Plan, tmp_path: Path
 ) -> None:
     path = bundle_path(tmp_path, plan.cells[0].run_id(1))
@@ -220,9 +220,7 @@ def test_a_damaged_bundle_is_passed_over_and_without_any_it_is_said(
         explained(plan, tmp_path)
 
 
-def test_a_bundle_with_settings_that_are_no_texts_is_passed_over(
-    plan: Plan, tmp_path: Path
-) -> None:
+def test_a_bundle_with_settings_that_are_no_texts_is_skipped(plan: Plan, tmp_path: Path) -> None:
     """As one that changed after the store had taken it."""
     path = bundle_path(tmp_path, plan.cells[0].run_id(1))
     bundle = read_bundle(path)

@@ -1,6 +1,6 @@
 """A receiver of remote writes on loopback: what it was sent, and faults that are used up in order.
 
-It reads requests with a decoder of its own, so that it tells what arrived and not what was meant.
+It reads requests with a decoder of its own, so it reports what arrived and not what was meant.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Fault(NamedTuple):
 class Receiver(Loopback):
     """What it has is in ``stored``; the headers of every request are in ``asked``.
 
-    ``faults`` are used up in order. ``refuses`` tells of a sample what is wrong with it (nothing:
+    ``faults`` are used up in order. ``refuses`` returns what is wrong with a sample (nothing:
     ""): a request that holds one is refused whole, as Prometheus does, with ``refusal``.
     """
 
@@ -114,7 +114,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def decoded(message: bytes) -> list[TimeSeries]:
-    """Read a WriteRequest. Fields of other numbers are passed over."""
+    """Read a WriteRequest. Fields of other numbers are skipped."""
     return [_series(content) for number, content in _fields(message) if number == 1]
 
 

@@ -65,7 +65,7 @@ class Time:
         return self.now_with(0.0)
 
     def now_with(self, skew: float) -> datetime:
-        """What a clock tells that goes so many seconds before."""
+        """The time of a clock that is so many seconds fast."""
         return datetime.fromtimestamp(self.at + skew, UTC)
 
 

@@ -48,7 +48,7 @@ IN_SUITE = 100
 
 
 class History:
-    """One history, told by chance alone."""
+    """One random history."""
 
     def __init__(self, stage: Stage, seed: int) -> None:
         self.stage, self.chance = stage, random.Random(seed)

@@ -220,7 +220,7 @@ def cheap_and_small(text: str) -> str:
 
 
 def got_through(scene: Scene, verb: str) -> bool:
-    """Make or delete the servers of a night; tell whether that came to its end."""
+    """Make or delete the servers of a night; return whether that came to its end."""
     try:
         if verb == "down":
             return not scene.fleet().down(NIGHT).left

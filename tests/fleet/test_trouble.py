@@ -35,7 +35,7 @@ def story(folder: Path, up: Trouble | None = None, reap: Trouble | None = None) 
     """A night is made, and forgotten; its time passes, and the reaper comes, and comes again.
 
     Beside it there are resources of an older night, and foreign ones. After the second reaper at
-    the latest all that was ours is gone, and the record tells what it cost; after the first, if
+    the latest all that was ours is gone, and the record has what it cost; after the first, if
     that one said that it left nothing.
     """
     with staged(folder) as stage:
@@ -58,7 +58,7 @@ def story(folder: Path, up: Trouble | None = None, reap: Trouble | None = None) 
 
 
 def check_bill(stage: Stage) -> None:
-    """The record tells what all servers cost, but for those that are not ours."""
+    """The record has the cost of all servers but those that are not ours."""
     project = stage.fake.project
     foreign = sum(project.cost(each) for each in project.things["servers"].values())
     assert stage.billed == pytest.approx(project.bill() - foreign)

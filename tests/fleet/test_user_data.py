@@ -1,4 +1,4 @@
-"""What a server is told: it can be read as cloud-init does, and lets nobody in."""
+"""The user data of a server: cloud-init can read it, and it lets nobody in."""
 
 from __future__ import annotations
 

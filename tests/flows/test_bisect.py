@@ -49,7 +49,7 @@ def test_the_commit_is_named(branch: Simulation) -> None:
     assert branch.measured("bisect-") == runs
 
 
-def test_one_that_does_not_build_cannot_be_told_from_the_culprit(branch: Simulation) -> None:
+def test_a_revision_that_does_not_build_stays_beside_the_culprit(branch: Simulation) -> None:
     branch.broken = {branch.commits[BROKEN]}
     got = branch.json(*asked(branch))
     parent, broken, culprit = branch.commits[BROKEN - 1 : CULPRIT + 1]

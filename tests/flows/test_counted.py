@@ -189,7 +189,7 @@ def test_a_slowdown_that_few_instructions_do_not_explain_is_measured_in_time(
     assert len(simulation.issues()) == 1
 
 
-def test_more_instructions_without_a_slowdown_are_told_as_that(simulation: Simulation) -> None:
+def test_more_instructions_without_a_slowdown_are_reported_as_such(simulation: Simulation) -> None:
     simulation.configure(more=BOTH)
     for _ in range(6):
         simulation.commit()

@@ -1,4 +1,4 @@
-"""What nightshift or its machine fails is no result: attempted again, told, never counted."""
+"""A failure of nightshift or its machine is no result: retried, reported, never counted."""
 
 from __future__ import annotations
 

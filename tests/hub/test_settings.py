@@ -1,4 +1,4 @@
-"""What Prometheus and Grafana are told."""
+"""The settings of Prometheus and Grafana."""
 
 from __future__ import annotations
 

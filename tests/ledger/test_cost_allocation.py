@@ -75,7 +75,7 @@ def test_the_runs_of_a_server_share_its_bill_by_their_time() -> None:
     assert bills.cost == pytest.approx(0.6)
 
 
-def test_a_name_that_came_again_is_told_by_its_time() -> None:
+def test_a_reused_name_is_distinguished_by_its_time() -> None:
     again = [server("one", 1, made=0, ended=1), server("one", 2, made=5, ended=1)]
     runs = [measured("a", "one", 5.1), measured("before", "one", 3), measured("else", "other", 0.5)]
     bills = make_bills(again, runs, [], NOW)

@@ -58,7 +58,7 @@ def test_every_alarm_has_its_verdict_and_its_cost() -> None:
             row(4),
             row(3, outcome(E.REJECTED, "a", 4, "noise")),
             row(2, outcome(E.REJECTED, "b", 2, "environment")),
-            # An experiment that went on tells all that it took; another one adds to it.
+            # An experiment that went on reports all that it took; another one adds to it.
             row(1, outcome(E.UNDECIDED, "c", 3), outcome(E.CONFIRMED, "c", 5)),
             row(0, outcome(E.CONFIRMED, "d", 1), outcome(E.UNDECIDED, "e", 2)),
         ],

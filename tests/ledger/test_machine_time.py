@@ -1,4 +1,4 @@
-"""What the machine was busy with, as the journal and the bundles tell it."""
+"""What the machine was busy with, by the journal and the bundles."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_what_was_spent_on_the_end_of_a_regression_is_counted(tmp_path: Path) ->
     assert ledger.spent == Spent(confirm=4.5) == spent_in_all(rows, {}, tmp_path, store)
 
 
-def test_nights_and_experiments_are_told_by_their_bundles(tmp_path: Path) -> None:
+def test_nights_and_experiments_are_distinguished_by_their_bundles(tmp_path: Path) -> None:
     """Every run of the samples took a minute."""
     store = open_store("sqlite://")
     runs = [put_run(tmp_path / "bundles", minor) for minor in (9, 10, 11, 12)]

@@ -74,7 +74,7 @@ def test_every_fact_is_reported(facts: dict[str, Any], told: str) -> None:
 
 
 def test_no_fact_is_forgotten() -> None:
-    """A field that joins the fingerprint has to be told, or left out on purpose."""
+    """A new field of the fingerprint has to be reported, or left out on purpose."""
     assert set(Machine.model_fields) == {
         "machine_class",  # What people call it.
         "hostname",

@@ -104,7 +104,7 @@ def test_os_name() -> None:
     assert os_name("") == "unknown"
 
 
-def test_a_server_with_everything_that_it_tells(tmp_path: Path) -> None:
+def test_a_server_that_reports_everything(tmp_path: Path) -> None:
     machine = fingerprint("ax162-s", Path("/data"), fabricate(tmp_path))
     software = {"gcc": "12.2.0", "libc": machine.software["libc"]}
     assert machine == Machine(
@@ -187,7 +187,7 @@ def test_a_container_may_use_no_more_than_its_limit(tmp_path: Path) -> None:
     assert fingerprint(None, Path("/"), fabricate(tmp_path / "b", free)).memory_bytes > 100 * GB
 
 
-def test_a_hypervisor_is_told_by_the_processor_where_nothing_else_does(tmp_path: Path) -> None:
+def test_a_hypervisor_is_recognized_by_the_processor_if_by_nothing_else(tmp_path: Path) -> None:
     flags = {"/proc/cpuinfo": "flags\t\t: fpu hypervisor lahf_lm"}
     mute = {"systemd-detect-virt": ""}
     guest = fabricate(tmp_path / "a", flags, programs=mute)

@@ -380,7 +380,7 @@ except UserError as error:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may be another user")
 def test_users_share_a_machine(server_folder: Path) -> None:
-    """What another user left is told where it may not be removed; root removes it."""
+    """What another user left is reported if it may not be removed; root removes it."""
     server_folder.chmod(0o1777)
     file = ClaimFile(server_folder / "nightshift.lease")
 
@@ -452,7 +452,7 @@ with Lease(ClaimFile(path), "killed").held():
 
 
 class Racer:
-    """Another process that takes the lease and gives it back when it is told to."""
+    """Another process that takes the lease and gives it back on request."""
 
     def __init__(self, file: ClaimFile) -> None:
         self.process = subprocess.Popen(

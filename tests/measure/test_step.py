@@ -77,7 +77,7 @@ def test_a_failure_is_the_exit_code_and_the_fatal_line() -> None:
     assert done.failure == "exit code 3: FATAL: no such table"
 
 
-def test_without_a_fatal_line_the_last_one_tells() -> None:
+def test_without_a_fatal_line_the_last_one_is_the_reason() -> None:
     assert python("print('a'); print('  z  '); exit(1)").failure == "exit code 1: z"
 
 

@@ -18,7 +18,7 @@ class Clock:
 
 
 class Noted(Silent):
-    """A watcher that keeps what it was told."""
+    """A watcher that keeps the calls that it got."""
 
     def __init__(self) -> None:
         self.told: list[tuple[object, ...]] = []
@@ -79,7 +79,7 @@ def test_a_stage_that_goes_on_is_counted_until_now() -> None:
     assert watch.seconds() == {"run": 3.0}
 
 
-def test_a_timed_watcher_passes_on_what_it_is_told() -> None:
+def test_a_timed_watcher_forwards_everything() -> None:
     clock, noted = Clock(), Noted()
     watch = Stopwatch(clock)
     timed = Timed(noted, watch)

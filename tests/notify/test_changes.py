@@ -20,12 +20,12 @@ def became(now: ReportedRegression, before: ReportedState | None) -> tuple[Chang
     return (change.kind, change.regression.fingerprint) if change is not None else None
 
 
-def test_what_was_never_told_is_told_as_it_stands() -> None:
+def test_a_regression_without_a_report_is_reported_in_its_present_state() -> None:
     assert became(reported(WORSE), None) == (ChangeKind.SUSPECTED, WORSE.fingerprint)
     assert became(reported(confirmed(WORSE)), None) == (ChangeKind.CONFIRMED, WORSE.fingerprint)
 
 
-def test_nothing_is_told_of_what_stands_as_before() -> None:
+def test_nothing_is_reported_without_a_change() -> None:
     for state in RegressionState:
         now = reported(stated(WORSE, state), OTHER)
         assert became(now, standing_of(now)) is None
@@ -36,7 +36,7 @@ def test_nothing_is_told_of_what_stands_as_before() -> None:
 
 @pytest.mark.parametrize("before", RegressionState)
 @pytest.mark.parametrize("after", RegressionState)
-def test_what_became_of_it_is_told(before: RegressionState, after: RegressionState) -> None:
+def test_a_change_of_state_is_reported(before: RegressionState, after: RegressionState) -> None:
     then, now = reported(stated(WORSE, before)), reported(stated(WORSE, after))
     open_states = {SUSPECTED, CONFIRMED}
     expected = ChangeKind(after.value)
@@ -46,7 +46,7 @@ def test_what_became_of_it_is_told(before: RegressionState, after: RegressionSta
     assert became(now, standing_of(then)) == change
 
 
-def test_a_culprit_is_told_once_it_was_compared_with_its_parent() -> None:
+def test_a_culprit_is_reported_once_it_was_compared_with_its_parent() -> None:
     then = standing_of(reported(WORSE))
     guessed = WORSE.model_copy(
         update={"culprit": NAMED.model_copy(update={"confirmed": False, "probability": 0.9})}
@@ -57,7 +57,7 @@ def test_a_culprit_is_told_once_it_was_compared_with_its_parent() -> None:
     assert became(found, standing_of(found)) is None
 
 
-def test_what_happened_to_those_beside_is_told_too() -> None:
+def test_changes_of_those_beside_are_reported_too() -> None:
     one, other = confirmed(WORSE), confirmed(OTHER)
     alone, both = reported(one), reported(one, other)
     assert became(both, standing_of(alone)) == (ChangeKind.JOINED, OTHER.fingerprint)

@@ -16,7 +16,7 @@ def cause(*regressions: Regression) -> Cause:
     return Cause(regressions=regressions)
 
 
-def test_nothing_is_told_before_it_was_measured_again() -> None:
+def test_nothing_is_reported_before_it_was_measured_again() -> None:
     assert choose([cause(ONE)], (), suspected=False) == []
     assert choose([cause(ONE)], (), suspected=True) == [ReportedRegression(ONE, (), new=True)]
     sure = confirmed(ONE)
@@ -32,7 +32,7 @@ def test_nothing_is_told_before_it_was_measured_again() -> None:
         (RegressionState.WONT_FIX, True),
     ],
 )
-def test_what_is_settled_is_told_only_where_it_was_told_before(
+def test_a_settled_regression_is_reported_only_where_it_was_before(
     state: RegressionState, stands: bool
 ) -> None:
     one = stated(ONE, state)
@@ -42,13 +42,13 @@ def test_what_is_settled_is_told_only_where_it_was_told_before(
     assert chosen[0].stands is stands
 
 
-def test_a_suspicion_that_was_told_is_brought_up_to_date_when_they_are_asked_for_no_more() -> None:
+def test_a_reported_suspicion_is_updated_when_suspicions_are_no_longer_reported() -> None:
     assert choose([cause(ONE)], {ONE.fingerprint}, suspected=False) == [
         ReportedRegression(ONE, (), new=False)
     ]
 
 
-def test_improvements_are_never_told() -> None:
+def test_improvements_are_never_reported() -> None:
     better = confirmed(BETTER)
     assert choose([cause(better)], {better.fingerprint}, suspected=True) == []
     sure = confirmed(ONE)
@@ -57,7 +57,7 @@ def test_improvements_are_never_told() -> None:
     ]
 
 
-def test_one_cause_is_told_once() -> None:
+def test_one_cause_is_reported_once() -> None:
     one, two, three = confirmed(ONE), confirmed(TWO), confirmed(THREE)
     chosen = choose([cause(one, two), cause(three)], (), suspected=False)
     assert chosen == [

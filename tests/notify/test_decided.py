@@ -44,7 +44,7 @@ def test_they_are_taken_in_their_order_whatever_sink_they_come_from() -> None:
     assert known[WORSE.fingerprint].state is RegressionState.CONFIRMED
 
 
-def test_each_is_taken_once_however_often_it_is_told() -> None:
+def test_each_is_taken_once_however_often_it_is_read() -> None:
     happened = [FOUND, CONFIRMED, *take_decisions([decision(ACK, 2)], known_regressions([FOUND]))]
     again = known_regressions(happened)
     assert take_decisions([decision(ACK, 2)], again) == []
@@ -52,7 +52,7 @@ def test_each_is_taken_once_however_often_it_is_told() -> None:
     assert len(take_decisions([decision(ACK, 3)], again)) == 1
 
 
-def test_what_the_state_does_not_allow_is_passed_over() -> None:
+def test_what_the_state_does_not_allow_is_ignored() -> None:
     known = known_regressions([FOUND, CONFIRMED])
     assert take_decisions([decision(REOPENED, 2)], known) == []
     assert take_decisions([decision(ACK, 2, of=OTHER.fingerprint)], known) == []

@@ -52,7 +52,7 @@ def report(
     return sink.report([Cause(regressions=(one,)) for one in found], words, suspected=False)
 
 
-def test_what_changed_is_told_to_the_channel_once(hook: Hook, tmp_path: Path) -> None:
+def test_a_change_is_sent_to_the_channel_once(hook: Hook, tmp_path: Path) -> None:
     for changed in (True, False):
         (action,) = report(hook, tmp_path, confirmed(WORSE)).actions
         assert (action.place, action.changed) == ("Slack", changed)

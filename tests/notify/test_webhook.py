@@ -194,7 +194,7 @@ def test_nobody_there_is_one_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("said", ["no POST /here?key=abcdefgh12", "abcdefgh12 is no key"])
-def test_what_is_secret_in_the_address_is_not_told(hook: Hook, sender: Sender, said: str) -> None:
+def test_the_secret_in_the_address_is_not_shown(hook: Hook, sender: Sender, said: str) -> None:
     sender.section = WebhookSection(url=f"{hook.base}/here?key=abcdefgh12")
     hook.faults = [Fault(403, said)]
     (left,) = sender.report(confirmed(WORSE)).left

@@ -29,7 +29,7 @@ def body(found: Regression, *beside: Regression, facts: Facts = FACTS) -> str:
 
 
 def table_of(text: str) -> list[list[str]]:
-    """Return the cells of the markdown table, told apart as markdown does."""
+    """Return the cells of the markdown table, split as markdown does."""
     rows = [line for line in text.splitlines() if line.startswith("|")]
     return [[c.strip() for c in re.split(r"(?<!\\)\|", row)[1:-1]] for row in rows]
 
@@ -132,7 +132,7 @@ def test_rows_that_are_too_many_are_folded_and_none_is_lost() -> None:
     assert "\n\n</details>\n" in folded
 
 
-def test_setups_are_told_apart_where_there_are_several() -> None:
+def test_setups_are_named_where_there_are_several() -> None:
     one = shift(11, -0.2)
     key = one.series.model_copy(update={"clients": 4})
     other = one.model_copy(update={"series": key})
@@ -157,7 +157,7 @@ def test_an_issue_has_room_for_it_whatever_it_is() -> None:
     assert len(notice(found, (), FACTS).title) < 4 * NAME
 
 
-def test_why_is_told_in_the_middle() -> None:
+def test_the_explanation_stands_in_the_middle() -> None:
     text = body(WORSE, facts=FACTS._replace(why="## Why: more work\n\nIt is.\n"))
     assert "search over positions.\n\n## Why: more work\n\nIt is.\n\n## Reproduce\n" in text
 
@@ -201,7 +201,7 @@ def test_a_metric_without_a_known_unit_has_none() -> None:
     assert table_of(body(regression(shift(11, metric="theirs"))))[2][1] == "theirs"
 
 
-def test_a_change_from_zero_is_told_in_its_own_unit() -> None:
+def test_a_change_from_zero_is_shown_in_its_own_unit() -> None:
     stall = shift(11, math.inf, metric="stall_s").model_copy(update={"before": 0.0, "after": 5.0})
     text = notice(regression(stall), (), FACTS)
     assert text.title == "Suspected regression in postgres 17.11: scan +5 s stall_s"

@@ -18,7 +18,7 @@ def narrowed(whole: JSON, operations: Iterable[tuple[str, str]]) -> JSON:
 
     What they refer to is kept. What is JSON is it under its other names, too; headers of answers
     are left out, because Prism reads GitHub's example of a Link as a rule; and requests may say
-    nothing but what is described, so that a misspelt member is told. Raises KeyError for an
+    nothing but what is described, so that a misspelt member is reported. Raises KeyError for an
     operation that GitHub does not describe.
     """
     paths: JSON = {}

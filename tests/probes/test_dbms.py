@@ -55,8 +55,8 @@ def test_a_server_that_stands_still_holds_up_nothing(postgres_server: RunningPos
             for process in stopped:
                 with contextlib.suppress(psutil.NoSuchProcess):
                     process.send_signal(signal.SIGSTOP)
-            # It goes on to ask; what it was told last grows old. That this returns is the test.
-            awaited(lambda: {"told": 1.0} if probe.read() else {})
+            # It continues to ask; its last answer grows old. That this returns is the test.
+            awaited(lambda: {"answered": 1.0} if probe.read() else {})
             clock.ahead += TOO_OLD + 1
             assert probe.read() == {}
         finally:

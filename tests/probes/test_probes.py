@@ -103,7 +103,7 @@ def test_the_tree_of_the_client_is_counted_by_itself() -> None:
     assert {name.partition(".")[0] for name in probe.read()} == {"client"}
 
 
-def test_work_outside_of_the_kernel_is_told_apart() -> None:
+def test_work_outside_of_the_kernel_is_counted_separately() -> None:
     probe = ProcessTree("client", os.getpid())
     before, began = probe.read(), os.times()
     while os.times().user - began.user < 0.1:

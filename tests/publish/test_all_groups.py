@@ -123,7 +123,7 @@ def regression(plan: Plan, first_bad: str = "17.2", **changes: Any) -> KnownRegr
     return KnownRegression(found, events=list(events))
 
 
-def test_every_measurement_is_told_once_for_each_line_at_the_time_of_its_run(
+def test_every_measurement_is_published_once_for_each_line_at_the_time_of_its_run(
     made: tuple[Engine, Plan], position: Position
 ) -> None:
     store, plan = made
@@ -439,7 +439,7 @@ def test_a_change_that_is_no_longer_held_is_taken_back(
     publish(made, position, receiver, [regression(plan, "17.3", state=RegressionState.REJECTED)])
     name = "nightshift_run_change_point_effect_ratio"
     held = [list(values.values()) for values in receiver.named(name).values()]
-    # One series: it is the same regression. Each time has what was told, then that it is not so.
+    # One series: it is the same regression. Each time has the effect, then zero.
     assert held == [[-0.2, 0.0, -0.2, 0.0]]
     assert publish(made, position, receiver, []).groups > 0
     states = receiver.named("nightshift_regression_state")
@@ -498,7 +498,7 @@ def test_what_is_found_when_it_has_recovered_is_resolved(
     assert publish(made, position, receiver, [row]).groups == 0
 
 
-def test_runs_that_began_together_are_told_apart(
+def test_runs_that_began_together_are_distinguished(
     made: tuple[Engine, Plan], position: Position
 ) -> None:
     store, _ = made

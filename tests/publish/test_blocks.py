@@ -132,7 +132,7 @@ def test_a_folder_that_is_not_ours_is_refused(data: Path, monkeypatch: pytest.Mo
         write_blocks(make_series(), data / "missing")
 
 
-# Writes half a block, tells that it did, and goes on for ever.
+# Writes half a block, reports that, and never ends.
 STUCK = """\
 #!/bin/sh
 mkdir -p "$6/01STUCK.tmp-for-creation/chunks"

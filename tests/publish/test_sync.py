@@ -106,7 +106,7 @@ def test_what_is_refused_is_not_sent_again(position: Position) -> None:
     assert (position.refused(), asked) == (1, 1)
 
 
-def test_receivers_are_told_apart(tmp_path: Path) -> None:
+def test_receivers_are_distinguished(tmp_path: Path) -> None:
     with opened(tmp_path, URL) as one:
         one.note({"a": GroupCheckpoint("x", 0)}, refused=3)
     with opened(tmp_path, f"{URL}2") as other:

@@ -38,7 +38,7 @@ def test_a_change_is_worse_or_better_by_its_metric(
     assert found.series.metric == metric
 
 
-def test_a_change_is_told_in_the_words_of_its_series() -> None:
+def test_a_change_is_described_in_the_words_of_its_series() -> None:
     (found,) = find_shifts(series(DOWN), SETTINGS)
     assert (found.position, found.last_good, found.first_bad) == (5, "17.4", "17.5")
     assert found.earliest <= 5 <= found.latest
@@ -237,7 +237,7 @@ def exactly(metric: str, values: list[list[float]]) -> Series:
     )
 
 
-def test_a_stall_where_there_was_none_is_told_in_seconds() -> None:
+def test_a_stall_where_there_was_none_is_shown_in_seconds() -> None:
     stalls = exactly("stall_s", [[0.0] * 3] * 6 + [[5.0, 6.0, 5.0], [5.0, 4.0, 5.0]] * 3)
     (found,) = find_shifts(stalls, SETTINGS)
     assert (found.before, found.worse, found.first_bad) == (0.0, True, "17.6")
@@ -245,7 +245,7 @@ def test_a_stall_where_there_was_none_is_told_in_seconds() -> None:
     assert change(found) == "+5 s"
 
 
-def test_that_a_stall_is_gone_is_told_too() -> None:
+def test_the_end_of_a_stall_is_shown_too() -> None:
     (found,) = find_shifts(exactly("stall_s", [[5.0] * 3] * 6 + [[0.0] * 3] * 6), SETTINGS)
     assert not found.worse
     assert change(found) == "-100.0%"
@@ -261,7 +261,7 @@ def test_least_changes_are_of_metrics_there_are() -> None:
     assert LEAST_CHANGE.keys() <= METRICS.keys()
 
 
-def test_runs_without_a_value_are_passed_over() -> None:
+def test_runs_without_a_value_are_skipped() -> None:
     some = [[30.0, 31.0], [], [30.5], [30.0, 30.2, 30.1], [], [30.3]]
     more = [[60.0], [], [61.0, 60.5], [60.2, 60.1], [60.3], []]
     (found,) = find_shifts(exactly("period_s", some + more), SETTINGS)

@@ -87,7 +87,7 @@ def test_small_changes_that_move_together_are_found_and_joined() -> None:
     assert members <= set(range(12)), "those that did not change take no part"
 
 
-def test_what_shows_by_itself_is_not_told_twice() -> None:
+def test_what_shows_by_itself_is_not_reported_twice() -> None:
     series = measured(lambda number, at: 0.9 if at >= 7 else 1.0, count=6)
     alone = [shift for one in series for shift in find_shifts(one, RULES.settings_of(one.key, 6))]
     assert len(alone) == 6

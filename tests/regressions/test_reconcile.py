@@ -350,7 +350,7 @@ def test_what_is_no_longer_found_is_still_known(results: Results) -> None:
 
 
 def test_the_evidence_is_that_of_the_last_detection(results: Results) -> None:
-    """The journal is told of it when its place or extent changes."""
+    """The journal records it when its place or extent changes."""
     (first,) = results.night(minors(8), slower(4)).regressions
     (more,) = results.night(minors(12), slower(4)).regressions
     assert first.shifts != more.shifts

@@ -55,7 +55,7 @@ def test_the_newest_revision_is_measured_beside_the_last_good_one(
     assert [step.name for step in experiment.head.workload.steps] == ["scan_range=100"]
 
 
-def test_a_newest_revision_that_has_no_runs_is_passed_over(found: tuple[Plan, Detected]) -> None:
+def test_a_newest_revision_without_runs_is_skipped(found: tuple[Plan, Detected]) -> None:
     plan, detected = found
     worse, _ = both(detected)
     measured = {cell.key for cell in plan.cells if cell.revision.label != "17.11"}
@@ -84,7 +84,7 @@ def test_it_is_gone_when_a_change_for_the_worse_is_excluded(
     assert is_back(answer) is back
 
 
-def test_what_became_better_before_or_in_other_series_mends_nothing() -> None:
+def test_what_became_better_before_or_in_other_series_is_no_recovery() -> None:
     (worse,) = group_shifts([shift(6)])
     earlier, other, same = (
         group_shifts([each])[0]

@@ -52,7 +52,7 @@ def test_what_is_muted_is_not_heard() -> None:
     assert Rules(SETTINGS, [loud], [Pattern(step="sc*")]).unmuted(some) == []
 
 
-def test_only_the_direction_that_is_watched_is_told() -> None:
+def test_only_the_direction_that_is_watched_is_reported() -> None:
     both = series([100.0] * 6 + [130.0] * 6 + [90.0] * 6)
     for direction, told in [("both", [False, True]), ("worse", [True]), ("better", [False])]:
         watch = Rules(SETTINGS, [rule(direction=direction)]).settings_of(both.key, 1)

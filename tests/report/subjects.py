@@ -27,7 +27,7 @@ def subject(
     config: str = "x10a",
     steps: Sequence[str] = (),
 ) -> MeasuredSubject:
-    """Return a subject of these figures; steps are in the group "reads" if not told."""
+    """Return a subject of these figures; steps are in the group "reads" if not given."""
     failed = {
         (remark.step, remark.revision)
         for remark in remarks
@@ -39,7 +39,7 @@ def subject(
             step, _, revision = place.partition(" at ")
             repetitions = value if isinstance(value, Sequence) else [value]
             for repetition, one in enumerate(repetitions, start=1):
-                # Only the first repetition of those told has failed.
+                # Only the first repetition of the given ones has failed.
                 missed = repetition == 1 and (step, revision) in failed
                 rows.append(
                     MeasurementRow(

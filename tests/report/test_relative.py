@@ -56,7 +56,7 @@ def test_other_metrics_and_other_revisions_are_left_out() -> None:
     assert values(made) == {"scan": (1.0, None, None)}
 
 
-def test_groups_come_as_told_and_steps_as_met() -> None:
+def test_groups_come_in_the_given_order_and_steps_as_first_seen() -> None:
     made = table(
         row("17.9", 1.0, "z", group="unknown"),
         row("17.9", 1.0, "d", group="writes"),

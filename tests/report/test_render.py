@@ -243,7 +243,7 @@ OF_2026 = ReportSection(further=((0.75, "red"), (1.1, "green")))
 @pytest.mark.parametrize(
     ("settings", "colours"),
     [
-        # As the reports of 2024 tell it: red <= 0.95, green >= 1.05, grey between.
+        # As in the reports of 2024: red <= 0.95, green >= 1.05, grey between.
         (OF_2024, {0.95: "red", 0.96: "grey", 1.04: "grey", 1.05: "green", 0.1: "red"}),
         # The column of MySQL in the report of June 2026.
         (

@@ -158,7 +158,7 @@ def test_from_a_slow_commit_to_its_issue(
     (line,) = (results / "nights.jsonl").read_text().splitlines()
     assert json.loads(line)["regressions"]
 
-    # Another night finds nothing to measure, and tells nothing twice.
+    # Another night finds nothing to measure, and reports nothing twice.
     done = actions.run(DATABASE, "nightly.yml", "workflow_dispatch", run=2)
     assert done.code == 0, done
     assert set(done.results()) == {"plan", "ingest", "conclude"}

@@ -1,4 +1,4 @@
-"""The npm source with the real client, and a registry on loopback that can be told to fail."""
+"""The npm source with the real client, and a registry on loopback that fails on request."""
 
 from __future__ import annotations
 

@@ -229,7 +229,7 @@ def test_the_digest_of_a_run_follows_the_names_of_its_values(store: Engine, tmp_
     assert first.digest != second.digest
 
 
-def test_progress_is_told_of_every_bundle(store: Engine, tmp_path: Path) -> None:
+def test_progress_is_called_for_every_bundle(store: Engine, tmp_path: Path) -> None:
     paths = put_night(tmp_path)
     paths[0].write_bytes(b"damaged")
     ingest(store, paths[1:2])

@@ -104,7 +104,7 @@ class Interleaving:
 
 
 class Said(NamedTuple):
-    """What the writers were told: events that were taken, and refused ones."""
+    """The answers that the writers got: events that were taken, and refused ones."""
 
     taken: list[Event]
     refused: list[Event]

@@ -1,4 +1,4 @@
-"""The record of nights: what was written is read, and what a night raised is told from before."""
+"""The record of nights: what was written is read; what a night raised is counted as new."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_what_was_written_is_read(tmp_path: Path) -> None:
     nights.append([FAILED])
     whole = nights.path.read_bytes()
     nights.path.write_bytes(whole[:-5])
-    assert nights.read() == [NIGHT], "what a crash left half is passed over"
+    assert nights.read() == [NIGHT], "an incomplete line that a crash left is skipped"
     nights.append([FAILED])
     assert nights.read() == [NIGHT, FAILED]
     assert nights.path.read_bytes() == whole
@@ -80,7 +80,7 @@ def happened(event: EventKind, fingerprint: str, hours: float) -> Event:
     return Event(at=AT + timedelta(hours=hours), event=event, fingerprint=fingerprint)
 
 
-def test_a_night_tells_what_it_raised_and_what_it_confirmed() -> None:
+def test_a_night_records_what_it_raised_and_what_it_confirmed() -> None:
     events = [
         found("old", -24),
         found("before", -24),

@@ -1,4 +1,4 @@
-"""What the store tells of some of its runs."""
+"""Queries for some of the runs of a store."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pipeline.storage.steps import count_failed
 from tests.storage.bundles import make_run, put_run
 
 
-def test_the_runs_of_a_night_are_told_by_their_ids(store: Engine, tmp_path: Path) -> None:
+def test_the_runs_of_a_night_are_found_by_their_ids(store: Engine, tmp_path: Path) -> None:
     paths = [put_run(tmp_path, 9, repetition) for repetition in (1, 2)]
     manifest, files = make_run(9, 3)
     ended = (StepStatus.FAILED, StepStatus.SLA_FAILED, StepStatus.OK)

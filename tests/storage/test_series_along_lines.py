@@ -95,7 +95,7 @@ def test_points_follow_the_line_and_then_the_repetition() -> None:
     assert found.key.line == "minors"
 
 
-def test_revisions_of_other_lines_are_passed_over() -> None:
+def test_revisions_of_other_lines_are_skipped() -> None:
     assert along("minors", [row(revision="18.0")]) == []
     assert along("minors", [row(cell="of another plan")]) == []
 

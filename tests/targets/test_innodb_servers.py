@@ -33,7 +33,7 @@ SERVERS = (
     *(("mariadb", major) for major in ("10.1", "10.2", "10.11", "11.4")),
     *(("mysql", major) for major in ("5.6", "9")),
 )
-"""Every server that is had differently, or told differently to do the same."""
+"""Every server that is installed differently, or configured differently for the same."""
 NEWEST = (("mariadb", "11.4"), ("mysql", "9"))
 ONE = NEWEST[:1]
 """The one that starts sooner, where the code is that of both."""
@@ -136,10 +136,10 @@ def ask(running: InnoDBServer, *statements: str) -> tuple[tuple[object, ...], ..
 
 
 NEVER_TOLD = {"5.6": {"dbms.checkpoint_age"}, "10.2": {"dbms.checkpoint_age"}}
-"""What a release does not keep, of what the newest ones tell."""
+"""Figures of the newest releases that a release does not keep."""
 
 
-def tells_of_its_work(running: InnoDBServer, version: str) -> None:
+def reports_its_work(running: InnoDBServer, version: str) -> None:
     """Check every figure of a server's activity while it works."""
     assert running.activity is not None
     declared = {field.name for field in running.activity.fields}
@@ -210,7 +210,7 @@ def test_a_server_runs_is_maintained_and_leaves_nothing(stage: Stage) -> None:
         said = (stage.folder / "maintenance.log").read_text()
         assert "dirty pages: " in said and "row versions to purge: " in said
         assert ", 0 after" in said.splitlines()[1]
-        tells_of_its_work(running, stage.build.version)
+        reports_its_work(running, stage.build.version)
     finally:
         running.stop()
     assert not root.is_running()

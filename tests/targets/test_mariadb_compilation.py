@@ -142,14 +142,14 @@ def test_a_tree_without_its_own_ssl_takes_that_of_the_machine(
 
 
 @pytest.mark.usefixtures("headers")
-def test_another_tree_is_told(tmp_path: Path) -> None:
+def test_another_tree_is_reported(tmp_path: Path) -> None:
     asked = work(tmp_path)
     shutil.rmtree(asked.tree / "scripts")
     with pytest.raises(CompileError, match="it is not source code of MariaDB"):
         MariaDB().recipe(asked)
 
 
-def test_all_that_is_missing_is_told_in_one_line(
+def test_all_that_is_missing_is_reported_in_one_line(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     asked = work(tmp_path).model_copy(update={"cxx": "false"})

@@ -1,4 +1,4 @@
-"""What real servers of all ages tell of their work."""
+"""What real servers of all ages report of their work."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def session(server: PostgresServer) -> Iterator[Session]:
 
 
 def awaited(ask: Ask, name: str, fits: Callable[[float], bool]) -> float:
-    """The first value of a figure that fits: statistics are told with a delay."""
+    """The first value of a figure that fits: statistics are reported with a delay."""
     deadline = time.monotonic() + 120
     while not fits(value := ask()[name]):
         assert time.monotonic() < deadline, f"{name} stayed {value}"
@@ -80,7 +80,7 @@ def flush(session: Session) -> None:
         session.execute("SELECT pg_stat_force_next_flush()")
 
 
-def test_every_figure_that_is_declared_is_told(server: PostgresServer, ask: Ask) -> None:
+def test_every_figure_that_is_declared_is_reported(server: PostgresServer, ask: Ask) -> None:
     assert server.activity is not None
     declared = [field.name for field in server.activity.fields]
     assert sorted(ask()) == sorted(declared)
@@ -117,12 +117,12 @@ def test_pages_that_clients_had_to_write_are_counted(ask: Ask, session: Session)
     awaited(ask, "dbms.backend_pages", lambda value: value > before + 1000)
 
 
-def test_debt_is_told_and_paid(server: PostgresServer, ask: Ask, session: Session) -> None:
+def test_debt_is_reported_and_paid(server: PostgresServer, ask: Ask, session: Session) -> None:
     session.execute("TRUNCATE busy")
     session.execute("INSERT INTO busy SELECT n FROM generate_series(1, 1000) n")
     session.execute("DELETE FROM busy WHERE id <= 700")
     with connect(server.connection) as other:
-        # What a session did is told half a second later at the earliest, and before 15 only
+        # What a session did is reported half a second later at the earliest, and before 15 only
         # with its next statement, or when it ends.
         session.close()
         assert awaited(ask, "dbms.dead_tuples", lambda value: value >= 700) == 700
@@ -130,7 +130,7 @@ def test_debt_is_told_and_paid(server: PostgresServer, ask: Ask, session: Sessio
     awaited(ask, "dbms.dead_tuples", lambda value: value == 0)
 
 
-def test_an_old_snapshot_is_told(server: PostgresServer, ask: Ask, session: Session) -> None:
+def test_an_old_snapshot_is_reported(server: PostgresServer, ask: Ask, session: Session) -> None:
     with connect(server.connection) as old, old.transaction():
         old.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
         old.execute("SELECT 1 FROM busy LIMIT 1")

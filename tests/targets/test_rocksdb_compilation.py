@@ -80,7 +80,7 @@ def test_a_crate_has_the_tree_in_a_folder_and_a_repository_has_not(
     assert b".debug_info" not in sections.stdout
 
 
-def test_missing_gflags_are_told_before_anything_is_compiled(server_folder: Path) -> None:
+def test_missing_gflags_are_reported_before_anything_is_compiled(server_folder: Path) -> None:
     with pytest.raises(UserError) as error:
         RocksDB().recipe(work(server_folder, cxx="false"))
     assert str(error.value).endswith("apt-get install libgflags-dev")

@@ -192,7 +192,7 @@ def test_a_file_system_without_direct_io_is_one_line(
     assert "\n" not in str(error.value)
 
 
-def test_a_lost_database_is_told_when_it_is_maintained(stage: Staged) -> None:
+def test_a_lost_database_is_reported_when_it_is_maintained(stage: Staged) -> None:
     engine = stage().start()
     for path in Path(engine.connection.socket_dir).glob("CURRENT"):
         path.write_text("nonsense\n")

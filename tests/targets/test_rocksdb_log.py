@@ -1,4 +1,4 @@
-"""What RocksDB's LOG tells while it grows: recordings of an old and a new release, and real runs.
+"""What RocksDB's LOG reports while it grows: recordings of an old and a new release, real runs.
 
 The recordings are of two threads that overwrite a small tree. Left out are lines that are not
 read, and all between the first moments and a look at the statistics a second later.
@@ -116,13 +116,13 @@ def test_it_does_not_matter_in_what_pieces_it_is_read(release: str, piece: int) 
 
 
 @pytest.mark.parametrize("release", RELEASES)
-def test_a_database_that_is_not_open_yet_or_closed_tells_nothing(release: str) -> None:
+def test_a_database_that_is_not_open_yet_or_closed_reports_nothing(release: str) -> None:
     text = log(release)
     assert read(text[: text.index(" DB pointer ")]) == {}
     assert read(text) == {}
 
 
-def test_writes_that_stop_for_debt_are_stalls_and_tell_the_debt() -> None:
+def test_writes_that_stop_for_debt_are_stalls_and_report_the_debt() -> None:
     line = (
         "2026/01/01-00:00:00.000000 7 [WARN] [db/column_family.cc:1] [default] Stopping writes "
         "because of estimated pending compaction bytes 4096\n"
@@ -133,7 +133,7 @@ def test_writes_that_stop_for_debt_are_stalls_and_tell_the_debt() -> None:
     assert found["dbms.pending_bytes"] == 4096
 
 
-def test_a_line_that_was_cut_short_is_passed_over() -> None:
+def test_a_truncated_line_is_skipped() -> None:
     text = while_open("9.11")
     assert read(text + 'x EVENT_LOG_v1 {"job": 7, "event": "flush_sta\n') == read(text)
 

@@ -84,7 +84,7 @@ def test_every_connection_has_the_settings_of_the_configuration(
     assert {name: found[name] for name in chosen} == chosen
 
 
-def test_settings_tell_nothing_of_the_run(
+def test_settings_are_the_same_in_every_run(
     start: Callable[[ServerConfig], SQLiteDatabase], machine: Machine
 ) -> None:
     config = TARGET.config("wal", revision(), machine)

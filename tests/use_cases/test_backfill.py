@@ -182,7 +182,7 @@ def test_a_known_change_comes_first(nightshift: Nightshift, machine: Machine, fo
     assert now["fingerprint"] == found["fingerprint"]
 
 
-def test_what_does_not_build_is_remembered_and_passed_over(
+def test_what_does_not_build_is_remembered_and_skipped(
     nightshift: Nightshift, machine: Machine
 ) -> None:
     machine.dead = {"17.10"}

@@ -63,7 +63,7 @@ def night(nightshift: Nightshift, folder: Path, monkeypatch: pytest.MonkeyPatch)
 def test_what_was_resolved_meanwhile_is_not_resolved_twice(
     night: Night, nightshift: Nightshift, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Another detection may have told it while this one measured."""
+    """Another detection may have recorded it while this one measured."""
     monkeypatch.setattr(
         recover, "interleave", lambda *_: BlocksResult(rows=(), blocks=3, seconds=1.0)
     )

@@ -18,7 +18,7 @@ ROWS = 2000
 
 @dataclass(frozen=True)
 class Sysbench:
-    """sysbench on one DBMS, always with the same seed unless told otherwise."""
+    """sysbench on one DBMS, always with the same seed unless given another."""
 
     connection: Connection
 

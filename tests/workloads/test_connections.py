@@ -1,4 +1,4 @@
-"""What a connection of the scripts tells of statements and queries, on every kind of DBMS."""
+"""What a connection of the scripts returns of statements and queries, on every kind of DBMS."""
 
 from __future__ import annotations
 

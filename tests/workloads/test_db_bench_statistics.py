@@ -67,13 +67,13 @@ def test_write_amplification_is_that_of_rocksdbs_own_table(release: str) -> None
 
 
 @pytest.mark.parametrize("release", RELEASES)
-def test_all_of_it_are_metrics_and_only_new_releases_tell_the_debt(release: str) -> None:
+def test_all_of_it_are_metrics_and_only_new_releases_report_the_debt(release: str) -> None:
     found = read_statistics(output(release))
     assert found.keys() <= METRICS.keys()
     assert ("c_pending_gb" in found) == (release in ("9.10", "9.11"))
 
 
-def test_too_little_was_flushed_to_tell_an_amplification() -> None:
+def test_too_little_was_flushed_to_measure_an_amplification() -> None:
     text = output("9.11").replace("Flush(GB): cumulative 0.252", "Flush(GB): cumulative 0.004")
     assert "w_amp" not in read_statistics(text)
 

@@ -45,7 +45,7 @@ def test_with_a_step_come_those_that_make_its_table(chosen: str, run: list[str])
     assert names(chosen) == run
 
 
-def test_a_step_that_is_not_there_is_told_with_what_was_meant() -> None:
+def test_an_unknown_step_is_reported_with_the_nearest_one() -> None:
     with pytest.raises(UnknownStepError, match=r"no step 'qr10'; did you mean qr100\?"):
         names("qr10")
 

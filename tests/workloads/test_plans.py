@@ -1,4 +1,4 @@
-"""The plans of all statements, as every DBMS tells them, and made comparable."""
+"""The plans of all statements, as every DBMS prints them, and made comparable."""
 
 from __future__ import annotations
 

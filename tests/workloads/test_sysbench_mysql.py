@@ -1,4 +1,4 @@
-"""What only MySQL tells of the steps: types of columns, and how rows are looked for."""
+"""What only MySQL shows of the steps: types of columns, and how rows are found."""
 
 from collections.abc import Mapping
 

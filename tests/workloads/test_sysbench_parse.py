@@ -85,7 +85,7 @@ def test_mean_of_the_histogram_is_the_mean_latency() -> None:
     assert centres / output.operations == pytest.approx(output.latency_ms["avg"], rel=0.005)
 
 
-def test_buckets_with_equal_labels_are_told_apart() -> None:
+def test_buckets_with_equal_labels_are_distinguished() -> None:
     text = read("point-query")
     labels = re.findall(r"^ +(\S+) \|", text, re.MULTILINE)
     output = parsed(POINT)

@@ -1,4 +1,4 @@
-"""What only Postgres tells of the steps: types of columns, and which index is used how far."""
+"""What only Postgres shows of the steps: types of columns, and how far each index is used."""
 
 import time
 from collections.abc import Callable, Mapping

@@ -1,4 +1,4 @@
-"""HammerDB's own tproc-c: what it is told to do, and what it prints."""
+"""HammerDB's own tproc-c: the script that it gets, and what it prints."""
 
 from __future__ import annotations
 

@@ -112,7 +112,7 @@ def test_of_customers_with_one_name_the_middle_one_is_meant(shop: Shop) -> None:
     assert shop.call("tproc_order_status", 2, 5, 0, "SAME")["customer_id"] == named[1][0]
 
 
-def test_order_status_tells_the_last_order(shop: Shop) -> None:
+def test_order_status_returns_the_last_order(shop: Shop) -> None:
     made = shop.call("tproc_new_order", 2, 6, 7, 2, "00000100000203" + "00000500000204")
     said = shop.call("tproc_order_status", 2, 6, 7, "")
     assert (said["customer_id"], said["order_id"]) == (7, made["order_id"])

@@ -16,7 +16,7 @@ from tests.fakes.github.server import GithubServer
 
 
 def main() -> None:
-    """Serve until told to stop."""
+    """Serve until stopped."""
     parser = argparse.ArgumentParser(prog="python -m tests.fakes.github", description=__doc__)
     parser.add_argument("--port", type=int, default=0, help="0: a free one")
     parser.add_argument("--seed", type=Path, help="JSON of what is there at first")

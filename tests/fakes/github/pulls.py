@@ -67,7 +67,7 @@ def list_pulls(call: Call) -> Answer:
         pull = issue.pull
         assert pull is not None
         head = f"{pull.head.partition('/')[0]}:{pull.branch}"
-        # GitHub passes over a head that does not say whose it is.
+        # GitHub ignores a head without an owner.
         wanted = query.get("head", "")
         if (
             state in ("all", issue.state)

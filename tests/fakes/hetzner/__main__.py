@@ -2,7 +2,7 @@
 
 It prints its endpoint and the token that it takes, on one line.
 
-``GET /_state`` of its host tells all there is; ``POST /_faults`` takes a fault as JSON.
+``GET /_state`` of its host returns the whole state; ``POST /_faults`` takes a fault as JSON.
 """
 
 from __future__ import annotations

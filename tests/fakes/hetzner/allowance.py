@@ -1,4 +1,4 @@
-"""Requests that a project may make in an hour, as the API counts and tells them."""
+"""Requests that a project may make in an hour, as the API counts and reports them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Allowance:
         self.remaining, self._at = float(limit), clock()
 
     def take(self) -> bool:
-        """Count a request; tell whether it is one too many."""
+        """Count a request; return whether it is one too many."""
         moment = self._clock()
         back = max(moment - self._at, 0.0) * self.limit / _HOUR
         self.remaining, self._at = min(self.remaining + back, float(self.limit)), moment
@@ -26,7 +26,7 @@ class Allowance:
 
     @property
     def headers(self) -> dict[str, str]:
-        """What every answer tells of it."""
+        """The headers of every answer about it."""
         full = self._at + (self.limit - self.remaining) * _HOUR / self.limit
         return {
             "RateLimit-Limit": str(self.limit),

@@ -1,6 +1,6 @@
-"""What resources can be told to do besides what every fleet asks for, by kind and command.
+"""Commands of resources besides those that every fleet sends, by kind and name.
 
-Each function does it at once; the action that tells of it takes its time.
+Each function does it at once; the action that reports it takes its time.
 """
 
 from __future__ import annotations

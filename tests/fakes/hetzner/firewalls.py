@@ -16,7 +16,7 @@ _RULE: Mapping[str, Any] = {
     "port": None,
     "description": None,
 }
-"""What the API tells of a rule that does not have it."""
+"""What the API returns for a rule without it."""
 
 
 def make(project: Project, thing: Thing, wish: Mapping[str, Any]) -> list[Thing]:

@@ -1,6 +1,6 @@
 """Private networks: their subnets, and the servers in them.
 
-A resource is a dictionary as the API tells it; each function changes the resources of a project.
+A resource is a dictionary as the API returns it; each function changes the resources of a project.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ _AT_ONCE = 10
 
 
 class Project:
-    """Resources by kind and id. ``clock`` tells seconds since 1970.
+    """Resources by kind and id. ``clock`` returns seconds since 1970.
 
     An action is done after ``polls`` requests that ask for something. ``sold_out`` are types and
     locations that cannot be had now, ``limits`` how many of a kind there may be at most.

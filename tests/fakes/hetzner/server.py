@@ -24,13 +24,13 @@ TOKEN = "h" * 64
 _FIXED = {"locations": LOCATIONS, "images": IMAGES, "server_types": SERVER_TYPES}
 _NOTHING = Refused(404, "not_found", "there is nothing here")
 _PRIVATE = ("made_at", "deleted_at", "root_password")
-"""What the fake keeps of a server and its listings do not tell."""
+"""What the fake keeps of a server and its listings do not contain."""
 
 
 class FakeHetzner(Loopback):
     """A project behind the API, at ``url``. ``asked`` are the requests, as ``POST /servers``.
 
-    ``faults`` are met in order. With ``blind`` listings pass over their selector: whoever trusts
+    ``faults`` are met in order. With ``blind`` listings ignore their selector: whoever trusts
     them alone deletes what belongs to others. After ``answers`` more requests every connection is
     closed; the last of them is done without an answer.
     """

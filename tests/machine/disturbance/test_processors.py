@@ -66,7 +66,7 @@ def test_a_clock_rate_that_falls_within_the_step(tmp_path: Path) -> None:
         (4.2, 4.2, 4.2, 2.0, 2.0),
         (),
     ],
-    ids=["noise", "waking up", "one reading", "too few", "not told"],
+    ids=["noise", "waking up", "one reading", "too few", "not reported"],
 )
 def test_a_clock_rate_that_does_not(tmp_path: Path, rates: tuple[float, ...]) -> None:
     assert told(watch_clock_rate, tmp_path, {}, {}, samples=samples(*rates)) == ""

@@ -41,7 +41,7 @@ def told(
     ours: Collection[int] = (100,),
     clocks: Sequence[ClockReading] = STILL,
 ) -> str:
-    """Return what a watch tells of a step, before and after which the files are these.
+    """Return what a watch reports of a step, before and after which the files are these.
 
     ``gone`` are files that are there before and not after.
     """

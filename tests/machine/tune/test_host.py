@@ -1,4 +1,4 @@
-"""Programs of this machine: what they say when they fail is told in one line."""
+"""Programs of this machine: their failures are reported in one line."""
 
 from __future__ import annotations
 

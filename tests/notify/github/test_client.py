@@ -304,7 +304,7 @@ def test_over_a_network_a_refused_connection_is_certain_not_to_be_a_write(
     assert len(network.times.slept) == 5 - 1
 
 
-def test_over_a_network_a_wrong_token_is_told_with_what_to_do(fake: FakeGithub) -> None:
+def test_over_a_network_a_wrong_token_is_reported_with_what_to_do(fake: FakeGithub) -> None:
     with fake.serving():
         wrong = Client(GithubSection(repository=NAME, url=fake.url), "wrong")
         with pytest.raises(UserError, match="GitHub rejects the token in GITHUB_TOKEN"):
@@ -344,7 +344,7 @@ def test_over_a_network_half_an_answer_is_none(path: str) -> None:
 
 
 @pytest.mark.parametrize("token", ["ghp_€", "“ghp_x”", "two\nlines", "ümlaut"])
-def test_a_token_that_cannot_be_sent_is_one_line_that_does_not_tell_it(token: str) -> None:
+def test_a_token_that_cannot_be_sent_is_one_line_that_does_not_show_it(token: str) -> None:
     with pytest.raises(UserError, match="set it again") as raised:
         pygithub("https://api.github.com", token)
     assert token not in str(raised.value)

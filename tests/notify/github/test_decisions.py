@@ -129,7 +129,7 @@ def test_by_our_account_only_what_we_never_do_is_a_persons(filed: World) -> None
     assert decided(filed) == [(WONT_FIX, "erin", f"closed as not planned, {PLACE}")]
 
 
-def test_killed_before_it_was_told_a_decision_is_returned_again(filed: World) -> None:
+def test_a_decision_is_returned_again_until_a_report_records_it(filed: World) -> None:
     filed.repository.label("alice", 1, "acknowledged")
     filed.times.pass_by(days=1)
     first = filed.sink().decisions()

@@ -184,7 +184,7 @@ def test_a_token_may_what_it_says(fake: FakeGithub) -> None:
     assert acme.numbers == 1
 
 
-def test_only_people_are_told_who_they_are(fake: FakeGithub) -> None:
+def test_only_people_can_query_their_own_account(fake: FakeGithub) -> None:
     answers = [ask("GET", f"{fake.url}/user", headers=h) for h in _headers("alice", "app")]
     assert [answer.status_code for answer in answers] == [200, 403]
     assert answers[0].json()["login"] == "alice"

@@ -12,7 +12,7 @@ from tests.notify.github.world import BOT, CONFIRMED, NAME, RESOLVED, World, reg
 SUSPECTED = RegressionState.SUSPECTED
 
 
-def test_a_regression_is_an_issue_with_markers_labels_and_what_is_told_of_it(world: World) -> None:
+def test_a_regression_is_an_issue_with_markers_labels_and_text(world: World) -> None:
     result = world.night(regression("aa"))
     issue = world.repository.issue(1)
     assert issue.title == "Confirmed regression aa"
@@ -36,7 +36,7 @@ def test_the_label_to_acknowledge_by_is_there_to_be_chosen(world: World) -> None
     assert world.writes() == ["POST /issues"]
 
 
-def test_telling_the_same_again_sends_nothing(world: World) -> None:
+def test_reporting_the_same_again_sends_nothing(world: World) -> None:
     world.night(regression("aa"))
     world.writes()
     (action,) = world.night(regression("aa")).actions
@@ -87,7 +87,7 @@ def test_labels_that_the_configuration_got_are_added(world: World) -> None:
     }
 
 
-def test_only_what_was_confirmed_is_told_unless_asked_for(world: World) -> None:
+def test_only_confirmed_regressions_are_reported_unless_asked_for(world: World) -> None:
     assert world.night(regression("aa", SUSPECTED)).actions == ()
     assert len(world.night(regression("aa", SUSPECTED), suspected=True).actions) == 1
 
@@ -127,7 +127,7 @@ def test_regressions_of_one_cause_are_one_issue(world: World) -> None:
     assert world.repository.issue(1).state == "closed"
 
 
-def test_the_culprit_is_told_in_one_comment(world: World) -> None:
+def test_the_culprit_is_reported_in_one_comment(world: World) -> None:
     world.night(regression("aa"))
     world.night(regression("aa", culprit="deadbeef"))
     (said,) = world.bodies(1)

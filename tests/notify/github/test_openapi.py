@@ -111,7 +111,7 @@ def fake(behind: Behind) -> Iterator[FakeGithub]:
 
 
 def misspelt(description: JSON, asked: Asked) -> set[str]:
-    """Return the names in a query that mean nothing to GitHub, which passes over them."""
+    """Return the names in a query that mean nothing to GitHub, which ignores them."""
     known = queries(description, asked.method, asked.path)
     return set() if known is None else set(asked.query) - known
 
@@ -398,7 +398,7 @@ WRONG: list[tuple[str, str, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("method", "path", "body"), WRONG)
-def test_a_wrong_request_is_told(
+def test_a_wrong_request_is_reported(
     lying: FakeGithub, proxy: Prism, method: str, path: str, body: dict[str, Any]
 ) -> None:
     answer = requests.request(
@@ -422,7 +422,7 @@ def test_a_wrong_request_is_told(
         lambda issue: issue.update(created_at="yesterday"),
     ],
 )
-def test_a_wrong_answer_is_told(
+def test_a_wrong_answer_is_reported(
     lying: FakeGithub,
     proxy: Prism,
     spoilt: Callable[[JSON], object],
@@ -443,7 +443,7 @@ def test_a_wrong_answer_is_told(
     assert proxy.violations
 
 
-def test_a_misspelt_query_is_told(description: JSON) -> None:
+def test_a_misspelt_query_is_reported(description: JSON) -> None:
     right = Asked("GET", "/repos/acme/db/issues", {"state": "all", "per_page": "100"}, {}, None)
     wrong = Asked("GET", "/repos/acme/db/issues", {"status": "all"}, {}, None)
     assert misspelt(description, right) == set()

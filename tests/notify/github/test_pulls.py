@@ -185,7 +185,7 @@ def test_four_outcomes_are_four_different_things(
     assert len(hub.checks) == 1
 
 
-def test_a_regression_is_told_worst_first_with_the_command_and_where_it_is(
+def test_a_regression_is_reported_worst_first_with_the_command_and_its_place(
     hub: Hub, publish: Publish
 ) -> None:
     ran = publish(SLOWER)
@@ -348,7 +348,7 @@ def test_an_answer_takes_the_place_of_what_could_not_run(
     assert [check.conclusion for check in hub.checks] == ["success", "failure"], "of two runs"
 
 
-def test_a_gate_tells_what_is_known_by_its_exit_code(hub: Hub, publish: Publish) -> None:
+def test_the_exit_code_of_a_gate_reports_what_is_known(hub: Hub, publish: Publish) -> None:
     for answer, code in ((SLOWER, 1), (SAME, 0), (OPEN, 0), (FAILED, 2)):
         publish(answer, "--gate", code=code)
 
@@ -526,7 +526,9 @@ def test_what_strangers_bring_changes_nothing_but_their_own_check(
         assert fence not in reason[len(fence) : -len(fence)]
 
 
-def test_a_lie_about_the_numbers_is_told_as_what_they_show(hub: Hub, publish: Publish) -> None:
+def test_a_verdict_that_contradicts_the_numbers_is_replaced_by_theirs(
+    hub: Hub, publish: Publish
+) -> None:
     """The one thing that a stranger can do: make up numbers of his own pull request."""
     lie = measured(levels(change=0.1), smallest_effect=0.99)
     publish(lie, "--smallest", "2%")

@@ -21,7 +21,7 @@ min_effect = "20%"
 [confirm]
 smallest_effect = "20%"
 """
-"""What a machine that does other things beside can tell in seconds."""
+"""What a machine that does other things beside can measure in seconds."""
 
 BEFORE = 5
 """Nights before the slow commit, two commits each."""
@@ -114,7 +114,7 @@ def test_the_slow_commit_is_named_beside_one_that_does_not_compile(
     at = commits.index(culprit)
     named = found["culprit"]
     assert (named["revision"], named["confirmed"]) == (culprit[:12], True)
-    # Nothing can tell the culprit from the one before it, which does not compile.
+    # The culprit cannot be distinguished from the commit before it, which does not compile.
     assert (named["parent"], named["between"]) == (commits[at - 2][:12], [commits[at - 1][:12]])
     (issue,) = issues()
     text = issue.read_text()

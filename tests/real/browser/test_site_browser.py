@@ -260,7 +260,7 @@ def test_an_unknown_revision_is_refused_where_it_is_typed(browser: Browser, nigh
     assert "base=99" not in browser.run("location.hash")
 
 
-def test_a_missed_sla_is_told(browser: Browser, inserts: Made) -> None:
+def test_a_missed_sla_is_shown(browser: Browser, inserts: Made) -> None:
     visit(browser, inserts.page, "#insert")
     assert text(browser, "h1") == "ib: 1 of 2 steps miss their SLA"
     rows = cells(browser, ".long-table")
@@ -273,7 +273,7 @@ def test_a_missed_sla_is_told(browser: Browser, inserts: Made) -> None:
     assert browser.run(SAID).endswith("missed")
 
 
-def test_controls_and_drift_are_told(browser: Browser, night: Made) -> None:
+def test_controls_and_drift_are_shown(browser: Browser, night: Made) -> None:
     visit(browser, night.page, "#machines")
     assert "test-c2r4: bench-1" in text(browser, "main")
     (first, *_) = cells(browser, "main > .wide")
@@ -369,7 +369,7 @@ def test_hostile_names_are_only_text(browser: Browser, hostile: Made) -> None:
     assert browser.complaints() == []
 
 
-def test_data_that_are_gone_are_told(browser: Browser, night: Made, tmp_path: Path) -> None:
+def test_missing_data_are_reported(browser: Browser, night: Made, tmp_path: Path) -> None:
     shutil.copytree(night.page.parent, tmp_path / "site")
     page = tmp_path / "site" / "index.html"
     visit(browser, page, "#overview")

@@ -119,7 +119,7 @@ def test_source_trees_are_compared_as_they_stand(
     assert leftovers(server_folder / "cache") == []
 
 
-def test_a_tree_that_does_not_compile_is_told_with_its_first_error(
+def test_a_tree_that_does_not_compile_is_reported_with_its_first_error(
     tmp_path: Path, cache: Path, server_folder: Path
 ) -> None:
     night = Night(tmp_path)

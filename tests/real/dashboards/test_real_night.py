@@ -59,7 +59,7 @@ NOT_OF_THIS_NIGHT: Mapping[str, str] = {
     r"_server_expires_timestamp_seconds": "no bench server was created",
     r"_drift_ratio\{target|_oscillation_ratio": "steps are shorter than 30 and 120 seconds",
     r"_compaction_": "nothing ran on RocksDB",
-    r"_processor_events_per_operation": "the processor's counters are not to be had everywhere",
+    r"_processor_events_per_operation": "the processor's counters are not available everywhere",
     r"_pressure_ratio": "not every kernel keeps pressure stall information",
 }
 """Expressions of figures that such a night does not have, and why."""

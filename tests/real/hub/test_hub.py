@@ -180,7 +180,7 @@ def test_the_hub_runs_until_it_is_stopped_and_keeps_its_data(hub: Hub, account: 
     assert status["state"]["pid"] == process.pid
     assert status["version"].startswith(("2.", "3."))
     assert status["bytes"] > 0
-    # There is nothing to publish: that is told, and no reason to end.
+    # There is nothing to publish: that is reported, and no reason to end.
     hub.until(lambda: '"well":' in hub.layout.state.read_text(), process)
     (published,) = hub.status()["state"]["published"]
     assert (published["url"], published["well"]) == (f"{hub.at.url}/api/v1/write", False)
@@ -208,7 +208,7 @@ def test_what_is_in_the_store_is_published_by_itself(
     said = requests.get(f"{hub.at.url}/api/v1/query", params={"query": steps}, timeout=60)
     ((_, count),) = (each["value"] for each in said.json()["data"]["result"])
     assert count == "2", "of two steps"
-    # By hand it goes to the hub, too, and what an edited plan does not tell is said.
+    # By hand it goes to the hub, too, and what an edited plan does not publish is reported.
     detect_stage(MeasuringContext(), MeasuringContext().plan())
     assert hub.publish() == f"published nothing new to {hub.at.url}/api/v1/write"
     hub.configure(LONGER)
@@ -219,7 +219,7 @@ def test_what_is_in_the_store_is_published_by_itself(
     hub.stop(process)
 
 
-def test_a_prometheus_that_dies_is_told_and_started_again(hub: Hub) -> None:
+def test_a_prometheus_that_dies_is_reported_and_restarted(hub: Hub) -> None:
     process = hub.started()
     first = hub.pid("Prometheus")
     assert first is not None

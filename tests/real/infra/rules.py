@@ -1,7 +1,7 @@
 """What must hold of everything that Terraform made in Hetzner Cloud.
 
 No scanner that a registry offers has rules for Hetzner Cloud, so these are ours. They are asked of
-what the cloud was told, which is nearer to the truth than any plan.
+what the cloud was sent, which is nearer to the truth than any plan.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What Terraform tells a bench, and what ``fleet up`` tells one, are one design."""
+"""The benches of Terraform and of ``fleet up`` are one design."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_the_same_is_given_by_default() -> None:
     assert json.loads(defaults["ttl"]) == "8h" and fleet.ttl == 8 * 3600
 
 
-def test_no_more_is_told_than_a_server_takes() -> None:
+def test_user_data_is_no_longer_than_a_server_takes() -> None:
     assert f"<= {LIMIT}" in (BENCH / "main.tf").read_text()
 
 

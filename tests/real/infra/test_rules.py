@@ -81,7 +81,7 @@ def test_nothing_is_said_of_what_is_as_it_should_be() -> None:
         (lambda it: it["volumes"][0].update(labels={}), "volumes data lacks the label"),
     ],
 )
-def test_what_is_not_is_told(spoil: Callable[[Cloud], Any], complaint: str) -> None:
+def test_a_violation_is_reported(spoil: Callable[[Cloud], Any], complaint: str) -> None:
     cloud = good()
     spoil(cloud)
     assert complaint in " ".join(broken(cloud, {}, allowed=[OFFICE]))

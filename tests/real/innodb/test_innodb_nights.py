@@ -94,7 +94,7 @@ def test_two_majors_are_measured(measured: Measured, cache: Path) -> None:
     assert measured.night.json("nightly")["runs"] == 0
 
 
-def test_a_bundle_tells_everything_about_its_run(measured: Measured) -> None:
+def test_a_bundle_holds_everything_about_its_run(measured: Measured) -> None:
     for path in (measured.night.folder / "results/bundles").glob("*.tar.zst"):
         bundle = read_bundle(path)
         head = bundle.manifest

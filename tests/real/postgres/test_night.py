@@ -108,7 +108,7 @@ def test_a_second_night_has_nothing_to_measure(night: Night) -> None:
     assert last.spent_so_far["nights"] == pytest.approx(first.spent["runs"] / 60)
 
 
-def test_a_bundle_tells_everything_about_its_run(night: Night, version: str) -> None:
+def test_a_bundle_holds_everything_about_its_run(night: Night, version: str) -> None:
     path = sorted((night.folder / "results/bundles").glob("*.tar.zst"))[0]
     bundle = read_bundle(path)
     head = bundle.manifest

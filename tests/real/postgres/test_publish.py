@@ -59,7 +59,9 @@ def test_a_night_without_its_prometheus_succeeds_and_is_published_later(
     assert prometheus.count(RUNS) == len(night.rows())
 
 
-def test_a_frozen_one_is_told_and_gets_the_rest_later(night: Night, prometheus: Prometheus) -> None:
+def test_a_frozen_receiver_is_reported_and_gets_the_rest_later(
+    night: Night, prometheus: Prometheus
+) -> None:
     night.run("nightly")
     published = prometheus.samples(RUNS)
     prometheus.freeze()

@@ -1,4 +1,4 @@
-"""Pull requests of a small repository of SQLite: measured for real, and told to GitHub."""
+"""Pull requests of a small repository of SQLite: measured for real, and reported to GitHub."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def test_two_releases_are_measured_and_compared(
     assert night.json("nightly")["runs"] == 0
 
 
-def test_a_bundle_tells_everything_about_its_run(night: Night, versions: tuple[str, str]) -> None:
+def test_a_bundle_holds_everything_about_its_run(night: Night, versions: tuple[str, str]) -> None:
     for path in (night.folder / "results/bundles").glob("*.tar.zst"):
         bundle = read_bundle(path)
         head = bundle.manifest
@@ -117,7 +117,7 @@ def test_the_settings_of_two_runs_differ_in_nothing_of_the_folder(night: Night) 
     assert "/runs/rocksdb-" not in page, "a folder of a run is shown as a changed setting"
 
 
-def test_maintenance_tells_what_it_left(night: Night, versions: tuple[str, str]) -> None:
+def test_maintenance_reports_what_it_left(night: Night, versions: tuple[str, str]) -> None:
     for path in (night.folder / "results/bundles").glob("*.tar.zst"):
         bundle = read_bundle(path)
         phases = [phase.name for phase in bundle.manifest.phases]

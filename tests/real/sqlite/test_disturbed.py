@@ -43,7 +43,7 @@ SET = {"clock": TOLD}
 
 
 class Clock:
-    """A time of day that is set in those steps that are told, in the order in which they run.
+    """A time of day that is set in the given steps, by the order in which they run.
 
     It is read before each step and after it.
     """

@@ -47,7 +47,7 @@ def test_two_releases_are_measured_and_compared(night: Night, cache: Path) -> No
     assert night.json("nightly")["runs"] == 0
 
 
-def test_a_bundle_tells_everything_about_its_run(night: Night) -> None:
+def test_a_bundle_holds_everything_about_its_run(night: Night) -> None:
     for path in (night.folder / "results/bundles").glob("*.tar.zst"):
         bundle = read_bundle(path)
         head = bundle.manifest

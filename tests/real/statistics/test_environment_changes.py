@@ -1,4 +1,4 @@
-"""Steps and ramps of a machine, told from one another."""
+"""Steps and ramps of a machine, and how they are distinguished."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_what_creeps_is_a_ramp() -> None:
     assert np.flatnonzero(level.sizes[:, 0]).tolist() == [0, 1]
 
 
-def test_a_step_and_a_ramp_of_one_machine_are_told_from_one_another() -> None:
+def test_a_step_and_a_ramp_of_one_machine_are_distinguished() -> None:
     def both(figure: int, night: int) -> float:
         slow = ramp(night, 30, 70, -0.12) if figure < 3 else 0.0
         return 8.0 + slow + (0.03 if night >= 50 else 0.0)

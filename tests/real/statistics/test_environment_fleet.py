@@ -1,4 +1,4 @@
-"""A fleet whose history is known: one regression, and what machines did is told as theirs."""
+"""A fleet whose history is known: one regression, and what machines did is reported as theirs."""
 
 from __future__ import annotations
 

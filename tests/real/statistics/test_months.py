@@ -211,7 +211,7 @@ def test_a_night_s_outage_of_the_machine_is_no_issue(
     assert "17.10" not in {one["first_bad"] for one in replayed if one["kind"] == "level"}
 
 
-def test_a_mood_of_the_machine_that_no_control_tells_is_not_confirmed(
+def test_a_state_of_the_machine_that_no_control_shows_is_not_confirmed(
     months: Months, nightshift: Nightshift
 ) -> None:
     machine = Machine(6, outages=dict.fromkeys(range(9, 13), 0.85))

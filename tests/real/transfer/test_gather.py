@@ -234,7 +234,7 @@ def test_a_bundle_that_is_still_being_written_comes_later(
     assert hub.has == files_in(bench, "bundles", "experiments")
 
 
-def test_a_damaged_bundle_is_told_every_time_and_fetched_once(
+def test_a_damaged_bundle_is_reported_every_time_and_fetched_once(
     ground: Ground, bench: Path, hub: Hub
 ) -> None:
     lies(ground, bench)

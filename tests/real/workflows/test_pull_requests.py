@@ -1,4 +1,4 @@
-"""The ten lines of README in a repository of SQLite: pull requests are measured, and told."""
+"""The ten lines of README in a repository of SQLite: pull requests are measured and reported."""
 
 from __future__ import annotations
 
@@ -48,20 +48,20 @@ WAIT = "  { volatile int i; for(i=0; i<20000; i++){} }\n"
 FORK = "mallory/db"
 
 
-def told_in(document: str) -> dict[str, str]:
-    """Return the files that a document tells a repository of a DBMS to add, by their paths."""
+def files_to_add(document: str) -> dict[str, str]:
+    """Return the files that a document asks a repository of a DBMS to add, by their paths."""
     return dict(BLOCK.findall((ROOT / document).read_text()))
 
 
 def ten_lines() -> dict[str, str]:
-    return told_in("README.md")
+    return files_to_add("README.md")
 
 
 def with_comments() -> dict[str, str]:
     """Return the ten lines with what docs/guide/github.md says for comments."""
     files = ten_lines()
     measures = ".github/workflows/nightshift.yml"
-    began = told_in("docs/guide/github.md")[measures]
+    began = files_to_add("docs/guide/github.md")[measures]
     rest = [line for line in files[measures].splitlines() if not line.startswith("on:")]
     return {**files, measures: began + "\n".join(rest) + "\n"}
 
@@ -166,7 +166,7 @@ def published(
     return actions.run(DATABASE, "nightshift-publish.yml", "workflow_run", payload, run=2)
 
 
-def test_a_slower_pull_request_of_a_fork_is_told(
+def test_a_slower_pull_request_of_a_fork_is_reported(
     actions: Actions, sqlite: Path, github: GithubServer
 ) -> None:
     repository = github.repository(DATABASE)
@@ -190,7 +190,7 @@ def test_a_slower_pull_request_of_a_fork_is_told(
     assert "point-query" in comment.body and comment.user == "github-actions[bot]"
 
 
-def test_what_a_comment_started_and_does_not_compile_is_told_too(
+def test_what_a_comment_started_and_does_not_compile_is_reported_too(
     actions: Actions, sqlite: Path, github: GithubServer
 ) -> None:
     repository = github.repository(DATABASE)
@@ -209,7 +209,7 @@ def test_what_a_comment_started_and_does_not_compile_is_told_too(
     assert (check.sha, check.conclusion) == (head, "action_required")
 
 
-def test_a_run_that_left_nothing_is_told_too(
+def test_a_run_that_left_nothing_is_reported_too(
     actions: Actions, sqlite: Path, github: GithubServer
 ) -> None:
     repository = github.repository(DATABASE)

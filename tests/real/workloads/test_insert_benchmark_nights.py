@@ -126,13 +126,13 @@ def stand_still(cache: Path, program: str, step: str) -> None:
     stopped = [each for each in processes(cache) if each.info["name"] == program]
     assert stopped
     try:
-        tell(stopped, signal.SIGSTOP)
+        send_all(stopped, signal.SIGSTOP)
         time.sleep(STILL_SECONDS)
     finally:
-        tell(stopped, signal.SIGCONT)
+        send_all(stopped, signal.SIGCONT)
 
 
-def tell(there: Iterable[psutil.Process], what: signal.Signals) -> None:
+def send_all(there: Iterable[psutil.Process], what: signal.Signals) -> None:
     """Send a signal to processes, of which some may have ended."""
     for process in there:
         with contextlib.suppress(psutil.NoSuchProcess):

@@ -290,7 +290,7 @@ run "a_long_text" {
   }
 }
 
-run "refuses_more_than_a_server_can_be_told" {
+run "refuses_more_user_data_than_a_server_takes" {
   command = plan
 
   variables {

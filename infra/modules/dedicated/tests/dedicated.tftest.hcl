@@ -30,7 +30,7 @@ run "puts_out_each_class_once" {
   }
 }
 
-run "tells_the_installer" {
+run "configures_the_installer" {
   command = plan
 
   assert {

@@ -23,7 +23,7 @@ run "is_a_quiet_runner" {
   }
 }
 
-run "is_told_nothing_that_it_does_not_need" {
+run "gets_nothing_that_it_does_not_need" {
   command = plan
 
   variables {

@@ -84,7 +84,7 @@ run "lets_in_administrators_by_ssh_alone" {
   }
 }
 
-run "is_told_what_to_run" {
+run "gets_what_to_run" {
   command = plan
 
   assert {
@@ -121,7 +121,7 @@ run "is_told_what_to_run" {
   }
 }
 
-run "starts_only_what_it_is_told_of" {
+run "starts_only_what_is_configured" {
   command = plan
 
   assert {

@@ -71,7 +71,7 @@ def written(place: Place, source: Path, text: str) -> FileEntry:
     return entry
 
 
-def test_links_are_passed_over(ground: Ground, home: Path) -> None:
+def test_links_are_skipped(ground: Ground, home: Path) -> None:
     if ground.kind == "s3":
         return  # An object is no link.
     (ground.folder / "x" / "bundles").mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""What servers and hosts are told at their first boot: cloud-init takes it, and so does a shell."""
+"""The user data of servers and hosts at their first boot: valid for cloud-init and for a shell."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def scripts(text: str) -> dict[str, str]:
     return {path: text for path, text in contents.items() if text.startswith("#!/bin")}
 
 
-def test_every_environment_tells_what_cloud_init_and_a_shell_take(
+def test_cloud_init_and_a_shell_take_the_user_data_of_every_environment(
     program: Terraform, cloud: FakeHetzner, schema: dict[str, Any]
 ) -> None:
     Applied(program, "laptop", cloud).apply(LAPTOP)
@@ -90,7 +90,7 @@ def test_every_environment_tells_what_cloud_init_and_a_shell_take(
     assert sorted(classes) == ["7049a-t", "ax162-s", "ccx33", "ccx53"]
 
 
-def test_what_the_fleet_tells_is_taken_too(schema: dict[str, Any]) -> None:
+def test_the_user_data_of_the_fleet_is_taken_too(schema: dict[str, Any]) -> None:
     program = Program(url="https://github.example/runner.tar.gz", sha256="ab" * 32)
     text = user_data(program, "ccx13", ("one", "two"), ["sysbench"])
     assert mistakes(schema, text) == []
