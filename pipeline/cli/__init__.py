@@ -83,9 +83,9 @@ def _usage(error: typer.TyperException) -> str:
     """Describe in one line what is wrong with a command line."""
     context = getattr(error, "ctx", None)
     path = "nightshift" if context is None else context.command_path
-    said = error.format_message()
-    stop = "" if said.endswith((".", "?", ")")) else "."
-    return f"{said}{stop} `{path} --help` shows the options."
+    message = error.format_message()
+    stop = "" if message.endswith((".", "?", ")")) else "."
+    return f"{message}{stop} `{path} --help` shows the options."
 
 
 def _interrupt(number: int, _frame: FrameType | None) -> None:

@@ -84,10 +84,10 @@ def listed(checks: Sequence[CheckResult], width: int) -> Iterator[Text]:
         yield Text(f"\n{group}", style="bold")
         of_group = (each for each in checks if each.group == group)
         for each in sorted(of_group, key=lambda found: order.index(word(found))):
-            said = word(each)
+            status = word(each)
             first, *rest = _wrap(each.value, width - head) or [""]
-            mark = f"{_INDENT}{said:<{head - names - 1 - len(_INDENT)}}"
-            yield Text.assemble((mark, _STYLES[said]), f"{each.name:<{names}} ", first)
+            mark = f"{_INDENT}{status:<{head - names - 1 - len(_INDENT)}}"
+            yield Text.assemble((mark, _STYLES[status]), f"{each.name:<{names}} ", first)
             if each.verdict is Verdict.BAD:
                 rest += _wrap(each.why, width - head)
                 rest += _wrap(f"-> {each.mend}" if each.mend else "", width - head, "   ")

@@ -59,13 +59,13 @@ def _states(names: list[str]) -> set[RegressionState]:
 def _line(row: KnownRegression, why: str) -> str:
     found = row.regression
     way = "worse " if found.worse else "better"
-    said = f" ({row.reason})" if row.reason else ""
+    reason = f" ({row.reason})" if row.reason else ""
     until = f" until {row.expires}" if row.expires else ""
     note = f": {row.note}" if row.note else ""
     culprit = f"\n      culprit {found.culprit}" if found.culprit else ""
     kind = f", {why}" if why else ""
     recovery = f", recovery of {found.recovers}" if found.recovers else ""
-    state = f"{found.state.value}{recovery}{said}{kind}{until}{note}{culprit}"
+    state = f"{found.state.value}{recovery}{reason}{kind}{until}{note}{culprit}"
     return f"  {found.fingerprint}  {way}  {summary(found)}  {state}"
 
 

@@ -54,11 +54,11 @@ def _tree(raised: Raised) -> dict[str, Any]:
 def _line(raised: Raised) -> str:
     largest = raised.largest
     more = f" and {raised.series - 1} more series" if raised.series > 1 else ""
-    said = f", {raised.verdict}" if raised.worse else ""
+    verdict = f", {raised.verdict}" if raised.worse else ""
     end = f", resolved at {raised.resolved}" if raised.resolved else ""
     gone = "" if raised.kept else ", not found any more"
     return (
         f"  at {raised.night}  {'worse ' if raised.worse else 'better'}  {raised.line}: "
         f"{raised.last_good} -> {raised.first_bad}  {change(largest)}  {largest.series.step} "
-        f"{largest.series.metric}{more}{said}{end}{gone}"
+        f"{largest.series.metric}{more}{verdict}{end}{gone}"
     )

@@ -70,21 +70,21 @@ def wording(error: ErrorDetails) -> str:
     at, context = error["loc"], error.get("ctx", {})
     match error["type"]:
         case "missing":
-            said = "is missing and has no default; set it"
+            problem = "is missing and has no default; set it"
         case "tuple_type" if len(at) == 1:
-            said = f"this table can appear several times; write [[{at[0]}]] above each"
+            problem = f"this table can appear several times; write [[{at[0]}]] above each"
         case "tuple_type":
-            said = 'is not a list; write it in brackets, for example ["a", "b"]'
+            problem = 'is not a list; write it in brackets, for example ["a", "b"]'
         case "too_short":
-            said = "is an empty list; give at least one item"
+            problem = "is an empty list; give at least one item"
         case "model_type":
-            said = f"this table can appear only once; write [{at[0]}] above it"
+            problem = f"this table can appear only once; write [{at[0]}] above it"
         case "string_pattern_mismatch":
-            said = f"{error['input']!r} {_EXPECTED[context['pattern']]}"
+            problem = f"{error['input']!r} {_EXPECTED[context['pattern']]}"
         case _:
             text = str(context.get("error", error["msg"]))
-            said = text[:1].lower() + text[1:]
-    return said
+            problem = text[:1].lower() + text[1:]
+    return problem
 
 
 def settings_at(root: type[BaseModel], location: Sequence[str | int]) -> list[str]:

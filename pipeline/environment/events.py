@@ -104,14 +104,14 @@ def _event(
     first, until = changes[0], max(change.last for change in changes)
     cause = causes.get(first.first, "")
     if first.ramp:
-        kind, said = (
+        kind, reason = (
             MachineEventKind.DRIFT,
             "a gradual cause: a disk, the cooling, or something that fills up",
         )
     elif cause:
-        kind, said = MachineEventKind.UPDATED, cause
+        kind, reason = MachineEventKind.UPDATED, cause
     else:
-        kind, said = MachineEventKind.UNKNOWN, "unknown: its fingerprint did not change"
+        kind, reason = MachineEventKind.UNKNOWN, "unknown: its fingerprint did not change"
     return EnvironmentEvent(
         kind=kind,
         machine_class=panel.place.machine_class,
@@ -120,7 +120,7 @@ def _event(
         earliest=panel.nights[first.earliest],
         latest=panel.nights[first.latest],
         until=panel.nights[until] if first.ramp and until < len(panel.nights) - 1 else None,
-        cause=said,
+        cause=reason,
         effects=effects_of(
             panel.figures,
             one.fit.sizes[:, numbers].sum(axis=1),

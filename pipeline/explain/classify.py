@@ -199,11 +199,11 @@ def _differing(change: PlanChange) -> tuple[str, str]:
 
 def _open(figures: Sequence[FigureChange], lost: Sequence[FigureChange]) -> tuple[str, ...]:
     """Describe the figures for a step that no rule fits."""
-    said = list(_sentences(lost))
+    sentences = list(_sentences(lost))
     undecided = sum(figure.verdict == "undecided" for figure in figures)
     if undecided:
         runs = "with {} and {} repetitions".format(*figures[0].runs)
-        said.append(
+        sentences.append(
             f"{runs}, {undecided} of {len(figures)} figures could not be distinguished from noise"
         )
-    return tuple(said) or ("no recorded figure changed with it",)
+    return tuple(sentences) or ("no recorded figure changed with it",)

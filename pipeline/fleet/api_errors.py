@@ -36,34 +36,36 @@ class Failed(UserError):
     """An action ended with an error, which the text reports in a line."""
 
 
-def _unknown_token(said: str) -> Exception:
-    return UserError(f"Hetzner Cloud rejects the token ({said}); set a valid one")
+def _unknown_token(message: str) -> Exception:
+    return UserError(f"Hetzner Cloud rejects the token ({message}); set a valid one")
 
 
-def _weak_token(said: str) -> Exception:
+def _weak_token(message: str) -> Exception:
     return UserError(
-        f"Hetzner Cloud: {said}; use a token of the project with read and write access"
+        f"Hetzner Cloud: {message}; use a token of the project with read and write access"
     )
 
 
-def _gone(said: str) -> Exception:
-    return Gone(f"Hetzner Cloud: {said}; check that the names in [fleet] and [[class]] exist")
+def _gone(message: str) -> Exception:
+    return Gone(f"Hetzner Cloud: {message}; check that the names in [fleet] and [[class]] exist")
 
 
-def _limited(said: str) -> Exception:
+def _limited(message: str) -> Exception:
     return Limited(
-        f"Hetzner Cloud: {said}; delete unused resources, request a higher limit, lower the "
+        f"Hetzner Cloud: {message}; delete unused resources, request a higher limit, lower the "
         "count of a [[class]], or name smaller types in its setting instead"
     )
 
 
-def _locked(said: str) -> Exception:
-    return UserError(f"Hetzner Cloud: {said}; the resource is locked: ask the support of Hetzner")
-
-
-def _removed(said: str) -> Exception:
+def _locked(message: str) -> Exception:
     return UserError(
-        f"Hetzner Cloud: {said}; this release of nightshift is too old for the API: upgrade it"
+        f"Hetzner Cloud: {message}; the resource is locked: ask the support of Hetzner"
+    )
+
+
+def _removed(message: str) -> Exception:
+    return UserError(
+        f"Hetzner Cloud: {message}; this release of nightshift is too old for the API: upgrade it"
     )
 
 
@@ -126,12 +128,12 @@ def plain(text: str) -> str:
 
 
 def _ours(error: APIException) -> Exception:
-    said, code = plain(error.message or ""), plain(str(error.code))
+    message, code = plain(error.message or ""), plain(str(error.code))
     status = error.code if isinstance(error.code, int) else 0
     if code in _PASSING or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        return TransientError(f"Hetzner Cloud: {said} ({code})")
-    if _NOT_SOLD_THERE in said:
-        return SoldOutError(said)
+        return TransientError(f"Hetzner Cloud: {message} ({code})")
+    if _NOT_SOLD_THERE in message:
+        return SoldOutError(message)
     if code in _MEANING:
-        return _MEANING[code](said)
-    return UserError(f"Hetzner Cloud: {said} ({code})")
+        return _MEANING[code](message)
+    return UserError(f"Hetzner Cloud: {message} ({code})")

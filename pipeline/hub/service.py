@@ -81,12 +81,12 @@ class RunningService:
         log = self.service.log
         if log.exists():
             log.replace(log.with_name(f"{log.name}.1"))
-        with log.open("wb") as said:
+        with log.open("wb") as output:
             self._process = subprocess.Popen(
                 # A regular termination signal, on which it flushes its data.
                 self._account.command(*self.service.command, death_signal="TERM"),
                 stdin=subprocess.DEVNULL,
-                stdout=said,
+                stdout=output,
                 stderr=subprocess.STDOUT,
                 cwd=self.service.folder,
                 env={"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", **self.service.environment},

@@ -72,9 +72,9 @@ def _newest(at: Address) -> datetime | None:
 
 def _data(at: Address, path: str, **parameters: str) -> dict[str, Any]:
     """Return the data of a response; empty unless it is Prometheus's."""
-    said = ask(at, f"/api/v1/{path}", **parameters)
+    answer = ask(at, f"/api/v1/{path}", **parameters)
     try:
-        return dict(json.loads(said)["data"]) if said is not None else {}
+        return dict(json.loads(answer)["data"]) if answer is not None else {}
     except (KeyError, TypeError, ValueError):
         return {}
 

@@ -170,8 +170,10 @@ def memory_speed(dmidecode: str) -> str:
 
     Empty without root. A virtual machine's firmware invents speeds or reports none.
     """
-    said = re.findall(r"^\s*Configured (?:Memory|Clock) Speed: (\d+ \S+)", dmidecode, re.MULTILINE)
-    return ", ".join(sorted(set(said)))
+    speeds = re.findall(
+        r"^\s*Configured (?:Memory|Clock) Speed: (\d+ \S+)", dmidecode, re.MULTILINE
+    )
+    return ", ".join(sorted(set(speeds)))
 
 
 def cmdline(text: str) -> str:

@@ -244,9 +244,9 @@ class Builder:
             if ccache:
                 self._account.own(objects)
             self._account.give(slot)
-            with log.open("wb") as said:
+            with log.open("wb") as output:
                 run_recipe(
-                    work, target.recipe(work), self._account, objects if ccache else None, said
+                    work, target.recipe(work), self._account, objects if ccache else None, output
                 )
             _take(made)
             try:
@@ -415,8 +415,10 @@ def _apply(patch: Patch, tree: Path) -> None:
         check=False,
     )
     if answer.returncode:
-        said = answer.stdout.strip() or answer.stderr.strip()
-        raise CompileError(f"the patch {patch.name} does not apply: {first_line(Exception(said))}")
+        output = answer.stdout.strip() or answer.stderr.strip()
+        raise CompileError(
+            f"the patch {patch.name} does not apply: {first_line(Exception(output))}"
+        )
 
 
 def _sha256(text: str) -> str:

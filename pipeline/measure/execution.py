@@ -426,8 +426,8 @@ class Execution:
         The revision is not at fault, and the user can fix it.
         """
         # A server that cannot write its log ends at once, and only the log says why.
-        said = [log.read_text(errors="replace") for log in self._folder.glob("*.log")]
-        if any(_DISK_FULL in each for each in (text, *said)):
+        logs = [log.read_text(errors="replace") for log in self._folder.glob("*.log")]
+        if any(_DISK_FULL in each for each in (text, *logs)):
             raise UserError(
                 f"the disk that holds {self._workspace.cache} is full; free some space, or set "
                 "paths.cache in nightshift.toml to a folder on another disk, and run the same "

@@ -91,6 +91,6 @@ def _build(cell: Cell) -> tuple[str, tuple[int, ...], str]:
 
 def _name(batch: Sequence[Cell]) -> str:
     first = batch[0]
-    said = f"{first.revision.target} {first.revision.label} {first.config.name}"
+    name = f"{first.revision.target} {first.revision.label} {first.config.name}"
     more = len(batch) - 1
-    return f"{said} and {plural(more, 'more cell')}" if more else f"{said} {first.workload.name}"
+    return f"{name} and {plural(more, 'more cell')}" if more else f"{name} {first.workload.name}"

@@ -64,5 +64,5 @@ def _version(tool: str) -> str:
         errors="replace",
         check=False,
     )
-    said = (shown.stdout or shown.stderr).strip()
-    return said.splitlines()[0] if said else tool
+    output = (shown.stdout or shown.stderr).strip()
+    return output.splitlines()[0] if output else tool

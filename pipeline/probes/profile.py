@@ -39,7 +39,7 @@ class Profile:
         """Watch the tree below ``pid``; perf writes to ``file``."""
         self._pid = pid
         self._file = file
-        self._said = file.with_suffix(".err")
+        self._output = file.with_suffix(".err")
         self._perf: subprocess.Popen[bytes] | None = None
 
     def begin(self) -> None:
@@ -53,9 +53,9 @@ class Profile:
             return
         command = ["perf", "record", f"--freq={FREQUENCY}", "-g", f"--output={self._file}"]
         command += ["--pid", ",".join(map(str, _tree(self._pid)))]
-        with self._said.open("wb") as said:
+        with self._output.open("wb") as output:
             self._perf = subprocess.Popen(
-                contained(command), stdin=subprocess.DEVNULL, stdout=said, stderr=said
+                contained(command), stdin=subprocess.DEVNULL, stdout=output, stderr=output
             )
 
     def read(self) -> dict[str, float]:
@@ -101,17 +101,17 @@ class Profile:
                 found = fold(script.stdout or ())
         finally:
             self._file.unlink(missing_ok=True)
-            self._said.unlink(missing_ok=True)
+            self._output.unlink(missing_ok=True)
         if not found:
             raise ProfileError("no CPU profile: perf recorded no samples")
         return found
 
     def _complaint(self) -> str:
         """Return why perf recorded nothing, from its output."""
-        said = self._said.read_text(errors="replace")
-        if "perf_event_paranoid" in said:
+        output = self._output.read_text(errors="replace")
+        if "perf_event_paranoid" in output:
             return "the kernel denies access; run as root, or set kernel.perf_event_paranoid to 1"
-        lines = [line.strip() for line in said.splitlines() if line.strip(" \n:")]
+        lines = [line.strip() for line in output.splitlines() if line.strip(" \n:")]
         return next((line for line in lines if line != "Error:"), "perf printed no error")
 
 

@@ -117,11 +117,11 @@ def _create(promtool: str, text: Path, made: Path, scratch: Path) -> None:
         env={**os.environ, "TMPDIR": str(scratch)},
     )
     if ran.returncode:
-        said = (ran.stderr or ran.stdout).strip().splitlines() or [f"exit code {ran.returncode}"]
+        output = (ran.stderr or ran.stdout).strip().splitlines() or [f"exit code {ran.returncode}"]
         if "no space left on device" in ran.stderr:
-            raise OSError(errno.ENOSPC, said[-1])
+            raise OSError(errno.ENOSPC, output[-1])
         raise UserError(
-            f"promtool could not create blocks ({said[-1]}); check that {promtool} works"
+            f"promtool could not create blocks ({output[-1]}); check that {promtool} works"
         )
 
 

@@ -189,9 +189,9 @@ class RemoteWriter:
                 allow_redirects=False,
                 stream=True,
             ) as answer:
-                said = next(answer.iter_content(4096), b"").decode("utf-8", "replace")
+                content = next(answer.iter_content(4096), b"").decode("utf-8", "replace")
                 return ReceiverAnswer(
-                    answer.status_code, self._quoted(said), retry_after(answer.headers)
+                    answer.status_code, self._quoted(content), retry_after(answer.headers)
                 )
         except requests.exceptions.SSLError as error:
             raise _OutOfReachError(

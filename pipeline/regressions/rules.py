@@ -58,7 +58,7 @@ class Rules:
 
         A counted series raises no false alarms, so it takes no part in the budget.
         """
-        said = {
+        chosen = {
             "min_effect": self._settings.smallest(key.mode),
             "alarms_per_1000": self.alarms_per_1000(series),
         }
@@ -67,12 +67,12 @@ class Rules:
                 settings = rule.model_dump(
                     include=set(DetectionSettings.model_fields), exclude_none=True
                 )
-                said |= settings
+                chosen |= settings
         if any(pattern.matches(key) for pattern in self._muted):
-            said["mute"] = True
+            chosen["mute"] = True
         if is_counted(key):
-            said["alarms_per_1000"] = 0.0
-        return DetectionSettings.model_validate(said)
+            chosen["alarms_per_1000"] = 0.0
+        return DetectionSettings.model_validate(chosen)
 
     def alarms_per_1000(self, series: int) -> float:
         """Return the threshold for this number of timed series, where no rule sets one."""

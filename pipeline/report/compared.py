@@ -34,21 +34,21 @@ def verdict_line(comparison: TwoSideComparison) -> str:
     failed = len({row.step for row in rows if row.verdict == "failed"})
     undecided = sum(row.verdict == "undecided" for row in rows)
     better = sum(row.verdict == "better" for row in rows)
-    said = []
+    parts = []
     if failed:
-        said.append(f"{plural(failed, 'step')} of head failed")
+        parts.append(f"{plural(failed, 'step')} of head failed")
     if worse:
-        said.append(
+        parts.append(
             f"{len(worse)} of {plural(len(rows), 'figure')} worse, most of all "
             f"{worse[0].step} {worse[0].metric} by {worse[0].effect:+.1%}"
         )
     elif not failed:
-        said.append("no regression found" if undecided else "no regression")
+        parts.append("no regression found" if undecided else "no regression")
     if better:
-        said.append(f"{better} better")
+        parts.append(f"{better} better")
     if undecided:
-        said.append(f"{undecided} undecided")
-    return ", ".join(said)
+        parts.append(f"{undecided} undecided")
+    return ", ".join(parts)
 
 
 def as_rows(comparison: TwoSideComparison) -> list[dict[str, Any]]:
@@ -202,5 +202,7 @@ def _directions(rows: Sequence[FigureVerdict]) -> str:
     names = dict.fromkeys(row.metric for row in rows)
     less = [name for name in names if is_worse(name, 1.0)]
     more = [name for name in names if name not in less]
-    said = [f"{way} {', '.join(found)}" for way, found in (("more", more), ("less", less)) if found]
-    return " and ".join(said) + " is better"
+    parts = [
+        f"{way} {', '.join(found)}" for way, found in (("more", more), ("less", less)) if found
+    ]
+    return " and ".join(parts) + " is better"

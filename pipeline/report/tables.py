@@ -75,10 +75,10 @@ class MeasuredSubject:
         """Return the footnotes: the remarks about steps of revisions."""
         found: dict[tuple[str, str, str], list[str]] = {}
         for remark in self.remarks:
-            said = [(MARK_SIGN, mark) for mark in remark.marks]
+            footnotes = [(MARK_SIGN, mark) for mark in remark.marks]
             if remark.status == StepStatus.SLA_FAILED:
-                said.insert(0, (SLA_SIGN, f"SLA failed, {remark.note}"))
-            for sign, text in said:
+                footnotes.insert(0, (SLA_SIGN, f"SLA failed, {remark.note}"))
+            for sign, text in footnotes:
                 found.setdefault((sign, remark.step, text), []).append(remark.revision)
         return tuple(
             f"{sign} {step} at {', '.join(dict.fromkeys(labels))}: {text}"

@@ -157,18 +157,18 @@ def _run(home: Path, crate: str) -> None:
         raise _complaint(answer.stderr, home.parent, crate)
 
 
-def _complaint(said: str, folder: Path, crate: str) -> UserError:
+def _complaint(output: str, folder: Path, crate: str) -> UserError:
     """Return the error for a failed cargo, from its output."""
-    if "No space left on device" in said or "Disk quota exceeded" in said:
+    if "No space left on device" in output or "Disk quota exceeded" in output:
         return full_error(folder, crate)
-    if re.search(r"no such (sub)?command", said):
+    if re.search(r"no such (sub)?command", output):
         return UserError(f"cargo is too old: release 1.82 or newer is required; {CARGO}")
-    if "could not find `" in said:
+    if "could not find `" in output:
         return _unknown(crate.replace("@", " "))
-    if "failed to verify the checksum" in said:
+    if "failed to verify the checksum" in output:
         return _damaged(f"{crate} does not have the published checksum")
     # The last cause in the output is the first one; its addresses help nobody.
-    first_cause = said.rpartition("Caused by:")[2].strip()
+    first_cause = output.rpartition("Caused by:")[2].strip()
     cause = re.search(r"^(?:error: )?(?:\[\d+\] )?(.+?)(?: \(.*)?$", first_cause, re.MULTILINE)
     reason = re.sub(r"\S+://\S+", "an address", cause[1]) if cause else "no output"
     return UserError(

@@ -130,16 +130,16 @@ class NpmSource:
             ) from error
         try:
             # Before npm 9 the error object is on standard error.
-            said = json.loads(answer.stdout.strip() or answer.stderr.strip() or "null")
+            response = json.loads(answer.stdout.strip() or answer.stderr.strip() or "null")
         except ValueError:
-            said = None
+            response = None
         if answer.returncode:
-            raise self._complaint(package, said, answer.stderr)
-        return said
+            raise self._complaint(package, response, answer.stderr)
+        return response
 
-    def _complaint(self, package: str, said: Any, stderr: str) -> UserError:
+    def _complaint(self, package: str, response: Any, stderr: str) -> UserError:
         """Return the error for a failed npm: an object with a code and a summary."""
-        error = said.get("error", {}) if isinstance(said, dict) else {}
+        error = response.get("error", {}) if isinstance(response, dict) else {}
         code = str(error.get("code") or "")
         if code in _UNKNOWN:
             return _unknown(package)

@@ -131,5 +131,5 @@ def recorded(context: Context) -> Iterator[NightRecorder]:
 def _line(problem: BaseException) -> str:
     if isinstance(problem, KeyboardInterrupt):
         return STOPPED
-    said = first_line(problem)
-    return said if isinstance(problem, UserError) else f"{type(problem).__name__}: {said}"
+    message = first_line(problem)
+    return message if isinstance(problem, UserError) else f"{type(problem).__name__}: {message}"

@@ -148,10 +148,10 @@ class Receiver:
             ) as answer:
                 # Do not read the body of a successful response: a slow one would delay for nothing.
                 taken = answer.status_code // 100 == 2
-                said = b"" if taken else next(answer.iter_content(4096), b"")
+                content = b"" if taken else next(answer.iter_content(4096), b"")
                 return ReceiverAnswer(
                     answer.status_code,
-                    self._quoted(said.decode("utf-8", "replace")),
+                    self._quoted(content.decode("utf-8", "replace")),
                     retry_after(answer.headers),
                 )
         except requests.exceptions.SSLError:

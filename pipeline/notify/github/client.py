@@ -165,7 +165,7 @@ class Client:
             else:
                 self._server = server_time(answer) or self._server
                 if limited(answer):
-                    reason = f"GitHub limits the rate of requests ({self._said(answer)})"
+                    reason = f"GitHub limits the rate of requests ({self._reason(answer)})"
                     seconds = pause(answer, attempt, self.now) + self._clock.jitter()
                 elif answer.status >= 500:
                     reason = f"GitHub answers {answer.status}"
@@ -206,23 +206,23 @@ class Client:
     def _without_token(self, text: str) -> str:
         return text.replace(self._token, "***")
 
-    def _said(self, answer: GithubResponse) -> str:
+    def _reason(self, answer: GithubResponse) -> str:
         """Return GitHub's error message, shortened; a token in it is removed."""
         return message(answer).replace(self._token, "***")[:LONGEST_REASON]
 
     def _data(self, answer: GithubResponse) -> Any:
         if answer.status < 300:
             return answer.data
-        said = self._said(answer)
+        reason = self._reason(answer)
         variable, repository = self._section.secret, self._section.repository
         if answer.status == 401:
             raise UserError(
-                f"GitHub rejects the token in {variable} ({said}); set it to a token that is "
+                f"GitHub rejects the token in {variable} ({reason}); set it to a token that is "
                 f"valid for {repository}"
             )
-        if answer.status == 403 and "locked" not in said:
+        if answer.status == 403 and "locked" not in reason:
             raise ForbiddenError(
-                f"the token in {variable} lacks a permission for {repository} ({said}); give it "
+                f"the token in {variable} lacks a permission for {repository} ({reason}); give it "
                 "write access"
             )
-        raise GithubRefusedError(answer.status, said)
+        raise GithubRefusedError(answer.status, reason)

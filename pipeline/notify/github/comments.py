@@ -41,10 +41,10 @@ def resolved(notice: Notice, time: int, stays: str) -> KeyedComment:
             "this issue."
         )
     )
-    said = (
+    paragraph = (
         "Resolved by measurement: the newest revisions are as good as those before the regression."
     )
-    return _news(notice, f"resolved {time}", said, verdict(notice), end)
+    return _news(notice, f"resolved {time}", paragraph, verdict(notice), end)
 
 
 def back(notice: Notice, time: int, *, opened: bool) -> KeyedComment:
@@ -59,12 +59,14 @@ def back(notice: Notice, time: int, *, opened: bool) -> KeyedComment:
 
 def culprit_found(notice: Notice, culprit: Culprit) -> KeyedComment:
     """Return the comment that names the culprit."""
-    said = f"The culprit was found: {code(culprit.revision)}. Its parent {code(culprit.parent)} "
+    paragraph = (
+        f"The culprit was found: {code(culprit.revision)}. Its parent {code(culprit.parent)} "
+    )
     others = (
         f" {len(culprit.between)} more commits were not measured and may be the culprit instead."
     ) * bool(culprit.between)
     return _news(
-        notice, culprit_key(culprit), f"{said}is good.{others} The issue shows the evidence."
+        notice, culprit_key(culprit), f"{paragraph}is good.{others} The issue shows the evidence."
     )
 
 
@@ -94,6 +96,6 @@ def is_said(key: str, comments: Iterable[Comment]) -> bool:
     return any(key_of(comment) == key for comment in comments)
 
 
-def _news(notice: Notice, key: str, *said: str) -> KeyedComment:
-    text = "\n\n".join(part for part in said if part)
+def _news(notice: Notice, key: str, *paragraphs: str) -> KeyedComment:
+    text = "\n\n".join(part for part in paragraphs if part)
     return KeyedComment(key, fit(f"<!-- nightshift {key} {notice.fingerprint} -->\n{text}", _ROOM))

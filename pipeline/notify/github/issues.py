@@ -272,13 +272,13 @@ class _IssueUpdate:
         turns = [event for event in events if event.event in {"closed", "reopened"}]
         return bool(turns) and turns[-1].event == "reopened" and not self._us.are(turns[-1].actor)
 
-    def _comment_once(self, said: comments.KeyedComment) -> None:
+    def _comment_once(self, news: comments.KeyedComment) -> None:
         """Comment once: the intent is recorded first, because a response may be lost."""
-        if self._issue.locked or said.key in (self._entry.said, self._entry.culprit):
+        if self._issue.locked or news.key in (self._entry.said, self._entry.culprit):
             return
-        self._note(saying=Intent(key=said.key, until=self._client.settled_by))
+        self._note(saying=Intent(key=news.key, until=self._client.settled_by))
         try:
-            comment = self._tracker.comment(self._issue.number, said.text)
+            comment = self._tracker.comment(self._issue.number, news.text)
         except UnknownError:
             raise
         except (UnavailableError, GithubRefusedError, UserError):
@@ -287,7 +287,7 @@ class _IssueUpdate:
         self.changed = True
         if comment is not None:
             self._us.learn(comment.user)
-        self._record_comment(said.key)
+        self._record_comment(news.key)
 
     def _record_comment(self, key: str) -> None:
         kind = "culprit" if comments.is_culprit(key) else "said"

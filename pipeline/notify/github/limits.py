@@ -20,8 +20,8 @@ _MINUTE = 60.0
 
 def message(answer: GithubResponse) -> str:
     """Return GitHub's error message as one line."""
-    said = answer.data.get("message", "") if isinstance(answer.data, dict) else ""
-    return " ".join(str(said).split())
+    text = answer.data.get("message", "") if isinstance(answer.data, dict) else ""
+    return " ".join(str(text).split())
 
 
 def server_time(answer: GithubResponse) -> datetime | None:
@@ -36,11 +36,11 @@ def limited(answer: GithubResponse) -> bool:
     """Whether the request was rejected by a rate limit."""
     if answer.status == 429:
         return True
-    said = message(answer).lower()
+    text = message(answer).lower()
     return answer.status == 403 and (
         "retry-after" in answer.headers
         or answer.headers.get("x-ratelimit-remaining") == "0"
-        or any(word in said for word in _WORDS)
+        or any(word in text for word in _WORDS)
     )
 
 

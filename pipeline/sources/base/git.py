@@ -49,9 +49,9 @@ def run_git(folder: Path | None, *arguments: str, address: str = "") -> str:
     if answer.returncode:
         lines = [line for line in answer.stderr.splitlines() if line.strip()]
         fatal = [line for line in lines if line.startswith(("fatal:", "error:"))]
-        said = (fatal or lines or ["git failed"])[0].removeprefix("fatal: ")
+        message = (fatal or lines or ["git failed"])[0].removeprefix("fatal: ")
         raise UserError(
-            f"{address or folder} cannot be read ({said}); check the address and the network, "
+            f"{address or folder} cannot be read ({message}); check the address and the network, "
             "and run again"
         )
     return answer.stdout

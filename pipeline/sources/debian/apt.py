@@ -130,10 +130,10 @@ def archives() -> tuple[str, ...]:
     """
     names = (*_ALIASES, _codename())
     try:
-        said = run_apt("apt-get", "update", "--print-uris")
+        output = run_apt("apt-get", "update", "--print-uris")
     except AptError as error:
         raise UserError(f"the apt sources of this machine cannot be read: {error}") from error
-    found = [address for address, suite in _SUITE_AT.findall(said) if suite in names]
+    found = [address for address, suite in _SUITE_AT.findall(output) if suite in names]
     if not found:
         raise UserError("the apt sources of this machine contain no Debian archive; add one")
     return tuple(dict.fromkeys(found))
@@ -176,10 +176,10 @@ def run_apt(program: str, *arguments: str, folder: Path = Path("/")) -> str:
     raise AptError(_reason(answer.stderr))
 
 
-def _reason(said: str) -> str:
+def _reason(output: str) -> str:
     """Return a short reason for apt's failure, instead of its long output with addresses."""
     for pattern, words in _REASONS:
-        if re.search(pattern, said):
+        if re.search(pattern, output):
             return words.format(key=_NO_KEY)
-    lines = [line[2:].strip() for line in said.splitlines() if line.startswith("E:")]
-    return lines[0] if lines else first_line(Exception(said))
+    lines = [line[2:].strip() for line in output.splitlines() if line.startswith("E:")]
+    return lines[0] if lines else first_line(Exception(output))

@@ -122,14 +122,14 @@ def figures(found: Steadiness) -> dict[str, float]:
 
 def marks(found: Steadiness) -> tuple[str, ...]:
     """Return sentences that qualify the step's throughput."""
-    said = []
+    texts = []
     if found.warming:
-        said.append(_warming_mark(found))
+        texts.append(_warming_mark(found))
     if found.drift is not None and found.pvalue is not None and found.drifts:
         rest = "through the rest of the step" if found.warming else "through the step"
         chance = f"p = {found.pvalue:.1g}" if found.pvalue >= 1e-4 else "p < 0.0001"
-        said.append(f"drifting: {100 * found.drift:+.0f} % {rest} (trend test, {chance})")
-    return tuple(said)
+        texts.append(f"drifting: {100 * found.drift:+.0f} % {rest} (trend test, {chance})")
+    return tuple(texts)
 
 
 def _warming_mark(found: Steadiness) -> str:

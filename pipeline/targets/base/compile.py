@@ -171,15 +171,17 @@ def _failure(command: Iterable[str], code: int, log: Path) -> Exception:
     with log.open("rb") as file:
         file.seek(max(log.stat().st_size - (1 << 18), 0))
         text = file.read().decode(errors="replace")
-    said = text[text.rfind("\n$ ") + 1 :].splitlines()[1:]
+    output = text[text.rfind("\n$ ") + 1 :].splitlines()[1:]
     # With a full disk even the log's last lines may be missing.
     if FULL in text or shutil.disk_usage(log.parent).free < LEAST_ROOM:
         return UserError(no_room(log.parent))
     how = f"exit code {code}" if code >= 0 else f"ended by {signal.Signals(-code).name}"
-    at = next((at for at, line in enumerate(said) if _ERROR.search(line)), len(said) - 1)
-    reason = said[at].strip() if said else how
+    at = next((at for at, line in enumerate(output) if _ERROR.search(line)), len(output) - 1)
+    reason = output[at].strip() if output else how
     if reason.endswith(":"):  # cmake prints the place first and the reason below it.
-        reason = " ".join([reason, *(line.strip() for line in said[at + 1 :] if line.strip())][:2])
+        reason = " ".join(
+            [reason, *(line.strip() for line in output[at + 1 :] if line.strip())][:2]
+        )
     return CompileError(f"{next(iter(command))}: {reason}")
 
 

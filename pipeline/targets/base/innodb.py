@@ -158,9 +158,9 @@ def start(
 def _analyze(session: Cursor, table: str) -> None:
     """Collect the statistics of a table. A failure arrives as a row of the result."""
     session.execute(f"ANALYZE TABLE {quoted(table)}")
-    for _, _, kind, said in session.fetchall():
+    for _, _, kind, message in session.fetchall():
         if str(kind).lower() == "error":
-            raise ServerError(str(said))
+            raise ServerError(str(message))
 
 
 def _owed(session: Cursor, debt: Debt) -> int:

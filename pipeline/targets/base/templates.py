@@ -57,7 +57,7 @@ def copy_template(template: Path, folder: Path, account: Account) -> None:
             account,
             ["cp", "--archive", "--reflink=auto", "--", str(template), str(folder)],
             folder.parent,
-            lambda said: first_line(Exception(said)) if said.strip() else "",
+            lambda output: first_line(Exception(output)) if output.strip() else "",
         )
     except StartError as error:
         raise UserError(

@@ -170,6 +170,6 @@ def complaint(text: str) -> str:
     """Return the last error line of db_bench, without its greeting."""
     greeting = re.compile(r"(RocksDB|Date|CPU|CPUCache|Keys|Set seed)\b.*")
     lines = [line.strip() for line in text.splitlines()]
-    said = [line for line in lines if line and not greeting.match(line)]
-    marked = [line for line in said if re.search(r"ERROR|rror:|unknown|not supported", line)]
-    return (marked or said or [""])[-1]
+    printed = [line for line in lines if line and not greeting.match(line)]
+    marked = [line for line in printed if re.search(r"ERROR|rror:|unknown|not supported", line)]
+    return (marked or printed or [""])[-1]

@@ -81,7 +81,7 @@ def _histogram(kind: str, events: int, buckets: str) -> Histogram:
 
 
 def _timeline(text: str, kind: str) -> Iterator[tuple[float, float]]:
-    said = [(float(t), int(done)) for t, of, _, done, _ in _INTERVAL.findall(text) if of == kind]
-    for (begin, before), (end, after) in pairwise([(0.0, 0), *said]):
+    reports = [(float(t), int(done)) for t, of, _, done, _ in _INTERVAL.findall(text) if of == kind]
+    for (begin, before), (end, after) in pairwise([(0.0, 0), *reports]):
         if end > begin:
             yield end, (after - before) / (end - begin)

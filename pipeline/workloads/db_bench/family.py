@@ -242,12 +242,12 @@ def _timeline(reports: Sequence[Report], warmup: int, threads: int) -> tuple[Tim
         by_thread.setdefault(report.thread, []).append(report)
     if len(by_thread) < threads:
         return ()
-    end = min(said[-1].seconds for said in by_thread.values())
+    end = min(thread_reports[-1].seconds for thread_reports in by_thread.values())
     seconds = np.arange(warmup, math.floor(end) + 1)
     done = np.zeros(len(seconds))
-    for said in by_thread.values():
-        times = [0.0, *(report.seconds for report in said)]
-        done += np.interp(seconds, times, [0, *(report.operations for report in said)])
+    for thread_reports in by_thread.values():
+        times = [0.0, *(report.seconds for report in thread_reports)]
+        done += np.interp(seconds, times, [0, *(report.operations for report in thread_reports)])
     return tuple(
         TimePoint(at=float(second), ops_per_second=float(rate))
         for second, rate in enumerate(np.diff(done), start=1)

@@ -134,8 +134,8 @@ def version() -> dict[str, str]:
     found = _installed()
     if found is None:
         return {}
-    said = _VERSION.search(found.read_text(encoding="utf-8", errors="replace"))
-    return {"hammerdb": said[1] if said else "unknown"}
+    found_version = _VERSION.search(found.read_text(encoding="utf-8", errors="replace"))
+    return {"hammerdb": found_version[1] if found_version else "unknown"}
 
 
 def _minutes(seconds: float) -> int:
