@@ -59,8 +59,8 @@ class Tuner:
         """
         with self.record.locked():
             tuned = self.record.read(self.host.boot) or Tuned(boot=self.host.boot)
-            wishes = list(desired_values(settings, self.host))
-            looks = [self._look(each) for each in wishes]
+            desired = list(desired_values(settings, self.host))
+            looks = [self._look(each) for each in desired]
             entries = {each.knob: each for each in tuned.entries}
             for look in looks:
                 if look.did is KnobResult.SET:
@@ -91,13 +91,13 @@ class Tuner:
                 self.record.clear()
             return outcomes
 
-    def _look(self, wish: DesiredValue | UnavailableSetting) -> TuneOutcome:
-        if isinstance(wish, UnavailableSetting):
-            return TuneOutcome(did=KnobResult.LACKING, setting=wish.setting, why=wish.why)
-        now = find_knob(wish.knob, self.host).read()
-        did = KnobResult.SO_ALREADY if now == wish.value else KnobResult.SET
+    def _look(self, desired: DesiredValue | UnavailableSetting) -> TuneOutcome:
+        if isinstance(desired, UnavailableSetting):
+            return TuneOutcome(did=KnobResult.LACKING, setting=desired.setting, why=desired.why)
+        now = find_knob(desired.knob, self.host).read()
+        did = KnobResult.SO_ALREADY if now == desired.value else KnobResult.SET
         return TuneOutcome(
-            did=did, setting=wish.setting, knob=wish.knob, before=now, value=wish.value
+            did=did, setting=desired.setting, knob=desired.knob, before=now, value=desired.value
         )
 
     def _set(self, look: TuneOutcome) -> TuneOutcome:

@@ -25,9 +25,19 @@ class Finder:
     """Brings the record up to date with GitHub. ``label`` is the label of all our issues."""
 
     def __init__(
-        self, client: Client, tracker: Tracker, record: IssueRecords, us: OwnAccounts, label: str
+        self,
+        client: Client,
+        tracker: Tracker,
+        record: IssueRecords,
+        accounts: OwnAccounts,
+        label: str,
     ) -> None:
-        self._client, self._tracker, self._record, self._us = client, tracker, record, us
+        self._client, self._tracker, self._record, self._accounts = (
+            client,
+            tracker,
+            record,
+            accounts,
+        )
         self._label = label.lower()
 
     def read_listing(self) -> None:
@@ -37,7 +47,7 @@ class Finder:
     def find_existing(self) -> None:
         """Find existing issues before creating new ones; with a new record, find all of them."""
         self.read_listing()
-        if not self._record.shelf.surveyed:
+        if not self._record.of_repository.surveyed:
             known = self._tracker.newest_before(self._client.now - BEHIND)
             self._adopt(self._tracker.after(known, until=None))
             self._record.note_all(surveyed=True)
@@ -61,7 +71,7 @@ class Finder:
         """Add our issues to the record; of several for one regression, the oldest."""
         for issue in issues:
             fingerprint = fingerprint_in(issue.body)
-            trusted = self._label in issue.names or self._us.are(issue.user)
+            trusted = self._label in issue.names or self._accounts.include(issue.user)
             entry = self._record.entry(fingerprint)
             if not fingerprint or not trusted or entry.number:
                 continue
@@ -76,4 +86,4 @@ class Finder:
                 **({} if entry.creating else labels),
             )
             if issue.user is not None and issue.user.type == "Bot":
-                self._us.learn(issue.user)
+                self._accounts.add(issue.user)

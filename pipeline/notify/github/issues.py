@@ -80,12 +80,12 @@ class Issues:
         client: Client,
         tracker: Tracker,
         record: IssueRecords,
-        us: OwnAccounts,
+        accounts: OwnAccounts,
         finder: Finder,
         section: GithubSection,
     ) -> None:
         self._client, self._tracker, self._record = client, tracker, record
-        self._us, self._finder, self._section = us, finder, section
+        self._accounts, self._finder, self._section = accounts, finder, section
 
     def create(self, meant: DesiredIssue) -> SinkAction:
         """Create the issue of a regression.
@@ -119,7 +119,7 @@ class Issues:
             place = f"{self._tracker.repository.html_url}/issues"
             return SinkAction(fingerprint=fingerprint, place=place, new=True, changed=True)
         self._record.note(fingerprint, number=issue.number, place=issue.html_url, creating=None)
-        self._us.learn(issue.user)
+        self._accounts.add(issue.user)
         if self._section.labels[0].lower() not in issue.names:
             raise UserError(
                 f"the token in {self._section.secret} may not set labels, which nightshift "
@@ -145,7 +145,7 @@ class Issues:
                 raise
             self._record.note(fingerprint, gone=str(error))
             return same
-        turn = _IssueUpdate(self._tracker, self._record, self._us, self._client, meant, issue)
+        turn = _IssueUpdate(self._tracker, self._record, self._accounts, self._client, meant, issue)
         turn.write()
         turn.comment_changes()
         return same.model_copy(update={"changed": turn.changed})
@@ -168,12 +168,12 @@ class _IssueUpdate:
         self,
         tracker: Tracker,
         record: IssueRecords,
-        us: OwnAccounts,
+        accounts: OwnAccounts,
         client: Client,
         meant: DesiredIssue,
         issue: Issue,
     ) -> None:
-        self._tracker, self._record, self._us = tracker, record, us
+        self._tracker, self._record, self._accounts = tracker, record, accounts
         self._client, self._meant, self._issue = client, meant, issue
         self._fingerprint = meant.notice.fingerprint
         self._comments: list[Comment] | None = None
@@ -251,7 +251,7 @@ class _IssueUpdate:
         opened = [
             event
             for event in self._tracker.events(self._issue.number)
-            if event.event == "reopened" and not self._us.are(event.actor)
+            if event.event == "reopened" and not self._accounts.include(event.actor)
         ]
         return f"{opened[-1].by} reopened it" if opened else ""
 
@@ -259,7 +259,9 @@ class _IssueUpdate:
         """Reopen the issue if we closed it, and comment that the regression is back."""
         issue, entry = self._issue, self._entry
         closed = issue.state == "closed"
-        ours = closed and self._us.are(issue.closed_by) and issue.state_reason not in REFUSED
+        ours = (
+            closed and self._accounts.include(issue.closed_by) and issue.state_reason not in REFUSED
+        )
         was_gone = entry.state is _RESOLVED
         # A person who reopened it needs no comment.
         if ours or (was_gone and (closed or not self._opened_by_people())):
@@ -270,7 +272,11 @@ class _IssueUpdate:
     def _opened_by_people(self) -> bool:
         events = self._tracker.events(self._issue.number)
         turns = [event for event in events if event.event in {"closed", "reopened"}]
-        return bool(turns) and turns[-1].event == "reopened" and not self._us.are(turns[-1].actor)
+        return (
+            bool(turns)
+            and turns[-1].event == "reopened"
+            and not self._accounts.include(turns[-1].actor)
+        )
 
     def _comment_once(self, news: comments.KeyedComment) -> None:
         """Comment once: the intent is recorded first, because a response may be lost."""
@@ -286,7 +292,7 @@ class _IssueUpdate:
             raise
         self.changed = True
         if comment is not None:
-            self._us.learn(comment.user)
+            self._accounts.add(comment.user)
         self._record_comment(news.key)
 
     def _record_comment(self, key: str) -> None:
@@ -337,7 +343,7 @@ class _IssueUpdate:
 
     def _is_ours(self, comment: Comment) -> bool:
         """Whether we wrote the comment: a person may use our account, but not our marker."""
-        return self._us.are(comment.user) and bool(comments.key_of(comment))
+        return self._accounts.include(comment.user) and bool(comments.key_of(comment))
 
     def _read_comments(self) -> list[Comment]:
         if self._comments is None:

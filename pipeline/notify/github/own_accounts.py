@@ -15,13 +15,13 @@ class OwnAccounts:
 
     def __init__(self, tracker: Tracker, record: IssueRecords) -> None:
         self._record = record
-        self._asked = "" if record.shelf.we else tracker.login
+        self._asked = "" if record.of_repository.we else tracker.login
 
-    def are(self, user: User | None) -> bool:
+    def include(self, user: User | None) -> bool:
         """Whether an account is ours."""
-        return user is not None and user.login in (*self._record.shelf.we, self._asked)
+        return user is not None and user.login in (*self._record.of_repository.we, self._asked)
 
-    def learn(self, user: User | None) -> None:
+    def add(self, user: User | None) -> None:
         """Record an account that wrote for us."""
-        if user is not None and user.login not in self._record.shelf.we:
-            self._record.note_all(we=(*self._record.shelf.we, user.login))
+        if user is not None and user.login not in self._record.of_repository.we:
+            self._record.note_all(we=(*self._record.of_repository.we, user.login))

@@ -80,7 +80,7 @@ class RepositoryIssues(Frozen):
     entries: dict[str, IssueRecord] = Field(default_factory=dict)
 
 
-class _Shelves(Frozen):
+class _RecordFile(Frozen):
     """The whole file: repositories by id, which survives a rename."""
 
     repositories: dict[str, RepositoryIssues] = Field(default_factory=dict)
@@ -95,9 +95,9 @@ class IssueRecords:
         self._name = str(repository)
         self._keep = keep
         try:
-            self._all = _Shelves.model_validate_json(self._path.read_bytes())
+            self._all = _RecordFile.model_validate_json(self._path.read_bytes())
         except FileNotFoundError:
-            self._all = _Shelves()
+            self._all = _RecordFile()
         except ValidationError as error:
             raise UserError(
                 f"this release of nightshift cannot read {self._path}; upgrade nightshift, or "
@@ -105,14 +105,14 @@ class IssueRecords:
             ) from error
 
     @property
-    def shelf(self) -> RepositoryIssues:
+    def of_repository(self) -> RepositoryIssues:
         """The record of the repository."""
         return self._all.repositories.get(self._name, RepositoryIssues())
 
     @property
     def entries(self) -> dict[str, IssueRecord]:
         """The records of issues by fingerprint."""
-        return self.shelf.entries
+        return self.of_repository.entries
 
     def entry(self, fingerprint: str) -> IssueRecord:
         """Return the record of a regression's issue."""
@@ -126,8 +126,8 @@ class IssueRecords:
 
     def note_all(self, **changes: Any) -> None:
         """Change the record of the repository; it is on disk when this returns."""
-        shelf = self.shelf.model_copy(update=changes)
-        self._all = _Shelves(repositories={**self._all.repositories, self._name: shelf})
+        changed = self.of_repository.model_copy(update=changes)
+        self._all = _RecordFile(repositories={**self._all.repositories, self._name: changed})
         if self._keep:
             write_durably(self._path, self._all.model_dump_json(exclude_defaults=True, indent=1))
 

@@ -61,15 +61,15 @@ class GithubSink:
         journal may lack it, the decision is returned again with the same ``at``.
         """
         found: list[PersonDecision] = []
-        with self._alone() as alone:
-            if not alone:
+        with self._locked() as locked:
+            if not locked:
                 return []
             try:
-                desk = self._desk()
-                desk.finder.read_listing()
-                for fingerprint in list(desk.record.entries):
+                opened = self._open()
+                opened.finder.read_listing()
+                for fingerprint in list(opened.record.entries):
                     try:
-                        found += self._decisions_of(desk, fingerprint)
+                        found += self._decisions_of(opened, fingerprint)
                     except GithubRefusedError as error:
                         # The issue was listed and is now gone or moved; continue with the others.
                         self._left.append(
@@ -83,8 +83,8 @@ class GithubSink:
 
     def report(self, causes: Sequence[Cause], words: Words, *, suspected: bool) -> SinkResult:
         """Create issues of new regressions, and update the others."""
-        with self._alone() as alone:
-            if not alone:
+        with self._locked() as locked:
+            if not locked:
                 return SinkResult(left=(_BUSY,))
             actions: list[SinkAction] = []
             try:
@@ -99,14 +99,14 @@ class GithubSink:
     def _report_all(
         self, causes: Sequence[Cause], words: Words, actions: list[SinkAction], *, suspected: bool
     ) -> None:
-        desk = self._desk()
+        opened = self._open()
         for fingerprint, (event, updated) in self._seen.items():
-            desk.record.note(fingerprint, seen=event, updated=updated)
-        desk.finder.settle()
-        chosen = choose(causes, desk.known, suspected=suspected)
+            opened.record.note(fingerprint, seen=event, updated=updated)
+        opened.finder.settle()
+        chosen = choose(causes, opened.known, suspected=suspected)
         if any(reported.new for reported in chosen):
-            desk.finder.find_existing()
-            chosen = choose(causes, desk.known, suspected=suspected)
+            opened.finder.find_existing()
+            chosen = choose(causes, opened.known, suspected=suspected)
         room, waiting = self._section.at_most, 0
         for reported in chosen:
             if reported.new and room == 0:
@@ -114,7 +114,7 @@ class GithubSink:
                 continue
             room -= reported.new
             try:
-                actions.append(self._report_one(desk, reported, words))
+                actions.append(self._report_one(opened, reported, words))
             except (GithubRefusedError, UnavailableError) as error:
                 if self._client.down:
                     raise
@@ -126,67 +126,67 @@ class GithubSink:
             )
 
     def _report_one(
-        self, desk: _OpenSink, reported: ReportedRegression, words: Words
+        self, opened: _OpenSink, reported: ReportedRegression, words: Words
     ) -> SinkAction:
-        if reported.new and desk.record.entry(reported.regression.fingerprint).creating:
+        if reported.new and opened.record.entry(reported.regression.fingerprint).creating:
             raise UnavailableError("an earlier request to create its issue may still be pending")
         notice = words(reported.regression, reported.beside)
         meant = desired_issue(reported, notice, self._section.labels)
         if not reported.new:
-            return desk.issues.update(meant)
-        self._offer(desk)
-        return desk.issues.create(meant)
+            return opened.issues.update(meant)
+        self._offer(opened)
+        return opened.issues.create(meant)
 
-    def _offer(self, desk: _OpenSink) -> None:
+    def _offer(self, opened: _OpenSink) -> None:
         """Make sure that the acknowledgement label exists."""
-        if desk.record.shelf.offered:
+        if opened.record.of_repository.offered:
             return
         try:
             about = "Acknowledged: nightshift keeps watching, and does not report it again"
-            desk.tracker.offer(self._section.acknowledged, about)
+            opened.tracker.offer(self._section.acknowledged, about)
         except (GithubRefusedError, UnavailableError) as error:
             self._left.append(
                 f"the label {self._section.acknowledged} could not be created: {error}"
             )
         else:
-            desk.record.note_all(offered=True)
+            opened.record.note_all(offered=True)
 
-    def _decisions_of(self, desk: _OpenSink, fingerprint: str) -> Sequence[PersonDecision]:
-        entry = desk.record.entry(fingerprint)
-        issue = self._read(desk, fingerprint)
+    def _decisions_of(self, opened: _OpenSink, fingerprint: str) -> Sequence[PersonDecision]:
+        entry = opened.record.entry(fingerprint)
+        issue = self._read(opened, fingerprint)
         seen, updated = self._seen.get(fingerprint, (entry.seen, entry.updated))
         if issue is None or issue.updated_at == updated:
             return ()
-        events = desk.tracker.events(issue.number)
+        events = opened.tracker.events(issue.number)
         # Times are in whole seconds: a recently changed issue may have changed again.
         settled = issue.updated_at < self._client.now - timedelta(minutes=1)
         newest = max([seen or 0, *(event.id for event in events)])
         self._seen[fingerprint] = (newest, issue.updated_at if settled else None)
-        reading = Reading(issue, desk.us.are, self._section.acknowledged)
+        reading = Reading(issue, opened.accounts.include, self._section.acknowledged)
         return reading.decisions(fingerprint, events, seen)
 
     @staticmethod
-    def _read(desk: _OpenSink, fingerprint: str) -> Issue | None:
+    def _read(opened: _OpenSink, fingerprint: str) -> Issue | None:
         """Return an issue from the listing, or by number if it lost our label."""
-        entry = desk.record.entry(fingerprint)
-        listed = {issue.number: issue for issue in desk.tracker.listed}
+        entry = opened.record.entry(fingerprint)
+        listed = {issue.number: issue for issue in opened.tracker.listed}
         if entry.number in listed or not entry.number or entry.gone:
             return listed.get(entry.number)
         try:
-            return desk.tracker.issue(entry.number)
+            return opened.tracker.issue(entry.number)
         except GithubRefusedError as error:
-            desk.record.note(fingerprint, gone=str(error))
+            opened.record.note(fingerprint, gone=str(error))
             return None
 
     @contextmanager
-    def _alone(self) -> Iterator[bool]:
+    def _locked(self) -> Iterator[bool]:
         if not self._keep:
             yield True
             return
-        with held(self._results) as alone:
-            yield alone
+        with held(self._results) as locked:
+            yield locked
 
-    def _desk(self) -> _OpenSink:
+    def _open(self) -> _OpenSink:
         if self._tracker is None:
             self._tracker = Tracker(self._client, self._section)
         record = IssueRecords(self._results, self._tracker.repository.id, keep=self._keep)
@@ -200,9 +200,9 @@ class _OpenSink:
         self, client: Client, tracker: Tracker, record: IssueRecords, section: GithubSection
     ) -> None:
         self.tracker, self.record = tracker, record
-        self.us = OwnAccounts(tracker, record)
-        self.finder = Finder(client, tracker, record, self.us, section.labels[0])
-        self.issues = Issues(client, tracker, record, self.us, self.finder, section)
+        self.accounts = OwnAccounts(tracker, record)
+        self.finder = Finder(client, tracker, record, self.accounts, section.labels[0])
+        self.issues = Issues(client, tracker, record, self.accounts, self.finder, section)
 
     @property
     def known(self) -> set[str]:

@@ -106,11 +106,11 @@ def by_layout(
 
 
 def make_grids(
-    subjects: Sequence[MeasuredSubject], wish: TableOptions, layout: str = ""
+    subjects: Sequence[MeasuredSubject], options: TableOptions, layout: str = ""
 ) -> list[Grid]:
     """Return the grids of a line's subjects, in a layout or in each one's own."""
     return [
         grid
         for name, chosen in by_layout(subjects, layout).items()
-        for grid in LAYOUTS[name].make(chosen, wish)
+        for grid in LAYOUTS[name].make(chosen, options)
     ]

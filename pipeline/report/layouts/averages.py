@@ -14,9 +14,9 @@ METRICS = ("r/s", "rMB/s", "w/s", "wMB/s", "cs/s", "cpu/s", "steal")
 """The columns of a measured line; an imported line has its own."""
 
 
-def averages(subjects: Sequence[MeasuredSubject], wish: TableOptions) -> list[Grid]:
+def averages(subjects: Sequence[MeasuredSubject], options: TableOptions) -> list[Grid]:
     """Return a grid for each subject: a row per step, a column per metric."""
-    return [grid for subject in subjects if (grid := _grid(subject, wish)) is not None]
+    return [grid for subject in subjects if (grid := _grid(subject, options)) is not None]
 
 
 def _place(metric: str) -> int:
@@ -25,7 +25,7 @@ def _place(metric: str) -> int:
     return published.index(metric) if metric in published else len(published)
 
 
-def _grid(subject: MeasuredSubject, wish: TableOptions) -> Grid | None:
+def _grid(subject: MeasuredSubject, options: TableOptions) -> Grid | None:
     heads = [head(metric) for metric in sorted(subject.metrics, key=_place) or METRICS]
     figures = Figures(subject, [tuple(heads)])
     steps, places = figures.steps(), range(len(subject.columns))
@@ -54,7 +54,7 @@ def _grid(subject: MeasuredSubject, wish: TableOptions) -> Grid | None:
                             published_cell(
                                 each.text,
                                 figures.value(each, step, at),
-                                wish.decimals,
+                                options.decimals,
                                 subject.signs(step, column.label),
                             )
                             for each in shown
@@ -69,5 +69,5 @@ def _grid(subject: MeasuredSubject, wish: TableOptions) -> Grid | None:
         sections_are="dbms",
         names="last",
         notes=subject.notes(),
-        decimals=wish.decimals,
+        decimals=options.decimals,
     )

@@ -63,7 +63,11 @@ class Figures:
 
 
 def block_grid(
-    subject: MeasuredSubject, blocks: Sequence[Block], what: str, wish: TableOptions, relative: bool
+    subject: MeasuredSubject,
+    blocks: Sequence[Block],
+    what: str,
+    options: TableOptions,
+    relative: bool,
 ) -> Grid | None:
     """Return the blocks of every step, absolute or relative to the base's row.
 
@@ -71,7 +75,7 @@ def block_grid(
     UserError for an unknown base.
     """
     figures = Figures(subject, blocks)
-    at = position_of(subject.title, subject.columns, wish.base)
+    at = position_of(subject.title, subject.columns, options.base)
     sections: list[TableSection] = []
     for step in figures.steps():
         title = step
@@ -89,7 +93,7 @@ def block_grid(
                 GridRow(
                     name=column.name,
                     cells=tuple(
-                        _cell(subject, figures, head, step, n, at if relative else None, wish)
+                        _cell(subject, figures, head, step, n, at if relative else None, options)
                         for head in shown
                     ),
                 )
@@ -119,7 +123,7 @@ def block_grid(
         names="last",
         legend=_legend(blocks, sections),
         notes=subject.notes(),
-        decimals=wish.decimals,
+        decimals=options.decimals,
     )
 
 
@@ -136,20 +140,20 @@ def _cell(
     step: str,
     at: int,
     base: int | None,
-    wish: TableOptions,
+    options: TableOptions,
 ) -> TableCell:
     value = figures.value(head, step, at)
     labels = [subject.columns[at].label]
     metric = head.metrics[0]
     if base is None:
-        decimals = head.decimals if wish.decimals is None else wish.decimals
+        decimals = head.decimals if options.decimals is None else options.decimals
         return published_cell(metric, value, decimals, subject.signs(step, *labels))
     labels.append(subject.columns[base].label)
     return ratio_cell(
         metric,
         ratio(value, figures.value(head, step, base)),
-        wish.settings,
-        wish.decimals,
+        options.settings,
+        options.decimals,
         subject.signs(step, *labels),
     )
 

@@ -19,9 +19,9 @@ _RATIO_DECIMALS = 3
 """The published decimals of ratios."""
 
 
-def nopm(subjects: Sequence[MeasuredSubject], wish: TableOptions) -> list[Grid]:
+def nopm(subjects: Sequence[MeasuredSubject], options: TableOptions) -> list[Grid]:
     """Return the new orders per minute, absolute and relative, of all workloads together."""
-    metric = wish.metric or METRIC
+    metric = options.metric or METRIC
     subjects = [subject for subject in subjects if subject.table(metric).groups]
     if not subjects:
         return []
@@ -30,11 +30,11 @@ def nopm(subjects: Sequence[MeasuredSubject], wish: TableOptions) -> list[Grid]:
     notes = notes_of(subjects, _scale)
     sheets = [] if sheet.base else [sheet]
     if sheet.base or len(sheet.columns) > 1:
-        sheets.append(sheet.relative(title, wish.base))
-    return [_grid(each, title, notes, wish) for each in sheets]
+        sheets.append(sheet.relative(title, options.base))
+    return [_grid(each, title, notes, options) for each in sheets]
 
 
-def _grid(sheet: Sheet, title: str, notes: tuple[str, ...], wish: TableOptions) -> Grid:
+def _grid(sheet: Sheet, title: str, notes: tuple[str, ...], options: TableOptions) -> Grid:
     return Grid(
         title=title,
         metric=sheet.metric,
@@ -48,7 +48,7 @@ def _grid(sheet: Sheet, title: str, notes: tuple[str, ...], wish: TableOptions) 
                     GridRow(
                         name=part,
                         cells=tuple(
-                            sheet.cell((part, column.name), wish, _RATIO_DECIMALS)
+                            sheet.cell((part, column.name), options, _RATIO_DECIMALS)
                             for column in sheet.columns
                         ),
                     )
@@ -60,7 +60,7 @@ def _grid(sheet: Sheet, title: str, notes: tuple[str, ...], wish: TableOptions) 
         sections_are="group",
         names="first",
         notes=notes,
-        decimals=wish.decimals,
+        decimals=options.decimals,
     )
 
 

@@ -20,12 +20,12 @@ BLOCKS: tuple[Block, ...] = (
 """The published tables of iostat and of vmstat, then CPU time per operation."""
 
 
-def per_operation(subjects: Sequence[MeasuredSubject], wish: TableOptions) -> list[Grid]:
+def per_operation(subjects: Sequence[MeasuredSubject], options: TableOptions) -> list[Grid]:
     """Return the values of each subject and, with several revisions, their ratios."""
     what = "iostat, vmstat normalized by operation rate"
     grids = []
     for subject in subjects:
-        grids.append(block_grid(subject, BLOCKS, what, wish, relative=False))
+        grids.append(block_grid(subject, BLOCKS, what, options, relative=False))
         if len(subject.columns) > 1:
-            grids.append(block_grid(subject, BLOCKS, what, wish, relative=True))
+            grids.append(block_grid(subject, BLOCKS, what, options, relative=True))
     return explained_once(grids)

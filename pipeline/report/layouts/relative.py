@@ -11,25 +11,25 @@ from pipeline.report.relative import Table, compared
 from pipeline.report.tables import MeasuredSubject
 
 
-def relative(subjects: Sequence[MeasuredSubject], wish: TableOptions) -> list[Grid]:
+def relative(subjects: Sequence[MeasuredSubject], options: TableOptions) -> list[Grid]:
     """Return a grid for each subject, relative to the base, which has no column.
 
     A line with one revision has nothing to compare with and stays absolute.
     """
     return [
-        _grid(subject, relative_table(subject, table, wish.base), wish)
+        _grid(subject, relative_table(subject, table, options.base), options)
         for subject in subjects
-        for metric in _metrics(subject, wish)
+        for metric in _metrics(subject, options)
         if (table := subject.table(metric)).groups
     ]
 
 
-def absolute(subjects: Sequence[MeasuredSubject], wish: TableOptions) -> list[Grid]:
+def absolute(subjects: Sequence[MeasuredSubject], options: TableOptions) -> list[Grid]:
     """Return a grid of absolute values for each subject that has them."""
     return [
-        _grid(subject, table, wish)
+        _grid(subject, table, options)
         for subject in subjects
-        for metric in _metrics(subject, wish)
+        for metric in _metrics(subject, options)
         if subject.base is None and (table := subject.table(metric)).groups
     ]
 
@@ -43,12 +43,12 @@ def relative_table(subject: MeasuredSubject, table: Table, base: str) -> Table:
     return table.model_copy(update={"base": subject.base})
 
 
-def _metrics(subject: MeasuredSubject, wish: TableOptions) -> tuple[str, ...]:
+def _metrics(subject: MeasuredSubject, options: TableOptions) -> tuple[str, ...]:
     """Return the metrics to show: the requested one, or all of an imported line."""
-    return (wish.metric,) if wish.metric else subject.metrics or (usual_metric(subject),)
+    return (options.metric,) if options.metric else subject.metrics or (usual_metric(subject),)
 
 
-def _grid(subject: MeasuredSubject, table: Table, wish: TableOptions) -> Grid:
+def _grid(subject: MeasuredSubject, table: Table, options: TableOptions) -> Grid:
     return Grid(
         title=table.title,
         metric=table.metric,
@@ -60,7 +60,9 @@ def _grid(subject: MeasuredSubject, table: Table, wish: TableOptions) -> Grid:
                 stub=group.name,
                 heads=tuple(column.name for column in table.columns),
                 rows=tuple(
-                    GridRow(name=row.step, cells=_cells(subject, table, row.step, row.values, wish))
+                    GridRow(
+                        name=row.step, cells=_cells(subject, table, row.step, row.values, options)
+                    )
                     for row in group.rows
                 ),
             )
@@ -71,7 +73,7 @@ def _grid(subject: MeasuredSubject, table: Table, wish: TableOptions) -> Grid:
         names="last",
         notes=subject.notes(),
         numbered=True,
-        decimals=wish.decimals,
+        decimals=options.decimals,
     )
 
 
@@ -80,15 +82,15 @@ def _cells(
     table: Table,
     step: str,
     values: Sequence[float | None],
-    wish: TableOptions,
+    options: TableOptions,
 ) -> tuple[TableCell, ...]:
     cells = []
     for column, value in zip(table.columns, values, strict=True):
         if table.base is None:
             signs = subject.signs(step, column.label)
-            cells.append(value_cell(value, wish.decimals, signs))
+            cells.append(value_cell(value, options.decimals, signs))
         else:
             # A ratio to a doubtful base is doubtful, too.
             signs = subject.signs(step, column.label, table.base.label)
-            cells.append(ratio_cell(table.metric, value, wish.settings, wish.decimals, signs))
+            cells.append(ratio_cell(table.metric, value, options.settings, options.decimals, signs))
     return tuple(cells)

@@ -11,7 +11,7 @@ from pipeline.report.relative import Column, ratio
 from pipeline.report.tables import MeasuredSubject
 
 
-def scale_up(subjects: Sequence[MeasuredSubject], wish: TableOptions) -> list[Grid]:
+def scale_up(subjects: Sequence[MeasuredSubject], options: TableOptions) -> list[Grid]:
     """Return a grid for each workload measured with several numbers of clients.
 
     The grid has a section per revision; a row is a step, a column is a number of clients X, and a
@@ -22,14 +22,14 @@ def scale_up(subjects: Sequence[MeasuredSubject], wish: TableOptions) -> list[Gr
     for subject in subjects:
         by_name.setdefault(subject.name, {})[subject.workload.scale.clients] = subject
     return [
-        _grid(dict(sorted(found.items())), wish) for found in by_name.values() if len(found) > 1
+        _grid(dict(sorted(found.items())), options) for found in by_name.values() if len(found) > 1
     ]
 
 
-def _grid(by_clients: Mapping[int, MeasuredSubject], wish: TableOptions) -> Grid:
+def _grid(by_clients: Mapping[int, MeasuredSubject], options: TableOptions) -> Grid:
     fewest, *_ = by_clients
     columns = dict.fromkeys(column for subject in by_clients.values() for column in subject.columns)
-    metric = wish.metric or THROUGHPUT
+    metric = options.metric or THROUGHPUT
     values: dict[str, dict[str, dict[int, float | None]]] = {}
     for clients, subject in by_clients.items():
         for group in subject.table(metric).groups:
@@ -50,7 +50,7 @@ def _grid(by_clients: Mapping[int, MeasuredSubject], wish: TableOptions) -> Grid
                 stub="clients",
                 heads=tuple(str(clients) for clients in by_clients),
                 rows=tuple(
-                    _row(by_clients, column, step, found, wish)
+                    _row(by_clients, column, step, found, options)
                     for step, found in values.get(column.name, {}).items()
                 ),
             )
@@ -66,7 +66,7 @@ def _grid(by_clients: Mapping[int, MeasuredSubject], wish: TableOptions) -> Grid
                 for note in subject.notes()
             )
         ),
-        decimals=wish.decimals,
+        decimals=options.decimals,
     )
 
 
@@ -75,13 +75,13 @@ def _row(
     column: Column,
     step: str,
     found: Mapping[int, float | None],
-    wish: TableOptions,
+    options: TableOptions,
 ) -> GridRow:
     fewest = min(by_clients)
     base = found.get(fewest)
     # A ratio to a doubtful figure is doubtful, too.
     doubted = by_clients[fewest].signs(step, column.label)
-    decimals = RATIO_DECIMALS if wish.decimals is None else wish.decimals
+    decimals = RATIO_DECIMALS if options.decimals is None else options.decimals
     return GridRow(
         name=step,
         cells=tuple(

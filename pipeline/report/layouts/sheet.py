@@ -49,13 +49,13 @@ class Sheet:
         }
         return replace(self, values=ratios, signs=signs, base=chosen)
 
-    def cell(self, place: Place, wish: TableOptions, ratio_decimals: int) -> TableCell:
+    def cell(self, place: Place, options: TableOptions, ratio_decimals: int) -> TableCell:
         """Return the cell of a value: with its published decimals, or as a relative one."""
         value, signs = self.values.get(place), self.signs.get(place, "")
         if self.base is None:
-            return published_cell(self.metric, value, wish.decimals, signs)
-        decimals = ratio_decimals if wish.decimals is None else wish.decimals
-        return ratio_cell(self.metric, value, wish.settings, decimals, signs)
+            return published_cell(self.metric, value, options.decimals, signs)
+        decimals = ratio_decimals if options.decimals is None else options.decimals
+        return ratio_cell(self.metric, value, options.settings, decimals, signs)
 
 
 def sheet_of(

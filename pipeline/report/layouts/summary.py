@@ -30,7 +30,7 @@ STATISTICS: Mapping[str, Callable[[Sequence[float]], float | None]] = {
 """The published columns."""
 
 
-def summary(subjects: Sequence[MeasuredSubject], wish: TableOptions) -> list[Grid]:
+def summary(subjects: Sequence[MeasuredSubject], options: TableOptions) -> list[Grid]:
     """Return a grid for each subject: a section per revision, a row per group.
 
     The statistics of an imported line are copied if it has them.
@@ -38,21 +38,21 @@ def summary(subjects: Sequence[MeasuredSubject], wish: TableOptions) -> list[Gri
     grids = []
     for subject in subjects:
         if set(STATISTICS) <= set(subject.metrics):
-            grids.append(_published(subject, wish))
+            grids.append(_published(subject, options))
             continue
         table = relative_table(
-            subject, subject.table(wish.metric or usual_metric(subject)), wish.base
+            subject, subject.table(options.metric or usual_metric(subject)), options.base
         )
         if table.base is not None and table.groups:
             sections = tuple(
-                _section(column, _rows(subject, table, at, wish))
+                _section(column, _rows(subject, table, at, options))
                 for at, column in enumerate(table.columns)
             )
-            grids.append(_grid(subject, table.base, table.columns, sections, table.metric, wish))
+            grids.append(_grid(subject, table.base, table.columns, sections, table.metric, options))
     return grids
 
 
-def _rows(subject: MeasuredSubject, table: Table, at: int, wish: TableOptions) -> list[GridRow]:
+def _rows(subject: MeasuredSubject, table: Table, at: int, options: TableOptions) -> list[GridRow]:
     rows = []
     base = table.base.label if table.base else ""
     label = table.columns[at].label
@@ -65,7 +65,7 @@ def _rows(subject: MeasuredSubject, table: Table, at: int, wish: TableOptions) -
             if (value := row.values[at]) is not None and SLA_SIGN not in signs[row.step]
         ]
         found = {name: of(values) if values else None for name, of in STATISTICS.items()}
-        cells = _cells(table.metric, found, wish, _united(signs))
+        cells = _cells(table.metric, found, options, _united(signs))
         rows.append(GridRow(name=group.name, cells=cells))
     return rows
 
@@ -75,7 +75,7 @@ def _united(signs: Mapping[str, str]) -> str:
     return "".join(sorted(set("".join(signs.values()))))
 
 
-def _published(subject: MeasuredSubject, wish: TableOptions) -> Grid:
+def _published(subject: MeasuredSubject, options: TableOptions) -> Grid:
     tables = subject.tables(list(STATISTICS))
     sections = []
     for at, column in enumerate(subject.columns):
@@ -85,22 +85,22 @@ def _published(subject: MeasuredSubject, wish: TableOptions) -> Grid:
                 for row in group.rows:
                     found.setdefault(row.step, {})[name] = row.values[at]
         rows = [
-            GridRow(name=step, cells=_cells(THROUGHPUT, values, wish))
+            GridRow(name=step, cells=_cells(THROUGHPUT, values, options))
             for step, values in found.items()
         ]
         sections.append(_section(column, rows))
-    return _grid(subject, subject.base, subject.columns, sections, THROUGHPUT, wish)
+    return _grid(subject, subject.base, subject.columns, sections, THROUGHPUT, options)
 
 
 def _cells(
-    metric: str, found: Mapping[str, float | None], wish: TableOptions, signs: str = ""
+    metric: str, found: Mapping[str, float | None], options: TableOptions, signs: str = ""
 ) -> tuple[TableCell, ...]:
     """Return the statistics; a deviation is no ratio and has no colour."""
-    decimals = _DECIMALS if wish.decimals is None else wish.decimals
+    decimals = _DECIMALS if options.decimals is None else options.decimals
     return tuple(
         value_cell(found.get(name), decimals)
         if name == "stdev"
-        else ratio_cell(metric, found.get(name), wish.settings, decimals, signs)
+        else ratio_cell(metric, found.get(name), options.settings, decimals, signs)
         for name in STATISTICS
     )
 
@@ -117,7 +117,7 @@ def _grid(
     columns: Sequence[Column],
     sections: Sequence[TableSection],
     metric: str,
-    wish: TableOptions,
+    options: TableOptions,
 ) -> Grid:
     return Grid(
         title=subject.title,
@@ -130,5 +130,5 @@ def _grid(
         sections_are="dbms",
         names="first",
         notes=subject.notes(),
-        decimals=wish.decimals,
+        decimals=options.decimals,
     )
