@@ -90,7 +90,7 @@ class Branch:
 
 
 def between(good: int, bad: int, key: SeriesKey = KEY) -> Shift:
-    """Return a change between two commits, as a detection tells it."""
+    """Return a change between two commits, as a detection reports it."""
     return Shift(
         series=key,
         position=bad,

@@ -1,13 +1,13 @@
 """What confirming costs and how often it errs, on simulated machines.
 
-A simulated machine measures base, head and control with the noise and the failures that it is told:
+A simulated machine measures base, head and control with the given noise and failures:
 normal noise, and noise as it was fitted to real runs (:mod:`benchmarks.noise`). The figures:
 verdicts with 95 % limits (Clopper and Pearson), and the runs that were made, controls included.
 Beside their mean over an even mix (no change and 5 %, noise of 1 % and 2 %) stands the fixed number
 of repetitions, of base and head alone and without any control, that reaches
 the same error rates on the same mix: as many unchanged revisions rejected and as many changes of
-5 % confirmed, by Student's t at the same confidence. And the one that only tells no change from 5 %
-and excludes nothing.
+5 % confirmed, by Student's t at the same confidence. And the one that only distinguishes 5 % from
+none and excludes nothing.
 
     python -m benchmarks.confirm --trials 1000 --seed 6000
     python -m benchmarks.confirm --kinds --trials 300 --seed 6000

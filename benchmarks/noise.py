@@ -125,7 +125,7 @@ def fit(worse: Floats) -> Noise:
     pairs of runs (Theil 1950; Sen 1968). Correlations are sin(pi tau / 2) of Kendall's tau, which
     holds whatever the tails (Lindskog, McNeil and Schmock 2003). The tail is the likeliest for
     what is not beyond :data:`FAR`. All steps, each in its own scale, have one shape; what
-    is told of the scale and the drift is the median step's.
+    is given for the scale and the drift is the median step's.
     """
     runs, steps = worse.shape
     slopes = np.array([theilslopes(worse[:, step]).slope for step in range(steps)])

@@ -318,7 +318,7 @@ def _middle(line: Line) -> int:
 
 
 def changes(plan: Plan) -> list[Shift]:
-    """Return the change points that are in the data, as a detection would tell them."""
+    """Return the change points that are in the data, as a detection would report them."""
     (line,) = plan.lines
     cell, at = line.cells[0], _middle(line)
     return [

@@ -77,8 +77,8 @@ def _style(outcome: ConfirmOutcome) -> str | None:
 def _line(outcome: ConfirmOutcome, regression: Regression) -> str:
     """Describe an outcome in one line."""
     way = "worse" if outcome.worse else "better"
-    telling = [row for row in outcome.rows if row.verdict in (way, "failed")] or outcome.rows
-    largest = max(telling, key=lambda row: abs(row.effect), default=None)
+    decisive = [row for row in outcome.rows if row.verdict in (way, "failed")] or outcome.rows
+    largest = max(decisive, key=lambda row: abs(row.effect), default=None)
     what = ""
     if largest is not None:
         failed = largest.verdict == "failed"

@@ -34,10 +34,10 @@ def prune_verb(
     config: ConfigOption = DEFAULT_FILE,
     form: FormatOption = Format.TEXT,
 ) -> None:
-    """Remove old samples and bundles that nothing rests on.
+    """Remove old samples and bundles that no result depends on.
 
-    Without its samples a bundle still has its figures: tables and detection say the same. What a
-    regression rests on stays, and so do bundles that a night would measure again.
+    Without its samples a bundle still has its figures: tables and detection give the same results.
+    The evidence of regressions stays, and so do bundles that a night would measure again.
 
     Example: nightshift prune --samples 90 --bundles 400 --nights 30 --dry-run
     """

@@ -76,7 +76,7 @@ GROUPS: Mapping[str, tuple[Verb, ...]] = {
         Verb("import", "Import results that were measured elsewhere."),
         Verb("backup", "Back up everything that cannot be derived again."),
         Verb("restore", "Restore a backup into empty folders."),
-        Verb("prune", "Remove old samples and bundles that nothing rests on."),
+        Verb("prune", "Remove old samples and bundles that no result depends on."),
         Verb("rebuild", "Empty the store and derive its content again."),
         Verb("targets", "List the targets, their sources and the missing tools."),
         Verb("schema", "Print the JSON schema of nightshift.toml, for editors."),

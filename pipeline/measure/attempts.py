@@ -17,7 +17,7 @@ class Attempts:
     """A queue of runs. A run that ends with a harness error waits behind the others for another."""
 
     def __init__(self, runs: Iterable[Run], watcher: Watcher) -> None:
-        """Begin with ``runs``, in order; ``watcher`` is told of each error."""
+        """Begin with ``runs``, in order; ``watcher`` is notified of each error."""
         self._waiting = deque(runs)
         self._watcher = watcher
         self._tried = Counter[str]()

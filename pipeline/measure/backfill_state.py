@@ -1,6 +1,6 @@
 """Revisions that backfill has begun and not finished, in ``results/backfill.json``.
 
-The store cannot tell a finished revision from one that was killed after its first repetition.
+The store cannot distinguish a finished revision from one killed after its first repetition.
 Without this file a killed one would never get its remaining repetitions.
 """
 

@@ -82,7 +82,7 @@ _MEASURED = TypeAdapter(list[ControlRun])
 def measured_here(cache: Path) -> set[tuple[str, int]]:
     """Return the controls (cell key, repetition) that this machine measured in the last nights.
 
-    Each job of a night has its own results folder, so this file tells jobs on one machine which
+    Each job of a night has its own results folder, so this file shows jobs on one machine which
     controls are done. An unreadable file counts as empty.
     """
     return {(each.key, each.repetition) for each in _load(cache)}

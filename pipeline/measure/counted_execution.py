@@ -60,7 +60,7 @@ class CountedExecution(Execution):
         return config
 
     def _on_ready(self, server: Server) -> None:
-        """Run the workload. What is sampled while a step runs says nothing in this mode."""
+        """Run the workload, without probes: their samples have no meaning in this mode."""
         self._perform(server)
 
     def _step(self, action: Measure, server: Server) -> None:

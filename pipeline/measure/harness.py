@@ -22,7 +22,7 @@ _FROM_OUTSIDE = {signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, s
 
 
 class HarnessError(UserError):
-    """A run ended with an error of the harness: it says nothing of the DBMS and does not count."""
+    """A run ended with an error of the harness: it is no result of the DBMS and does not count."""
 
 
 def client_error(done: Executed) -> str:

@@ -5,7 +5,7 @@ The flow of the data; each object is created once and then only read::
     Revision -> Build -> Cell -> Run (one bundle) -> Measurement -> Series -> Regression
 
 Units, everywhere: times in seconds, sizes in bytes, CPU time in microseconds, rates per second,
-unless a name says otherwise.
+unless a name states another unit.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ DELIVERY = "X-Nightshift-Delivery"
 
 
 class WebhookSink(MessageSink):
-    """Posts as ``section`` says, with the signing key from ``environ``.
+    """Posts to the receiver in ``section``, with the signing key from ``environ``.
 
     Raises UserError for an invalid address, and for a named key that is not set.
     """

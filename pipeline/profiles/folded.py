@@ -15,7 +15,7 @@ KERNEL = "_[k]"
 """Ends the names of the kernel's functions."""
 
 _JIT = re.compile(r"/perf-\d+\.map$")
-"""Where a program that compiles as it runs may tell the names of what it made; perf looks there for
+"""Where a program that compiles as it runs may list the names of what it made; perf looks there for
 code that is in no file."""
 
 _KERNEL_BIT = 63

@@ -2,7 +2,7 @@
 
 A condensed bundle has the manifest, the results of each step as they are in the store, and the
 small members that explanations compare. The store has the same figures from it, so detection,
-tables and a rebuild say the same as before; only charts within a step are gone.
+tables and a rebuild give the same results as before; only charts within a step are gone.
 """
 
 from __future__ import annotations

@@ -69,7 +69,7 @@ def base_of(workload: Workload) -> str:
 
 
 def read_published(path: Path, metric: str = "") -> PublishedTable:
-    """Read a published table. ``metric`` is the metric of its values, if the table does not say.
+    """Read a published table. ``metric`` is the metric of its values, if the table has none.
 
     Raises UserError, with file and line, for invalid content.
     """

@@ -127,7 +127,7 @@ class _Box:
         return new
 
     def _is_here(self, offered: Offered) -> bool:
-        """Whether a bundle already arrived another way; only its checksum can tell."""
+        """Whether a bundle already arrived another way; only its checksum shows that."""
         place = self._results / offered.name
         return bool(offered.digest) and place.exists() and sha256(place) == offered.digest
 

@@ -1,4 +1,4 @@
-"""Retention: remove old samples, bundles and leftovers that nothing rests on."""
+"""Retention: remove old samples, bundles and leftovers that no result depends on."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def prunable(context: MeasuringContext, request: PruneRequest) -> list[Pruning]:
     UserError for a request without any age.
     """
     if not (request.samples or request.bundles):
-        raise UserError("say what is old: --samples DAYS, --bundles DAYS or both")
+        raise UserError("name an age: --samples DAYS, --bundles DAYS or both")
     at = now()
     known = [
         one

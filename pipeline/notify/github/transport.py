@@ -1,4 +1,4 @@
-"""Send one request to GitHub with PyGithub, and say for a failure whether GitHub carried it out.
+"""Send one request to GitHub with PyGithub; report of a failure whether GitHub carried it out.
 
 PyGithub would repeat a POST whose response was lost, so its own retries are off. Retries are
 decided in :mod:`pipeline.notify.github.client`.

@@ -9,7 +9,7 @@ function choice(id, text, options, value, change) {
   return label;
 }
 
-// A revision, typed or chosen from all of a trend; another text is said to be none.
+// A revision, typed or chosen from all of a trend; any other text is reported as unknown.
 function revisionInput(id, text, trend, value, change) {
   const label = element("label", "", text);
   const input = element("input");
@@ -108,7 +108,7 @@ function named(label) {
   return made;
 }
 
-// A relative value in its colour, with a sign that says the same.
+// A relative value in its colour, with a sign that means the same.
 function ratioInto(cell, metric, ratio) {
   const tone = toneOf(metric, ratio);
   if (tone) {

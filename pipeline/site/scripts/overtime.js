@@ -213,7 +213,7 @@ function drawOverTime(section, panel, of, within) {
   panel.append(more);
 }
 
-// What a line says at a moment: between two points what is drawn, at its ends no farther than a second.
+// The value of a line at a moment: between two points what is drawn, at its ends no farther than a second.
 function valueAt(line, at) {
   const after = line.t.findIndex((known) => known >= at);
   if (after > 0) {

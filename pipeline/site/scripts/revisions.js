@@ -2,7 +2,7 @@
 const SPREAD = 0.1; // of a revision's width, so that repetitions with one value stay apart
 const LETTER = 6.5; // pixels of a name under an axis
 const NEAR = 8; // pixels around a dot that are its own
-const SHORT = 3 * 86400; // seconds of an axis that tells hours
+const SHORT = 3 * 86400; // seconds of an axis that shows hours
 const STATED = { suspected: "suspected, dashed", confirmed: "confirmed" };
 const dateText = (seconds) => new Date(seconds * 1000).toISOString().slice(0, 10);
 const timeText = (seconds) => new Date(seconds * 1000).toISOString().slice(0, 16).replace("T", " ");
