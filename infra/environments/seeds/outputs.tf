@@ -29,7 +29,7 @@ output "runner_labels" {
 }
 
 output "nightshift_toml" {
-  description = "What nightshift.toml says of the fleet and its classes, for `nightshift plan` and `nightshift fleet`."
+  description = "The fleet and its classes as tables of nightshift.toml, for `nightshift plan` and `nightshift fleet`."
   value = templatefile("${path.module}/../../templates/nightshift.toml.tftpl", {
     repository = var.repository
     pipeline   = var.pipeline

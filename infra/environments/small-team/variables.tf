@@ -18,7 +18,7 @@ variable "nightshift" {
 }
 
 variable "runner_program" {
-  description = "The runner program for Linux on x64: where GitHub says that it is had, and the SHA-256 that GitHub says. Null until there are runners."
+  description = "The runner program for Linux on x64: its address and its SHA-256, both as GitHub lists them. Null until there are runners."
   type        = object({ url = string, sha256 = string })
   default     = null
 }

@@ -55,7 +55,7 @@ resource "hcloud_server" "bench" {
     }
     precondition {
       condition     = !local.jobs || var.runner_program != null
-      error_message = "Runners need runner_program: where the program is had, and its SHA-256."
+      error_message = "Runners need runner_program: the address of the program, and its SHA-256."
     }
     precondition {
       condition     = nonsensitive(length(local.user_data[count.index])) <= 32768

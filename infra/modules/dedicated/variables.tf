@@ -79,7 +79,7 @@ variable "nightshift" {
 }
 
 variable "runner_program" {
-  description = "The runner program for Linux on x64: where GitHub says that it is had, and the SHA-256 that GitHub says."
+  description = "The runner program for Linux on x64: its address and its SHA-256, both as GitHub lists them."
   type        = object({ url = string, sha256 = string })
   nullable    = false
 }

@@ -10,7 +10,7 @@ variable "name" {
 }
 
 variable "labels" {
-  description = "Labels of the firewall; nightshift, at least, whose value says whose it is."
+  description = "Labels of the firewall: at least nightshift, whose value names the owner."
   type        = map(string)
   nullable    = false
 

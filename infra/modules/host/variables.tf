@@ -47,7 +47,7 @@ variable "rules" {
 }
 
 variable "runner_program" {
-  description = "The runner program for Linux on x64: where GitHub says that it is had, and the SHA-256 that GitHub says. Null without runners."
+  description = "The runner program for Linux on x64: its address and its SHA-256, both as GitHub lists them. Null without runners."
   type        = object({ url = string, sha256 = string })
   default     = null
 

@@ -42,7 +42,7 @@ variable "nightshift" {
 }
 
 variable "runner_program" {
-  description = "The runner program for Linux on x64: where GitHub says that it is had, and the SHA-256 that GitHub says. Null for a hub that is no runner."
+  description = "The runner program for Linux on x64: its address and its SHA-256, both as GitHub lists them. Null for a hub that is no runner."
   type        = object({ url = string, sha256 = string })
   default     = null
 }

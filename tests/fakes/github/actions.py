@@ -175,7 +175,7 @@ def list_runners(call: Call) -> Answer:
 
 @routes("GET", "/{repo}/actions/runners/downloads", "token administration:read")
 def list_programs(call: Call) -> Answer:
-    """Tell where the runner program is had."""
+    """Return the address of the runner program."""
     return Answer(
         200,
         [

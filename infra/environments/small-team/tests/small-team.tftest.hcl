@@ -62,7 +62,7 @@ run "makes_a_hub_and_leaves_benches_to_the_nights" {
       server_type = "ccx33"
       count = 2
     EOT
-    error_message = "what nightshift.toml says of the fleet"
+    error_message = "the tables of the fleet in nightshift.toml"
   }
   assert {
     condition     = strcontains(module.hub.cloud_init, "ip saddr 10.20.0.0/16 drop")
@@ -86,7 +86,7 @@ run "makes_two_benches_for_a_night" {
   }
   assert {
     condition     = strcontains(output.nightshift_toml, "name = \"team.a\"") && !strcontains(output.nightshift_toml, "per_month")
-    error_message = "what nightshift.toml says of the fleet"
+    error_message = "the tables of the fleet in nightshift.toml"
   }
 }
 
