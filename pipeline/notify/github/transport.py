@@ -75,9 +75,7 @@ def pygithub(url: str, token: str) -> Transport:
     def send(method: str, path: str, query: Mapping[str, Any], payload: Any) -> GithubResponse:
         headers = {"Accept": "application/vnd.github+json"}
         try:
-            status, response_headers, text = requester.requestJson(
-                method, path, dict(query), headers, payload
-            )
+            status, said, text = requester.requestJson(method, path, dict(query), headers, payload)
         except requests.RequestException as error:
             reason = _reason(error).replace(token, "***")
             raise (NotSentError if _not_sent(error) else CutError)(reason) from None
@@ -85,7 +83,7 @@ def pygithub(url: str, token: str) -> Transport:
             raise UserError(
                 f"[github] url = {url!r} is not the address of the API: {first_line(error)}"
             ) from None
-        return GithubResponse(status, response_headers, _parsed(status, text))
+        return GithubResponse(status, said, _parsed(status, text))
 
     return send
 
