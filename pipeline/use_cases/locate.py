@@ -56,8 +56,9 @@ def bisected(
     """
     name = _experiment(cells, figures)
     folder = context.results / EXPERIMENTS / name
-    with context.experimenting(folder, "bisect", seconds, watcher) as runner:
-        if cells[0].workload.mode is Mode.COUNT:
+    mode = cells[0].workload.mode
+    with context.experimenting(folder, "bisect", seconds, watcher, mode) as runner:
+        if mode is Mode.COUNT:
             found = bisect_counts(
                 cells,
                 figures,

@@ -20,7 +20,7 @@ from pipeline.measure.controls import controls_of
 from pipeline.measure.discover import discovered
 from pipeline.measure.progress import Watcher
 from pipeline.measure.workspace import Workspace
-from pipeline.model import Cell, Machine
+from pipeline.model import Cell, Machine, Mode
 from pipeline.storage.bundle import list_bundles
 from pipeline.storage.ingest import IngestReport, ingest
 from pipeline.storage.quarantine import Quarantine
@@ -56,18 +56,20 @@ class MeasuringContext(PlanningContext):
             limit=self.config.paths.builds_limit,
         )
 
-    def preflight(self, note: Callable[[str], None], last: Machine | None = None) -> dict[str, str]:
-        """Check this machine before it measures; return the warnings, by check.
+    def preflight(
+        self, note: Callable[[str], None], mode: Mode, last: Machine | None = None
+    ) -> dict[str, str]:
+        """Check this machine before it measures in a mode; return the warnings, by check.
 
-        ``last`` is the machine at its last run, if known. Raises UserError if a bad finding refuses
-        the night.
+        Counts do not wait for a calm machine. ``last`` is the machine at its last run, if known.
+        Raises UserError if a bad finding refuses the night.
         """
-        policy = self.config.preflight.policy(quick=self.quick)
+        policy = self.config.preflight.policy(waits=mode is Mode.TIME and not self.quick)
         found = preflight(System(folder=self.cache), policy, last, note, self.warned)
         self.warned |= found
         return found
 
-    def runner(self, folder: Path, watcher: Watcher) -> BenchRunner:
+    def runner(self, folder: Path, watcher: Watcher, mode: Mode) -> BenchRunner:
         """Return the runner of experiments on this machine; its bundles go into ``folder``."""
         settings = self.config.machine
         return BenchRunner(
@@ -80,12 +82,12 @@ class MeasuringContext(PlanningContext):
             self.quarantine,
             pin=settings.pin,
             port=settings.port,
-            preflight=lambda: self.preflight(watcher.note),
+            preflight=lambda: self.preflight(watcher.note, mode),
         )
 
     @contextmanager
     def experimenting(
-        self, folder: Path, stage: str, seconds: float, watcher: Watcher, **about: str
+        self, folder: Path, stage: str, seconds: float, watcher: Watcher, mode: Mode, **about: str
     ) -> Iterator[BenchRunner]:
         """Log the beginning of an experiment, and yield this machine to measure it on.
 
@@ -96,7 +98,7 @@ class MeasuringContext(PlanningContext):
         _LOG.info("experiment begins", extra={"experiment": folder.name, **about})
         watcher.begin(stage, seconds)
         try:
-            with self.runner(folder, watcher) as runner:
+            with self.runner(folder, watcher, mode) as runner:
                 yield runner
         finally:
             watcher.end()
