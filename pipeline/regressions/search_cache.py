@@ -15,12 +15,16 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import pipeline
 from changepoint import Pooled
+from changepoint.comparison.verdict import Verdict
 from changepoint.jit import PACKAGE, digest_of
 from pipeline.files.atomic_write import write_atomically
 from pipeline.model import Shift
 from pipeline.regressions.pooled_detection import Window, search_window
+from pipeline.regressions.recovery import Levels, compare_levels
 from pipeline.regressions.rules import DetectionSettings
 from pipeline.regressions.shifts import find_shifts
 from pipeline.storage.columns_file import DERIVED
@@ -35,7 +39,8 @@ _LOG = logging.getLogger(__name__)
 class SearchCache:
     """The results of earlier searches in a results folder; without a folder it begins empty.
 
-    Use :meth:`shifts` and :meth:`window` in place of a search, then :meth:`save` once.
+    Use :meth:`shifts` and :meth:`window` in place of a search, and :meth:`verdict` in place of a
+    comparison, then :meth:`save` once.
     """
 
     def __init__(self, results: Path | None = None) -> None:
@@ -65,6 +70,17 @@ class SearchCache:
             str(window.alarms_per_1000), window.positions.tobytes(), window.values.tobytes()
         )
         return Pooled.from_dict(self._of(name, lambda: search_window(window).to_dict()))
+
+    def verdict(self, levels: Levels) -> Verdict:
+        """Return the result of :func:`compare_levels`, from an earlier night if nothing changed."""
+        name = _digest(
+            levels.better,
+            repr(levels.smallest),
+            np.array(levels.old).tobytes(),
+            np.array(levels.new).tobytes(),
+        )
+        verdict: Verdict = self._of(name, lambda: compare_levels(levels))
+        return verdict
 
     def save(self) -> None:
         """Write the results that this object returned.

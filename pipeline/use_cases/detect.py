@@ -26,7 +26,6 @@ def detect_stage(context: MeasuringContext, plan: Plan) -> Detected:
     save_environment(environment, context.results)
     known = SearchCache(context.results)
     found = search(series, plan, rules_of(context), environment=environment, known=known)
-    known.save()
     detected = reconcile(
         found,
         plan,
@@ -34,7 +33,9 @@ def detect_stage(context: MeasuringContext, plan: Plan) -> Detected:
         settings,
         context.results,
         now(),
+        known.verdict,
     )
+    known.save()
     worse = sum(regression.worse for regression in detected.regressions)
     _LOG.info(
         "changes found",

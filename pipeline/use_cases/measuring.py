@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from datetime import date
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from pipeline.experiments.runner import BenchRunner
 from pipeline.machine.account import find_account
 from pipeline.machine.disturbance.guard import Guard
 from pipeline.machine.preflight import preflight
@@ -22,9 +22,12 @@ from pipeline.measure.progress import Watcher
 from pipeline.measure.workspace import Workspace
 from pipeline.model import Cell, Machine, Mode
 from pipeline.storage.bundle import list_bundles
-from pipeline.storage.ingest import IngestReport, ingest
 from pipeline.storage.quarantine import Quarantine
 from pipeline.use_cases.planning import PlanningContext
+
+if TYPE_CHECKING:
+    from pipeline.experiments.runner import BenchRunner
+    from pipeline.storage.ingest import IngestReport
 
 _LOG = logging.getLogger(__name__)
 
@@ -71,6 +74,8 @@ class MeasuringContext(PlanningContext):
 
     def runner(self, folder: Path, watcher: Watcher, mode: Mode) -> BenchRunner:
         """Return the runner of experiments on this machine; its bundles go into ``folder``."""
+        from pipeline.experiments.runner import BenchRunner  # noqa: PLC0415
+
         settings = self.config.machine
         return BenchRunner(
             folder,
@@ -130,6 +135,9 @@ class MeasuringContext(PlanningContext):
 
         A bundle that cannot be used goes to the quarantine, with a warning.
         """
+        # Half a second of imports, which a verb that takes no bundle does without.
+        from pipeline.storage.ingest import ingest  # noqa: PLC0415
+
         wanted = self.new_bundles() if paths is None else paths
         report = ingest(self.store, wanted, progress)
         for refused in report.refused:
