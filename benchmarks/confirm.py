@@ -180,14 +180,14 @@ def asked(kind: RegressionKind, figures: tuple[Figure, ...]) -> Question:
     )
 
 
-def became(question: Question, trials: int, seed: int, **told: Any) -> Confirmed:
+def became(question: Question, trials: int, seed: int, **reported: Any) -> Confirmed:
     """Ask a question many times, of simulated machines that are told this."""
     pair = simulated_pair()
     verdicts: Counter[Verdict] = Counter()
     runs = 0
     for trial in range(trials):
         random = np.random.default_rng((seed, trial))
-        machine = SimulatedMachine(question.figures, random, **told)
+        machine = SimulatedMachine(question.figures, random, **reported)
         verdicts[verdict_of(interleave(machine, pair, question, machine.clock))] += 1
         runs += len(machine.runs)
     return Confirmed(verdicts, trials, runs / trials)

@@ -56,11 +56,13 @@ def space(folder: Path) -> Space | None:
     """Return the space of a folder, or of its nearest existing parent."""
     for place in (folder, *folder.parents):
         try:
-            told = os.statvfs(place)
+            reported = os.statvfs(place)
         except OSError:
             continue
-        inodes = told.f_favail if told.f_files else None
-        return Space(told.f_bavail * told.f_frsize, told.f_blocks * told.f_frsize, inodes)
+        inodes = reported.f_favail if reported.f_files else None
+        return Space(
+            reported.f_bavail * reported.f_frsize, reported.f_blocks * reported.f_frsize, inodes
+        )
     return None
 
 

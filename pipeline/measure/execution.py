@@ -294,14 +294,16 @@ class Execution:
             folder=folder,
             database_bytes=None if failure else server.database_bytes(),
             note=failure,
-            disturbed={each.kind.value: each.told for each in found},
+            disturbed={each.kind.value: each.reported for each in found},
         )
         self._ended_with = ()
         if failure:
             self._watcher.note(f"{self._cell.revision.label} {step.name} failed: {failure}")
-        for told in record.disturbed.values():
+        for reported in record.disturbed.values():
             also = "; repeated" if again else ""
-            self._watcher.note(f"{self._cell.revision.label} {step.name} disturbed: {told}{also}")
+            self._watcher.note(
+                f"{self._cell.revision.label} {step.name} disturbed: {reported}{also}"
+            )
         if again:
             self._repeated.append(record)
             return False
@@ -405,7 +407,7 @@ class Execution:
                         command=(),
                         folder="",
                         note=why,
-                        disturbed={each.kind.value: each.told for each in disturbed},
+                        disturbed={each.kind.value: each.reported for each in disturbed},
                     )
                 )
                 # Only the first of them had begun.

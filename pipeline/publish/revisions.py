@@ -79,14 +79,16 @@ def version_groups(setups: Iterable[MeasuredSetup]) -> Iterator[SampleGroup]:
 
 def _version(standing: RevisionRuns, known: Mapping[str, str]) -> SampleGroup:
     at = milliseconds(standing.made or standing.first_run)
-    told = [("version_position", float(standing.position))]
+    reported = [("version_position", float(standing.position))]
     if standing.made is not None:
-        told.append(("version_timestamp_seconds", standing.made.timestamp()))
+        reported.append(("version_timestamp_seconds", standing.made.timestamp()))
     series = [
         TimeSeries(labelled(OTHERS[name].name, **known), [TimedValue(at, value)])
-        for name, value in told
+        for name, value in reported
     ]
-    return SampleGroup(f"version {' '.join(known.values())}", digest([at, told]), lambda: series)
+    return SampleGroup(
+        f"version {' '.join(known.values())}", digest([at, reported]), lambda: series
+    )
 
 
 def _group(

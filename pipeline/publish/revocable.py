@@ -37,15 +37,15 @@ def fact_groups(facts: Iterable[Fact], known: Iterable[str]) -> Iterator[SampleG
 
     ``known`` are the keys of all groups that the receiver has.
     """
-    told = set()
+    reported = set()
     for fact in facts:
-        told.add(fact.key)
+        reported.add(fact.key)
         yield fact.group()
-    yield from (_withdrawn(key).group() for key in _gone(known, told))
+    yield from (_withdrawn(key).group() for key in _gone(known, reported))
 
 
-def _gone(known: Iterable[str], told: Collection[str]) -> list[str]:
-    return [key for key in known if key.startswith(_WORD) and key not in told]
+def _gone(known: Iterable[str], reported: Collection[str]) -> list[str]:
+    return [key for key in known if key.startswith(_WORD) and key not in reported]
 
 
 def _withdrawn(key: str) -> Fact:

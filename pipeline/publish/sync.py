@@ -53,14 +53,16 @@ def sync(
     known = position.known()
     for group in groups:
         progress()
-        told = known.get(group.key)
-        if told is not None and told.digest == group.digest:
+        reported = known.get(group.key)
+        if reported is not None and reported.digest == group.digest:
             continue
-        batch.add(group, GroupCheckpoint(group.digest, 0 if told is None else told.correction + 1))
+        batch.add(
+            group, GroupCheckpoint(group.digest, 0 if reported is None else reported.correction + 1)
+        )
         if batch.samples >= at_once:
             _send(batch, position, write, synced)
             batch = _Batch()
-    if batch.told:
+    if batch.reported:
         _send(batch, position, write, synced)
     synced.complete = True
 
@@ -69,15 +71,15 @@ class _Batch:
     """Groups that are sent together, with their samples merged by series."""
 
     def __init__(self) -> None:
-        self.told: dict[str, GroupCheckpoint] = {}
+        self.reported: dict[str, GroupCheckpoint] = {}
         self.samples = 0
         self._series: dict[Labels, list[TimedValue]] = {}
 
-    def add(self, group: SampleGroup, told: GroupCheckpoint) -> None:
-        self.told[group.key] = told
+    def add(self, group: SampleGroup, reported: GroupCheckpoint) -> None:
+        self.reported[group.key] = reported
         for labels, samples in group.series():
             merged = self._series.setdefault(labels, [])
-            merged += [TimedValue(at + told.correction, value) for at, value in samples]
+            merged += [TimedValue(at + reported.correction, value) for at, value in samples]
             self.samples += len(samples)
 
     def series(self) -> list[TimeSeries]:
@@ -86,9 +88,9 @@ class _Batch:
 
 def _send(batch: _Batch, position: Position, write: Write, synced: Synced) -> None:
     written = write(batch.series())
-    position.note(batch.told, written.refused)
-    synced.groups += len(batch.told)
-    synced.corrections += sum(told.correction > 0 for told in batch.told.values())
+    position.note(batch.reported, written.refused)
+    synced.groups += len(batch.reported)
+    synced.corrections += sum(reported.correction > 0 for reported in batch.reported.values())
     synced.samples += written.sent
     synced.refused += written.refused
     synced.reasons += [each for each in written.reasons if each not in synced.reasons]

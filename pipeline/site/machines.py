@@ -130,7 +130,7 @@ class SiteMachines:
 
 
 def _event(event: EnvironmentEvent) -> dict[str, Any]:
-    told = event.effects[:MOST_FIGURES]
+    reported = event.effects[:MOST_FIGURES]
     return {
         "since": event.since.isoformat(),
         "until": event.until.isoformat() if event.until else "",
@@ -139,9 +139,9 @@ def _event(event: EnvironmentEvent) -> dict[str, Any]:
         "cause": event.cause,
         "moved": [
             f"{one.step} {one.metric} {one.effect:+.1%} ({one.low:+.1%} to {one.high:+.1%})"
-            for one in told
+            for one in reported
         ],
-        "more": len(event.effects) - len(told),
+        "more": len(event.effects) - len(reported),
     }
 
 

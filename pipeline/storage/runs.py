@@ -172,7 +172,7 @@ def run_heads(engine: Engine, *, cells: Sequence[str] | None = None) -> list[Run
     )
     with engine.connect() as connection:
         found = connection.execute(_with_shared(wanted, cells))
-        return [RunHead(*row[:14], _MODES[row.mode], *row[15:]) for row in found]
+        return [RunHead._make((*row[:14], _MODES[row.mode], *row[15:])) for row in found]
 
 
 def contents(engine: Engine) -> str | None:

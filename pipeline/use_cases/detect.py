@@ -94,11 +94,11 @@ def rules_of(context: MeasuringContext) -> Rules:
     """
     budgets = {"wrong_issues_per_month", "alarms_per_1000"}
     if budgets <= context.config.detect.model_fields_set:
-        told = context.file.problem(
+        reported = context.file.problem(
             ("detect", "alarms_per_1000"),
             "this setting overrides wrong_issues_per_month; remove one of the two",
         )
-        _LOG.warning(str(told))
+        _LOG.warning(str(reported))
     return Rules(context.config.detect, context.config.rule, _muted(context))
 
 

@@ -134,8 +134,10 @@ def _locate(
 
 def _spent(context: MeasuringContext, experiment: str) -> float:
     """Return the minutes that an experiment used before; a continued search includes them."""
-    told = (event for event in context.regressions.events(now()) if event.experiment == experiment)
-    return max((event.minutes for event in told), default=0.0)
+    reported = (
+        event for event in context.regressions.events(now()) if event.experiment == experiment
+    )
+    return max((event.minutes for event in reported), default=0.0)
 
 
 def _note_neighbours(context: MeasuringContext, regression: Regression, search: Search) -> None:

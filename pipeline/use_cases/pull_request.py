@@ -185,13 +185,13 @@ def _expected(
     answer: PullRequestAnswer, measurement: MeasuredCommit, target: str, machine_class: str
 ) -> PullRequestAnswer:
     """Return the answer if it fits the measurement. Raises RefusedArtifactError otherwise."""
-    told = answer.measured
-    if told is None:
+    reported = answer.measured
+    if reported is None:
         return answer
     for name, wanted, found in (
-        ("commit", measurement.sha, told.head.commit),
-        ("target", target, told.target),
-        ("machine class", machine_class, told.machine_class),
+        ("commit", measurement.sha, reported.head.commit),
+        ("target", target, reported.target),
+        ("machine class", machine_class, reported.machine_class),
     ):
         if wanted and found != wanted:
             raise RefusedArtifactError(f"the artifact is refused: it is of another {name}")

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from pipeline.regressions import detect as search
 from pipeline.regressions.detected import FILE
 from pipeline.use_cases import detect
 from tests.simulated import Simulation
@@ -15,7 +16,7 @@ from tests.simulated import Simulation
 def searches(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The plans that were searched."""
     found: list[str] = []
-    searched = detect.searched
+    searched = search.searched
 
     def seen(*given: object, **named: object) -> object:
         found.append("searched")

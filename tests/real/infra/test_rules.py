@@ -100,8 +100,8 @@ def test_what_is_not_is_told(spoil: Callable[[Cloud], Any], complaint: str) -> N
     ],
 )
 def test_what_looks_like_a_secret_is_told_but_not_shown(secret: str) -> None:
-    (told,) = broken({**good(), "volumes": []}, {"hub": f"{TOLD}{secret}\n"}, allowed=[OFFICE])
-    assert "hub is told what looks like a secret" in told and secret not in told
+    (reported,) = broken({**good(), "volumes": []}, {"hub": f"{TOLD}{secret}\n"}, allowed=[OFFICE])
+    assert "hub is told what looks like a secret" in reported and secret not in reported
 
 
 def test_what_only_looks_a_little_like_one_is_not() -> None:
