@@ -12,7 +12,7 @@ from pipeline.measure.plan import Line, Plan
 from pipeline.model import Regression, SeriesKey, Shift
 from pipeline.regressions.detected import Detected, save_detected
 from pipeline.regressions.grouping import certainty_key, worst
-from pipeline.regressions.recovery import Levels, compare_levels, fix_of, recovered
+from pipeline.regressions.recovery import LevelPair, compare_levels, fix_of, recovered
 from pipeline.regressions.repository import RegressionRepository
 from pipeline.regressions.states import Bounds, KnownRegression, KnownRegressions, known_regressions
 from pipeline.storage.journal import Event, EventKind
@@ -27,7 +27,7 @@ def reconcile(
     settings: DetectSection,
     results: Path,
     at: datetime,
-    look: Callable[[Levels], Verdict] = compare_levels,
+    look: Callable[[LevelPair], Verdict] = compare_levels,
 ) -> Detected:
     """Record a detection in the journal, and return it with fingerprints and states.
 
@@ -49,7 +49,7 @@ def night_of(
     happened: Sequence[Event],
     settings: DetectSection,
     at: datetime,
-    look: Callable[[Levels], Verdict] = compare_levels,
+    look: Callable[[LevelPair], Verdict] = compare_levels,
 ) -> tuple[Detected, list[Event]]:
     """Return a detection with its known fingerprints, and the new events for the journal.
 
@@ -100,7 +100,7 @@ def _resolutions(
     series: Sequence[Series],
     settings: DetectSection,
     at: datetime,
-    look: Callable[[Levels], Verdict],
+    look: Callable[[LevelPair], Verdict],
 ) -> list[Event]:
     """Return the events that resolve recovered regressions, each with its fix if one was found."""
     by_key = {one.key: one for one in series}

@@ -27,7 +27,7 @@ NEWEST_RUNS = 200
 more than :func:`changepoint.compare` accepts."""
 
 
-class Levels(NamedTuple):
+class LevelPair(NamedTuple):
     """The newest values of two levels of a series, and the smallest effect of interest."""
 
     old: list[float]
@@ -36,7 +36,7 @@ class Levels(NamedTuple):
     better: Better
 
 
-def compare_levels(levels: Levels) -> Verdict:
+def compare_levels(levels: LevelPair) -> Verdict:
     """Compare two levels by :func:`changepoint.compare`."""
     return compare(
         levels.old, levels.new, smallest_effect=levels.smallest, better=levels.better
@@ -48,7 +48,7 @@ def recovered(
     series: Mapping[SeriesKey, Series],
     later: Mapping[SeriesKey, Sequence[Shift]],
     settings: DetectSection,
-    look: Callable[[Levels], Verdict] = compare_levels,
+    look: Callable[[LevelPair], Verdict] = compare_levels,
 ) -> bool:
     """Whether the series of a regression are back at their old level.
 
@@ -100,7 +100,7 @@ def _verdict(
     series: Series,
     changes: Sequence[Shift],
     smallest: float,
-    look: Callable[[Levels], Verdict],
+    look: Callable[[LevelPair], Verdict],
 ) -> Verdict:
     if is_counted(shift.series):
         return _counted_verdict(shift, series, smallest)
@@ -122,7 +122,7 @@ def _verdict(
     if not old or not new:
         return "undecided"
     better: Better = "lower" if is_worse(series.key.metric, 1.0) else "higher"
-    return look(Levels(old, new, smallest, better))
+    return look(LevelPair(old, new, smallest, better))
 
 
 def _counted_verdict(shift: Shift, series: Series, smallest: float) -> Verdict:

@@ -24,7 +24,7 @@ from changepoint.jit import PACKAGE, digest_of
 from pipeline.files.atomic_write import write_atomically
 from pipeline.model import Shift
 from pipeline.regressions.pooled_detection import Window, search_window
-from pipeline.regressions.recovery import Levels, compare_levels
+from pipeline.regressions.recovery import LevelPair, compare_levels
 from pipeline.regressions.rules import DetectionSettings
 from pipeline.regressions.shifts import find_shifts
 from pipeline.storage.columns_file import DERIVED
@@ -72,7 +72,7 @@ class SearchCache:
         )
         return Pooled.from_dict(self._of(name, lambda: search_window(window).to_dict()))
 
-    def verdict(self, levels: Levels) -> Verdict:
+    def verdict(self, levels: LevelPair) -> Verdict:
         """Return the result of :func:`compare_levels`, from an earlier night if nothing changed."""
         name = _digest(
             levels.better,

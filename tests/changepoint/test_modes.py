@@ -77,7 +77,7 @@ def test_values_turned_round_have_their_modes_turned_round(modes: Modes) -> None
 
 
 @pytest.mark.parametrize(
-    ("apart", "share", "told"),
+    ("apart", "share", "reported"),
     [(3.0, 0.5, True), (2.2, 0.5, False), (0.0, 0.5, False), (7.0, 0.14, True), (7.0, 0.07, False)],
 )
 def test_two_modes_are_two_when_they_are_apart_and_neither_is_rare(

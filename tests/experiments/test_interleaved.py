@@ -201,7 +201,7 @@ KEPT = (Figure("qr100", "sla"),)
 
 
 @pytest.mark.parametrize(
-    ("kind", "figures", "told", "said"),
+    ("kind", "figures", "reported", "said"),
     [
         (
             RegressionKind.SLA,

@@ -69,7 +69,7 @@ def test_a_step_selects_the_cells_that_have_it(measured: Simulation) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "told"),
+    ("asked", "reported"),
     [((), "name what to measure again"), (("--revision", "9.9"), "no measured cell")],
 )
 def test_a_request_for_nothing_is_a_line(

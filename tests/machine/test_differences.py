@@ -48,7 +48,7 @@ def test_a_machine_is_as_it_is() -> None:
 
 
 @pytest.mark.parametrize(
-    ("facts", "told"),
+    ("facts", "reported"),
     [
         ({"hostname": "bench-2"}, "hostname bench-1 -> bench-2"),
         ({"cpu_model": "AMD EPYC 9455P"}, "processor AMD EPYC 9454P -> AMD EPYC 9455P"),

@@ -16,7 +16,7 @@ from pipeline.regressions import search_cache
 from pipeline.regressions.detect import search
 from pipeline.regressions.detected import Detected
 from pipeline.regressions.pooled_detection import WINDOW, Window, search_window, shared_shifts
-from pipeline.regressions.recovery import Levels, compare_levels
+from pipeline.regressions.recovery import LevelPair, compare_levels
 from pipeline.regressions.rules import DetectionSettings, Rules
 from pipeline.regressions.search_cache import SearchCache
 from pipeline.regressions.shifts import find_shifts
@@ -142,15 +142,15 @@ def test_a_comparison_is_kept_and_another_one_is_made(
     old, new = random.normal(100.0, 1.0, (2, 12)).tolist()
     slower = [0.8 * value for value in new]
     asked = [
-        Levels(old, new, 0.05, "higher"),
-        Levels(old, slower, 0.05, "higher"),
-        Levels(slower, old, 0.05, "higher"),
-        Levels(old, slower, 0.05, "lower"),
-        Levels(old, slower, 0.5, "higher"),
+        LevelPair(old, new, 0.05, "higher"),
+        LevelPair(old, slower, 0.05, "higher"),
+        LevelPair(slower, old, 0.05, "higher"),
+        LevelPair(old, slower, 0.05, "lower"),
+        LevelPair(old, slower, 0.5, "higher"),
     ]
-    compared: list[Levels] = []
+    compared: list[LevelPair] = []
 
-    def look(levels: Levels) -> Verdict:
+    def look(levels: LevelPair) -> Verdict:
         compared.append(levels)
         return compare_levels(levels)
 

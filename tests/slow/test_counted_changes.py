@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from changepoint import is_exact_change
+from pipeline.config import DetectSection
 from pipeline.explain.function_costs import function_cost_changes
 from pipeline.measure.discover import Offer, revisions_of
 from pipeline.model import StepCounts
@@ -69,6 +70,11 @@ class Code:
             for offset, more in sorted(insertions, reverse=True):
                 text = text[:offset] + more + text[offset:]
             path.write_text(text)
+        return self.commit(message)
+
+    def replace(self, path: Path, text: str, message: str) -> str:
+        """Commit the release with another text of one file, and return the label of the commit."""
+        path.write_text(text)
         return self.commit(message)
 
     def commit(self, message: str) -> str:
@@ -198,3 +204,60 @@ def test_planted_instructions_are_found_in_the_function_that_has_them(
         if [each.function for each in first] != [name]:
             misnamed.append((name, size, first))
     assert (missed, misnamed) == ([], [])
+
+
+RENAMED, SPLIT, INLINED = 7, 7, 6
+"""Refactorings of each kind, 20 in all."""
+
+
+def test_refactorings_at_equal_cost_are_no_changes(
+    tmp_path: Path, cache: Path, count: Callable[[Code, int], dict[str, StepCounts]]
+) -> None:
+    """Functions of SQLite renamed, kept apart from their callers, and compiled into them."""
+    code = release_as_commit("sqlite", tmp_path, cache)
+    path = next(path for path in code.files if path.name == "sqlite3.c")
+    text = code.files[path]
+    base_label = git(code.repository, "log", "-1", "--format=%H")[:12]
+    (base,) = count(code, 1).values()
+    draw = random.Random(20261126)
+    executed = [each.function for each in base.functions if each.function in text]
+    renamed = draw.sample([name for name in executed if code.definition(name)], RENAMED)
+    # Static functions of their own, which the compiler may treat as it likes; those that it calls
+    # through pointers or by themselves cannot be compiled into their callers.
+    plain = re.findall(r"^static (?!SQLITE_NOINLINE)[\w* ]*?\b(\w+)\([^;{}]*\)\{", text, re.M)
+    free = [name for name in dict.fromkeys(plain) if 2 <= len(calls(name, text)) <= 6]
+    split = draw.sample(free, SPLIT)
+    inlined = draw.sample([name for name in free if name not in split], INLINED)
+    refactored = {}
+    for name in renamed:
+        new = re.sub(rf"\b{name}\b", f"{name}_by_another_name", text)
+        refactored[code.replace(path, new, f"rename {name}")] = f"rename {name}"
+    for kind, names, attribute in (
+        ("split", split, "__attribute__((noinline))"),
+        ("inline", inlined, "inline __attribute__((always_inline))"),
+    ):
+        for name in names:
+            marked = re.sub(
+                rf"^static (?=[\w* ]*\b{name}\([^;{{}}]*\)\{{)",
+                f"static {attribute} ",
+                text,
+                flags=re.M,
+            )
+            assert marked != text
+            refactored[code.replace(path, marked, f"{kind} {name}")] = f"{kind} {name}"
+    assert len(refactored) == RENAMED + SPLIT + INLINED
+    counts = count(code, len(refactored) + 1)
+    reported = {}
+    for label, name in refactored.items():
+        effect = counts[label].instructions / counts[base_label].instructions - 1.0
+        changes = function_cost_changes(counts[base_label], counts[label])
+        _LOG.info("%s: %+.3f %%, %d functions changed", name, 100 * effect, len(changes))
+        if is_exact_change(effect, floor=FLOOR, min_effect=DetectSection().min_effect_counted):
+            reported[name] = effect
+    assert reported == {}
+
+
+def calls(name: str, text: str) -> list[str]:
+    """Return where a function is called, and nothing if its name is used in another way."""
+    used = re.findall(rf"\b{name}\b(?!\()", text)
+    return [] if used else re.findall(rf"\b{name}\(", text)[1:]

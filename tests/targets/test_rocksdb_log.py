@@ -89,7 +89,7 @@ def test_what_runs_has_begun_and_not_ended(release: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("release", "told"),
+    ("release", "reported"),
     [
         ("6.11", {"dbms.stalled": 29.5}),
         ("9.11", {"dbms.stalled": 6.5, "dbms.pending_bytes": 144519002}),
