@@ -27,7 +27,7 @@ from pipeline.notify.base.pull_request import Words
 from pipeline.notify.github.artifact import RefusedArtifactError, packed_in, read_member
 from pipeline.notify.github.client import Client
 from pipeline.notify.github.event import MeasuredCommit, find_measurement
-from pipeline.notify.github.failures import UnavailableError
+from pipeline.notify.github.failures import GithubRefusedError, UnavailableError
 from pipeline.notify.github.pulls import PullRequestTopic, Shown, Way, publish
 from pipeline.report.pull_request import message_of, message_without_result
 from pipeline.storage.bundle import BUNDLES, list_bundles
@@ -169,6 +169,11 @@ def publish_pull_request(context: MeasuringContext, asked: PublishRequest) -> Pu
     except UnavailableError as error:
         raise UserError(
             f"the result was not reported: {error}; run the same command again later"
+        ) from error
+    except GithubRefusedError as error:
+        raise UserError(
+            f"the result was not reported: {error}; see whether the commit and the pull request "
+            f"still exist in {section.repository}"
         ) from error
     return PublishedPullRequest(subject.name, words, shown)
 

@@ -576,6 +576,15 @@ def test_github_that_stays_away_is_one_line_and_the_same_command_goes_on(
     assert len(hub.checks) == len(hub.comments) == 1
 
 
+@pytest.mark.parametrize("status", [404, 410, 422])
+def test_what_github_refuses_is_one_line(hub: Hub, publish: Publish, status: int) -> None:
+    hub.fake.fault = lambda asked: failing(status) if "check-runs" in asked.path else None
+    ran = publish(SLOWER, code=2)
+    assert f"the result was not reported: GitHub refuses the request ({status}" in ran.err
+    assert "see whether the commit and the pull request still exist in acme/db" in ran.err
+    assert len(ran.err.splitlines()) == 1
+
+
 # --- mistakes ---------------------------------------------------------------------------
 
 
