@@ -261,6 +261,23 @@ def test_each_machine_class_has_a_comment_and_a_check_of_its_own(
     assert len(hub.comments) == 2
 
 
+@pytest.mark.parametrize("known", [(), ("--target", "sqlite")])
+def test_a_build_that_fails_makes_no_comment_stale(
+    hub: Hub, publish: Publish, known: tuple[str, ...]
+) -> None:
+    """The action does not know the class, and a build that fails leaves none."""
+    run = hub.measure()
+    publish(SLOWER, of=run)
+    publish(measured(levels(change=0.3), machine_class="large"), of=run)
+    markers = [comment.body.splitlines()[0] for comment in hub.comments]
+    publish(FAILED, *known, of=hub.measure())
+    assert [comment.body.splitlines()[0] for comment in hub.comments] == markers
+    for comment in hub.comments:
+        assert "whether it is gone is **unknown**" in comment.body
+    publish(SLOWER, of=hub.measure())
+    assert ["unknown" in comment.body for comment in hub.comments] == [False, True]
+
+
 def test_comments_of_others_are_left_alone_whatever_they_say(hub: Hub, publish: Publish) -> None:
     marker = "<!-- nightshift pull-request sqlite small -->"
     hub.repository.comment("mallory", hub.number, f"{marker}\nall is well")
