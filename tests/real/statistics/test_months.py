@@ -156,7 +156,7 @@ def months(nightshift: Nightshift, monkeypatch: pytest.MonkeyPatch) -> Months:
 
     def spent(machine: Machine, nights: range, looked: int = 0, controls: bool = True) -> list[str]:
         monkeypatch.setattr(
-            "pipeline.use_cases.measuring.BenchRunner", lambda *_, **__: Simulated(machine)
+            "pipeline.experiments.runner.BenchRunner", lambda *_, **__: Simulated(machine)
         )
         for night in nights:
             spend(machine, night, controls)
