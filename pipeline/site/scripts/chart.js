@@ -171,7 +171,8 @@ function drawn(of, plot, pointed) {
     ],
     series: [{}, ...bands.map((each) => lined(each, true)), ...of.lines.map((each) => lined(each, false))],
     hooks: {
-      drawClear: [(u) => painted(u, (pen) => under(of, pen))],
+      drawClear: [(u) => painted(u, (pen) => drawShades(of, pen))],
+      drawAxes: [(u) => painted(u, (pen) => drawReference(of, pen))],
       draw: [(u) => painted(u, (pen) => over(of, pen))],
       setCursor: [(u) => pointed(u.cursor.idx ?? null)],
       setSelect: [(u) => {
@@ -208,7 +209,7 @@ function painted(u, paint) {
   ctx.restore();
 }
 
-function under(of, { ctx, left, right, top, bottom, x, y, line }) {
+function drawShades(of, { ctx, left, right, top, bottom, x }) {
   (of.shades || []).forEach(({ from, until, colour }) => {
     const [begin, end] = [from, until].map((value) => Math.max(left, Math.min(right, x(value))));
     ctx.fillStyle = css(colour);
@@ -216,7 +217,13 @@ function under(of, { ctx, left, right, top, bottom, x, y, line }) {
     ctx.fillRect(begin, top, end - begin, bottom - top);
     ctx.globalAlpha = 1;
   });
-  if (!missing(of.reference)) line("--soft", 1, [2, 3], [left, y(of.reference)], [right, y(of.reference)]);
+}
+
+// Over the grid, which may have a line at the same value, and in one row of pixels, as the grid is.
+function drawReference(of, { left, right, y, line }) {
+  if (missing(of.reference)) return;
+  const level = Math.round(y(of.reference) - 0.5) + 0.5;
+  line("--soft", 1, [2, 3], [left, level], [right, level]);
 }
 
 function over(of, { ctx, left, right, wide, top, bottom, x, y, line }) {

@@ -285,6 +285,24 @@ def test_controls_and_drift_are_told(browser: Browser, night: Made) -> None:
     )
 
 
+def test_a_reference_is_seen_where_a_line_of_the_grid_is_too(browser: Browser, night: Made) -> None:
+    """The mark at 1.0 has the reference and a line of the grid; the dotted one is the upper."""
+    visit(browser, night.page, "#machines")
+    longest = """[...document.querySelectorAll('.chart canvas')].map((canvas) => {
+      const colour = getComputedStyle(document.documentElement).getPropertyValue('--soft').trim();
+      const wanted = [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16)).join();
+      const { width, height } = canvas;
+      const { data } = canvas.getContext('2d').getImageData(0, 0, width, height);
+      const rows = Array(height).fill(0);
+      for (let at = 0; at < width * height; at += 1) {
+        if (data.slice(4 * at, 4 * at + 3).join() === wanted) rows[Math.floor(at / width)] += 1;
+      }
+      return Math.max(...rows) / width;
+    })"""
+    shares = browser.run(longest)
+    assert shares and min(shares) > 0.2, "two of five pixels of a dotted line are drawn"
+
+
 def test_a_range_is_chosen_by_dragging(browser: Browser, night: Made) -> None:
     visit(browser, night.page, f"#trend?line={MINORS}")
     left, right, top = browser.run(
