@@ -60,6 +60,9 @@ _LOG = logging.getLogger(__name__)
 _DISK_FULL = os.strerror(errno.ENOSPC)
 """The kernel's message for a full disk, which servers forward to their clients."""
 
+_DYING = 2.0
+"""Seconds to wait for the end of a server that stopped answering."""
+
 _PLANS_PATIENCE = 60.0
 """Seconds to wait for the plans of all statements; they take milliseconds."""
 
@@ -193,6 +196,8 @@ class Execution:
         except ServerError as error:
             # A server that dies during its workload is a result: its remaining steps fail.
             self._check_space(str(error))
+            ended = server_end(server.pid, wait=_DYING)
+            self._check_killed(ended, (*self._disturbed, *self._ended_with))
             self._give_up(f"the server stopped answering: {error}")
         finally:
             with self._phase("stop"):
@@ -328,15 +333,22 @@ class Execution:
         """
         kinds = {each.kind for each in found}
         end = server_end(server.pid)
-        if end is signal.SIGKILL and DisturbanceKind.OUT_OF_MEMORY not in kinds:
-            run = self._cell.run_id(self._repetition)
-            raise HarnessError(f"{run}: somebody killed the server (SIGKILL)")
+        self._check_killed(end, found)
         if isinstance(end, signal.Signals):
             raise ServerError(f"ended by {end.name}")
         if end is not None:
             raise ServerError(f"ended with exit code {end}")
         if DisturbanceKind.STOPPED in kinds and server.pid is not None:
             raise ServerError("a signal has stopped it")
+
+    def _check_killed(
+        self, end: signal.Signals | int | None, found: Collection[Disturbance]
+    ) -> None:
+        """Raise HarnessError if somebody killed the server."""
+        kinds = {each.kind for each in found}
+        if end is signal.SIGKILL and DisturbanceKind.OUT_OF_MEMORY not in kinds:
+            run = self._cell.run_id(self._repetition)
+            raise HarnessError(f"{run}: somebody killed the server (SIGKILL)")
 
     def _probes(self, server: Server, client: int) -> list[Probe]:
         """Return the probes of a step; ``client`` is the process id of its load generator."""
