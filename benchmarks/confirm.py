@@ -1,6 +1,6 @@
 """What confirming costs and how often it errs, on simulated machines.
 
-A simulated machine measures base, head and control with the noise and the failures that it is told:
+A simulated machine measures base, head and control with given noise and failures:
 normal noise, and noise as it was fitted to real runs (:mod:`benchmarks.noise`). The figures:
 verdicts with 95 % limits (Clopper and Pearson), and the runs that were made, controls included.
 Beside their mean over an even mix (no change and 5 %, noise of 1 % and 2 %) stands the fixed number

@@ -26,7 +26,7 @@ contains the truth."""
 
 @dataclass(frozen=True, slots=True)
 class Power:
-    """found: rate of steps of the reported size, if one is reported. told: median size."""
+    """found: rate of steps of the reported size, if one is reported. reported: median size."""
 
     found: Rate
     reported: float
@@ -56,8 +56,8 @@ def power(
     found, sizes = 0, []
     for _ in range(trials):
         unchanged = draw(noise, ladder, random, sigma=SIGMA)
-        reported = detect(unchanged, positions=labels, min_effect=min_effect)
-        size = reported.detectable_fresh if fresh else reported.detectable_effect
+        result = detect(unchanged, positions=labels, min_effect=min_effect)
+        size = result.detectable_fresh if fresh else result.detectable_effect
         if math.isinf(size):
             continue
         sizes.append(size)

@@ -105,10 +105,10 @@ class Up:
             if kind in limited:
                 continue
             configurations = configurations or self._register(name, wish)
-            reported = user_data(
+            cloud_config = user_data(
                 program, wish.machine_class, configurations, self._settings.packages
             )
-            order = self._order(name, kind, location, mark, reported, wall, group)
+            order = self._order(name, kind, location, mark, cloud_config, wall, group)
             try:
                 server = self._bought(name, mark, order)
             except SoldOutError as error:
@@ -163,7 +163,7 @@ class Up:
         kind: str,
         location: str,
         mark: ResourceMark,
-        reported: str,
+        cloud_config: str,
         wall: BoundFirewall,
         group: BoundPlacementGroup | None,
     ) -> Callable[[Client], BoundServer]:
@@ -174,7 +174,7 @@ class Up:
                 Image(name=self._settings.image),
                 ssh_keys=[SSHKey(name=key) for key in self._settings.ssh_keys],
                 firewalls=[wall],
-                user_data=reported,
+                user_data=cloud_config,
                 labels=labels(self._estate.name, mark),
                 location=Location(name=location),
                 placement_group=group,

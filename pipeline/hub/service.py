@@ -54,13 +54,13 @@ class RunningService:
         self,
         service: Service,
         account: Account,
-        reported: Reporter,
+        report: Reporter,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.service = service
         self.restarts = 0
         self._account = account
-        self._reported = reported
+        self._report = report
         self._clock = clock
         self._process: subprocess.Popen[bytes] | None = None
         self._started = self._again = 0.0
@@ -114,7 +114,7 @@ class RunningService:
             settled = self._delay == 0.0 or now - self._started >= SETTLED
             self._delay = FIRST_DELAY if settled else min(self._delay * 2, LONGEST_DELAY)
             self._again = now + self._delay
-            self._reported(
+            self._report(
                 f"{self.service.name} ended ({self._why()}); restart in {self._delay:.0f} s"
             )
             self._process = None

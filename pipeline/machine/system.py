@@ -56,13 +56,11 @@ def space(folder: Path) -> Space | None:
     """Return the space of a folder, or of its nearest existing parent."""
     for place in (folder, *folder.parents):
         try:
-            reported = os.statvfs(place)
+            space = os.statvfs(place)
         except OSError:
             continue
-        inodes = reported.f_favail if reported.f_files else None
-        return Space(
-            reported.f_bavail * reported.f_frsize, reported.f_blocks * reported.f_frsize, inodes
-        )
+        inodes = space.f_favail if space.f_files else None
+        return Space(space.f_bavail * space.f_frsize, space.f_blocks * space.f_frsize, inodes)
     return None
 
 

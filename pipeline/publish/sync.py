@@ -53,16 +53,17 @@ def sync(
     known = position.known()
     for group in groups:
         progress()
-        reported = known.get(group.key)
-        if reported is not None and reported.digest == group.digest:
+        checkpoint = known.get(group.key)
+        if checkpoint is not None and checkpoint.digest == group.digest:
             continue
         batch.add(
-            group, GroupCheckpoint(group.digest, 0 if reported is None else reported.correction + 1)
+            group,
+            GroupCheckpoint(group.digest, 0 if checkpoint is None else checkpoint.correction + 1),
         )
         if batch.samples >= at_once:
             _send(batch, position, write, synced)
             batch = _Batch()
-    if batch.reported:
+    if batch.sent:
         _send(batch, position, write, synced)
     synced.complete = True
 
@@ -71,15 +72,15 @@ class _Batch:
     """Groups that are sent together, with their samples merged by series."""
 
     def __init__(self) -> None:
-        self.reported: dict[str, GroupCheckpoint] = {}
+        self.sent: dict[str, GroupCheckpoint] = {}
         self.samples = 0
         self._series: dict[Labels, list[TimedValue]] = {}
 
-    def add(self, group: SampleGroup, reported: GroupCheckpoint) -> None:
-        self.reported[group.key] = reported
+    def add(self, group: SampleGroup, checkpoint: GroupCheckpoint) -> None:
+        self.sent[group.key] = checkpoint
         for labels, samples in group.series():
             merged = self._series.setdefault(labels, [])
-            merged += [TimedValue(at + reported.correction, value) for at, value in samples]
+            merged += [TimedValue(at + checkpoint.correction, value) for at, value in samples]
             self.samples += len(samples)
 
     def series(self) -> list[TimeSeries]:
@@ -88,9 +89,9 @@ class _Batch:
 
 def _send(batch: _Batch, position: Position, write: Write, synced: Synced) -> None:
     written = write(batch.series())
-    position.note(batch.reported, written.refused)
-    synced.groups += len(batch.reported)
-    synced.corrections += sum(reported.correction > 0 for reported in batch.reported.values())
+    position.note(batch.sent, written.refused)
+    synced.groups += len(batch.sent)
+    synced.corrections += sum(checkpoint.correction > 0 for checkpoint in batch.sent.values())
     synced.samples += written.sent
     synced.refused += written.refused
     synced.reasons += [each for each in written.reasons if each not in synced.reasons]
