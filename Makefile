@@ -47,7 +47,7 @@ check: ## set up, then run every formatter, linter, type and rule check
 	@bash tools/setup check
 	@bash tools/check
 
-fmt: ## set up, then format the Python code and mend what can be mended mechanically
+fmt: ## set up, then format the Python code and fix what can be fixed mechanically
 	@bash tools/setup check
 	@"$(VENV)/bin/ruff" check --fix --quiet .
 	@"$(VENV)/bin/ruff" format .

@@ -1,13 +1,13 @@
 """What confirming costs and how often it errs, on simulated machines.
 
-A simulated machine measures base, head and control with the given noise and failures:
+A simulated machine measures base, head and control with given noise and failures:
 normal noise, and noise as it was fitted to real runs (:mod:`benchmarks.noise`). The figures:
 verdicts with 95 % limits (Clopper and Pearson), and the runs that were made, controls included.
 Beside their mean over an even mix (no change and 5 %, noise of 1 % and 2 %) stands the fixed number
 of repetitions, of base and head alone and without any control, that reaches
 the same error rates on the same mix: as many unchanged revisions rejected and as many changes of
-5 % confirmed, by Student's t at the same confidence. And the one that only distinguishes 5 % from
-none and excludes nothing.
+5 % confirmed, by Student's t at the same confidence. And the one that only tells no change from 5 %
+and excludes nothing.
 
     python -m benchmarks.confirm --trials 1000 --seed 6000
     python -m benchmarks.confirm --kinds --trials 300 --seed 6000
@@ -180,14 +180,14 @@ def asked(kind: RegressionKind, figures: tuple[Figure, ...]) -> Question:
     )
 
 
-def became(question: Question, trials: int, seed: int, **told: Any) -> Confirmed:
+def became(question: Question, trials: int, seed: int, **reported: Any) -> Confirmed:
     """Ask a question many times, of simulated machines that are told this."""
     pair = simulated_pair()
     verdicts: Counter[Verdict] = Counter()
     runs = 0
     for trial in range(trials):
         random = np.random.default_rng((seed, trial))
-        machine = SimulatedMachine(question.figures, random, **told)
+        machine = SimulatedMachine(question.figures, random, **reported)
         verdicts[verdict_of(interleave(machine, pair, question, machine.clock))] += 1
         runs += len(machine.runs)
     return Confirmed(verdicts, trials, runs / trials)

@@ -123,7 +123,7 @@ def detection_of(
         changes += _spread_changes(series, ats, spread.find(series, ats, alarms_per_1000))
         changes.sort(key=lambda change: change.index)
     needed = outcome.needs(measured.noise.tails)
-    told = 0.0 if chosen.filters else min_effect
+    smallest = 0.0 if chosen.filters else min_effect
     half = series.positions // 2
     return Detection(
         changes=tuple(changes),
@@ -131,8 +131,8 @@ def detection_of(
         noise=measured.noise,
         method=method,
         alarm_probability=outcome.alarm_probability,
-        detectable_effect=_detectable(series, measured, half, needed.middle, told),
-        detectable_fresh=_detectable(series, measured, min(FRESH, half), needed.fresh, told),
+        detectable_effect=_detectable(series, measured, half, needed.middle, smallest),
+        detectable_fresh=_detectable(series, measured, min(FRESH, half), needed.fresh, smallest),
     )
 
 
@@ -217,11 +217,15 @@ def _segments(series: GroupedSeries, measured: effect.SegmentedSeries) -> tuple[
 
 
 def _detectable(
-    series: GroupedSeries, measured: effect.SegmentedSeries, behind: int, needed: float, told: float
+    series: GroupedSeries,
+    measured: effect.SegmentedSeries,
+    behind: int,
+    needed: float,
+    smallest: float,
 ) -> float:
     """The relative step before the last ``behind`` positions that is found with 80 % power.
 
-    needed: in standard errors of the difference of the levels. told: the smallest measured step
+    needed: in standard errors of the difference of the levels. smallest: the smallest measured step
     that is reported; half of the steps of exactly this size measure less.
     """
     level = abs(measured.levels[-1].level)
@@ -230,4 +234,4 @@ def _detectable(
     replicates = len(series.scaled) / series.positions
     position = math.hypot(measured.noise.between, measured.noise.scale / math.sqrt(replicates))
     error = position * math.sqrt(1.0 / behind + 1.0 / (series.positions - behind)) / level
-    return max(needed * error, told + POWER * error)
+    return max(needed * error, smallest + POWER * error)

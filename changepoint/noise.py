@@ -96,6 +96,12 @@ def _clipped(values: Floats, offsets: Ints, reach: float) -> Floats:
     out = values.copy()
     for p in range(len(offsets) - 1):
         start, stop = offsets[p], offsets[p + 1]
+        low = high = values[start]
+        for i in range(start + 1, stop):
+            low, high = min(low, values[i]), max(high, values[i])
+        # Most positions: no value is as far from the median, and a median costs much more.
+        if high - low < reach:
+            continue
         middle = np.median(values[start:stop])
         outside = 0
         for i in range(start, stop):

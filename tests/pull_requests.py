@@ -44,11 +44,11 @@ class Hub:
         self.repository.finish(run.id)
         about = f"/repos/{self.repository.full_name}"
         event, artifact = self.folder / "event.json", self.folder / "artifact.zip"
-        told = {
+        reported = {
             "repository": self._shown(about),
             "workflow_run": self._shown(f"{about}/actions/runs/{run.id}"),
         }
-        event.write_text(json.dumps(told))
+        event.write_text(json.dumps(reported))
         packed = io.BytesIO()
         with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
             for path in sorted(answer.rglob("*")):

@@ -223,7 +223,7 @@ class Simulation:
             _until(before, by, self.folder, writing, verb)
         os.close(writing)
         with os.fdopen(reading) as effects:
-            told = effects.read()
+            reported = effects.read()
         _, status = os.waitpid(child, 0)
         if os.WIFSIGNALED(status):
             assert os.WTERMSIG(status) == signal.SIGKILL
@@ -231,8 +231,8 @@ class Simulation:
         code = os.waitstatus_to_exitcode(status)
         if by is signal.SIGINT and code == INTERRUPTED:
             return 0
-        assert code == 0, told
-        return int(told)
+        assert code == 0, reported
+        return int(reported)
 
     def measured(self, experiment: str = "") -> list[Measured]:
         """Return the runs that were begun, in order: of the nights, or of experiments so named."""

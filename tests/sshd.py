@@ -108,10 +108,10 @@ class Sshd:
 
     def _answers(self) -> bool:
         ssh = ["ssh", "-F", str(self.config), "-p", str(self.port), "-o", "BatchMode=yes"]
-        told = subprocess.run(
+        reported = subprocess.run(
             [*ssh, "-l", self.account.name, "-s", LOOPBACK, "sftp"],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             check=False,
         )
-        return told.returncode == 0
+        return reported.returncode == 0

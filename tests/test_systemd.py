@@ -59,8 +59,8 @@ def test_systemd_takes_the_units(tmp_path: Path) -> None:
 )
 def test_systemd_reports_a_mistake(tmp_path: Path, right: str, wrong: str) -> None:
     assert right in SERVICE
-    code, told = installed(tmp_path, SERVICE.replace(right, wrong))
-    assert code or told
+    code, reported = installed(tmp_path, SERVICE.replace(right, wrong))
+    assert code or reported
 
 
 def test_the_commands_can_be_typed() -> None:

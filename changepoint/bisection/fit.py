@@ -114,8 +114,8 @@ def fit(
         of_series = _Series(
             which, values[:, j], ends[:, j], noise[j], seen[j], build_spread, in_order
         )
-        told, effects[j] = _of_series(of_series)
-        loglik += told * share
+        likelihood, effects[j] = _of_series(of_series)
+        loglik += likelihood * share
     return CulpritFit(places, loglik, effects[:, int(np.argmax(loglik))], seen, share)
 
 
@@ -134,8 +134,8 @@ def information(below: Floats, separation: Floats) -> Floats:
     good = -np.log((1.0 - q) + q * np.exp(ratio_good))
     bad = ratio_bad - np.log((1.0 - q) + q * np.exp(ratio_bad))
     with np.errstate(invalid="ignore"):
-        told = ((1.0 - q) * good + q * bad) @ weights
-    return np.asarray(np.maximum(told, 0.0), dtype=np.float64)
+        gain = ((1.0 - q) * good + q * bad) @ weights
+    return np.asarray(np.maximum(gain, 0.0), dtype=np.float64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,14 +167,14 @@ def _of_series(runs: _Series) -> tuple[Floats, Floats]:
     same = runs.build_spread**2 * (which[:, None] == which[None, :])
     of_place = (which[:, None] == np.arange(which.max() + 1)[None, :]).astype(np.float64)
     machine = np.zeros(len(which))
-    told, effects = np.empty((0, 0)), np.empty(0)
+    likelihood, effects = np.empty((0, 0)), np.empty(0)
     for _ in range(PASSES):
         away = np.abs((values - machine)[:, None] - levels[None, :]).min(axis=1) / runs.seen
         weights = np.minimum((TAIL + 1.0) / (TAIL + away**2), 1.0)
         own = same + np.diag(runs.seen**2 / weights)
         splits = [_splits(own + walked, of_place, values) for walked in kinds]
-        told = np.array([each.loglik for each in splits]) + prior[:, None]
-        kind, split = np.unravel_index(int(np.argmax(told)), told.shape)
+        likelihood = np.array([each.loglik for each in splits]) + prior[:, None]
+        kind, split = np.unravel_index(int(np.argmax(likelihood)), likelihood.shape)
         levels, effects = splits[kind].levels[:, split], np.diff(splits[kind].levels, axis=0)[0]
         rest = values - np.where(which <= split, *levels)
         # K V^-1 rest: the estimated course of the machine, given the levels.
@@ -183,7 +183,7 @@ def _of_series(runs: _Series) -> tuple[Floats, Floats]:
         # An upper triangular matrix, reversed, is lower triangular.
         whole = _solved(np.ascontiguousarray(root.T[::-1, ::-1]), half[::-1].copy())[::-1, 0]
         machine = kinds[kind] @ whole
-    return np.asarray(logsumexp(told, axis=0)), effects
+    return np.asarray(logsumexp(likelihood, axis=0)), effects
 
 
 @dataclass(frozen=True, slots=True)

@@ -198,8 +198,8 @@ class Bisection:
         inner = places[1:-1]
         gained = np.zeros(len(inner))
         for ahead in AHEAD:
-            told = information(below, self._separations(inner, ahead))
-            gained = np.maximum(gained, told / (costs[inner] + ahead))
+            gain = information(below, self._separations(inner, ahead))
+            gained = np.maximum(gained, gain / (costs[inner] + ahead))
         if not len(gained) or gained.max() < NOTHING:
             return rarer
         best = int(inner[int(np.argmax(gained))])

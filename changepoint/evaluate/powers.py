@@ -26,15 +26,15 @@ contains the truth."""
 
 @dataclass(frozen=True, slots=True)
 class Power:
-    """found: rate of steps of the reported size, if one is reported. told: median size."""
+    """found: rate of steps of the reported size, if one is reported. reported: median size."""
 
     found: Rate
-    told: float
+    reported: float
 
     def __str__(self) -> str:
         if not self.found.trials:
             return "none"
-        return f"{self.found.value:.2f} of {100 * self.told:.1f} %"
+        return f"{self.found.value:.2f} of {100 * self.reported:.1f} %"
 
 
 def power(
@@ -56,8 +56,8 @@ def power(
     found, sizes = 0, []
     for _ in range(trials):
         unchanged = draw(noise, ladder, random, sigma=SIGMA)
-        told = detect(unchanged, positions=labels, min_effect=min_effect)
-        size = told.detectable_fresh if fresh else told.detectable_effect
+        result = detect(unchanged, positions=labels, min_effect=min_effect)
+        size = result.detectable_fresh if fresh else result.detectable_effect
         if math.isinf(size):
             continue
         sizes.append(size)

@@ -37,12 +37,12 @@ def _regression(found: RegressionBill, bills: Bills) -> str:
         )
         if cost
     )
-    told = (
+    reported = (
         f"{show_small_money(bills.money(found.cost))} ({parts})"
         if parts
         else "nothing on rented servers"
     )
-    return f"{found.fingerprint}  {found.line}: {found.last_good} -> {found.first_bad}  {told}"
+    return f"{found.fingerprint}  {found.line}: {found.last_good} -> {found.first_bad}  {reported}"
 
 
 def _sum(bills: Bills) -> str:

@@ -90,7 +90,7 @@ def listed(checks: Sequence[CheckResult], width: int) -> Iterator[Text]:
             yield Text.assemble((mark, _STYLES[status]), f"{each.name:<{names}} ", first)
             if each.verdict is Verdict.BAD:
                 rest += _wrap(each.why, width - head)
-                rest += _wrap(f"-> {each.mend}" if each.mend else "", width - head, "   ")
+                rest += _wrap(f"-> {each.remedy}" if each.remedy else "", width - head, "   ")
             yield from (Text(" " * head + line) for line in rest)
 
 
@@ -102,9 +102,9 @@ def _wrap(text: str, width: int, indent: str = "") -> list[str]:
 def summary(words: Sequence[str]) -> str:
     """Return the one-line summary of all checks."""
     counts = {said: words.count(said) for said in _STYLES if said in words}
-    told = ", ".join(f"{count} {said}" for said, count in counts.items())
+    reported = ", ".join(f"{count} {said}" for said, count in counts.items())
     end = "not fit to measure" if "refuse" in counts else "fit to measure"
-    return f"\n{told}: {end}"
+    return f"\n{reported}: {end}"
 
 
 def _machine(machine: Machine) -> str:

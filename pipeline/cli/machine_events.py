@@ -46,9 +46,9 @@ def event_line(event: EnvironmentEvent) -> str:
 
 def moved_most(effects: Sequence[Effect]) -> str:
     """Return the first effects as text, and the number of the others."""
-    told = [
+    reported = [
         f"{one.step} {one.metric} {one.effect:+.1%} ({one.low:+.1%} to {one.high:+.1%})"
         for one in effects[:_FIGURES]
     ]
     more = [f"{len(effects) - _FIGURES} more"] if len(effects) > _FIGURES else []
-    return ", ".join([*told, *more])
+    return ", ".join([*reported, *more])

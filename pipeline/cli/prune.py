@@ -55,11 +55,11 @@ def prune_verb(
     if dry_run:
         for one in found:
             out.print(f"{one.action.value}  {one.bytes / 1e6:8.1f} MB  {one.path}", markup=False)
-    told = (
+    reported = (
         f"{plural(counts[PruneAction.DELETE], 'file')} to delete, "
         f"{plural(counts[PruneAction.CONDENSE], 'bundle')} to condense; nothing was changed"
         if dry_run
         else f"{plural(counts[PruneAction.DELETE], 'file')} deleted, "
         f"{plural(counts[PruneAction.CONDENSE], 'bundle')} condensed; {free / 1e6:.1f} MB are free"
     )
-    out.print(told, markup=False)
+    out.print(reported, markup=False)

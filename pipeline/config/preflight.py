@@ -30,7 +30,7 @@ class PreflightSection(Section):
         description="maximum time that a night waits for other processes to end",
     )
 
-    def policy(self, *, quick: bool = False) -> Policy:
-        """Return the policy for the checks; with ``quick``, without waiting."""
-        wait = 0.0 if quick else self.wait
+    def policy(self, *, waits: bool = False) -> Policy:
+        """Return the policy for the checks; without ``waits``, one that never waits."""
+        wait = self.wait if waits else 0.0
         return Policy(refuse=self.refuse, warn=self.warn, ignore=self.ignore, wait=wait)

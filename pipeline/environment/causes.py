@@ -17,6 +17,6 @@ def updates_of(panel: Panel) -> dict[int, str]:
         # fingerprints.
         if before != after:
             old, new = Machine.model_validate(before), Machine.model_validate(after)
-            if told := ", ".join(map(str, differences(old, new))):
-                found[at] = told
+            if reported := ", ".join(map(str, differences(old, new))):
+                found[at] = reported
     return found

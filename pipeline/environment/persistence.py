@@ -5,15 +5,18 @@ from __future__ import annotations
 import math
 from datetime import date
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pipeline.environment.assess import EnvironmentAssessment
 from pipeline.environment.events import Effect, EnvironmentEvent, effects_of
-from pipeline.environment.offsets import MachineOffset
 from pipeline.files.atomic_write import write_durably
 from pipeline.files.json_file import read_json
 from pipeline.model import Frozen
+
+if TYPE_CHECKING:
+    from pipeline.environment.assess import EnvironmentAssessment
+    from pipeline.environment.offsets import MachineOffset
 
 FILE = "environment.json"
 """The file name in the results folder."""

@@ -152,15 +152,19 @@ def experiment_of(
     )
 
 
-def planned_cells(plan: Plan, regression: Regression, shift: Shift) -> list[Cell]:
-    """Return the plan's cells of a shift's setup, for all revisions in line order."""
+def planned_cells(
+    plan: Plan, regression: Regression, shift: Shift, label: str | None = None
+) -> list[Cell]:
+    """Return the plan's cells of a shift's setup, for all revisions in line order, or for one."""
+    setup = cell_of(shift)
     return [
         cell
         for line in plan.lines
         if line.name == regression.line
         for cell in line.cells
-        if (cell.workload.hash, cell.config.family, cell.build_options, cell.machine_class)
-        == cell_of(shift)
+        if label in (None, cell.revision.label)
+        and (cell.workload.hash, cell.config.family, cell.build_options, cell.machine_class)
+        == setup
     ]
 
 
@@ -169,9 +173,8 @@ def planned_cell(plan: Plan, regression: Regression, shift: Shift, label: str) -
 
     Raises UserError if the plan has no such cell.
     """
-    for cell in planned_cells(plan, regression, shift):
-        if cell.revision.label == label:
-            return cell
+    for cell in planned_cells(plan, regression, shift, label):
+        return cell
     raise UserError(
         f"{regression.fingerprint}: {regression.target} {label} is no longer in the plan of "
         f"line {regression.line}; run `nightshift detect`"

@@ -161,8 +161,8 @@ def classify(
             evidence=(*spread, *_sentences([] if worse("qps") else worse(*_SPREAD))),
         ),
     ]
-    told = tuple(finding for finding in found if finding.evidence)
-    return told or (Reason(kind=SlowdownClass.UNKNOWN, evidence=_open(figures, worse("qps"))),)
+    reported = tuple(finding for finding in found if finding.evidence)
+    return reported or (Reason(kind=SlowdownClass.UNKNOWN, evidence=_open(figures, worse("qps"))),)
 
 
 def _more(counted: CountedChange | None, lost: float) -> tuple[str, ...]:

@@ -97,8 +97,8 @@ def instructions_sentence(
 def growth_sentence(what: str, effect: float, changes: Iterable[FunctionCostChange]) -> str:
     """Format a relative change and the functions with the largest parts of it, in percent."""
     percent = 100.0 * effect
-    told = [each for each in changes if each.share >= LEAST_PART][:NAMED]
-    named = ", ".join(f"{each.function} {each.share * percent:+.3g}" for each in told)
+    reported = [each for each in changes if each.share >= LEAST_PART][:NAMED]
+    named = ", ".join(f"{each.function} {each.share * percent:+.3g}" for each in reported)
     said = f"{percent:+.3g} % {what}"
     return f"{said}: {named}" if named else said
 

@@ -53,21 +53,21 @@ def side_of(revision: str, bundles: Iterable[Checked]) -> RevisionSamples:
         side.runs += 1
         side.settings = side.settings or settings or {}
         folders = {record.step.name: record.folder for record in bundle.manifest.steps}
-        for told in steps:
-            step = side.steps.setdefault(told.step.name, StepSide())
-            if told.status is StepStatus.SLA_FAILED:
-                step.missed.append(told.note)
-            usable = told.status is StepStatus.OK
-            values = dict(told.values) | {
+        for reported in steps:
+            step = side.steps.setdefault(reported.step.name, StepSide())
+            if reported.status is StepStatus.SLA_FAILED:
+                step.missed.append(reported.note)
+            usable = reported.status is StepStatus.OK
+            values = dict(reported.values) | {
                 f"{ACTIVITY}{name}": fmean(value for _, value in points)
-                for name, points in told.activity.items()
+                for name, points in reported.activity.items()
                 if points
             }
             for name, value in values.items():
                 # A step that failed its SLA has figures of another load.
                 if usable or name in SLA_METRICS:
                     step.values.setdefault(name, []).append(value)
-            profile = bundle.files.get(f"{folders[told.step.name]}/profile.folded", b"")
+            profile = bundle.files.get(f"{folders[reported.step.name]}/profile.folded", b"")
             with suppress(ValueError):
                 step.stacks.update(load_folded(profile.decode(errors="replace")))
         plans_text = bundle.files.get(PLANS_MEMBER, b"").decode(errors="replace")

@@ -175,7 +175,7 @@ def _trial(
         for key, figures in block.items():
             if figure in figures:
                 runs[key].append(figures[figure])
-    told = Trial(
+    reported = Trial(
         suspects=tuple(group),
         step=figure.step,
         metric=figure.metric,
@@ -184,7 +184,7 @@ def _trial(
     )
     old, restored, new = (runs[cell.key] for cell in cells)
     if not restored:
-        return told
+        return reported
     judged = (
         _judged(old, restored, new, figure.metric)
         if old and new
@@ -193,7 +193,7 @@ def _trial(
     if judged["outcome"] is TrialOutcome.GONE and measured.over:
         # The blocks without time may still show the change.
         judged = {"outcome": TrialOutcome.UNDECIDED}
-    return told.model_copy(update=judged)
+    return reported.model_copy(update=judged)
 
 
 def _judged(

@@ -105,8 +105,10 @@ class Up:
             if kind in limited:
                 continue
             configurations = configurations or self._register(name, wish)
-            told = user_data(program, wish.machine_class, configurations, self._settings.packages)
-            order = self._order(name, kind, location, mark, told, wall, group)
+            cloud_config = user_data(
+                program, wish.machine_class, configurations, self._settings.packages
+            )
+            order = self._order(name, kind, location, mark, cloud_config, wall, group)
             try:
                 server = self._bought(name, mark, order)
             except SoldOutError as error:
@@ -161,7 +163,7 @@ class Up:
         kind: str,
         location: str,
         mark: ResourceMark,
-        told: str,
+        cloud_config: str,
         wall: BoundFirewall,
         group: BoundPlacementGroup | None,
     ) -> Callable[[Client], BoundServer]:
@@ -172,7 +174,7 @@ class Up:
                 Image(name=self._settings.image),
                 ssh_keys=[SSHKey(name=key) for key in self._settings.ssh_keys],
                 firewalls=[wall],
-                user_data=told,
+                user_data=cloud_config,
                 labels=labels(self._estate.name, mark),
                 location=Location(name=location),
                 placement_group=group,

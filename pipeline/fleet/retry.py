@@ -40,7 +40,7 @@ class RetryPolicy:
 
         Raises UserError once the patience is over, and any other exception of the attempt.
         """
-        until, wait, told = self.clock() + self.patience, _FIRST, ""
+        until, wait, reported = self.clock() + self.patience, _FIRST, ""
         while True:
             try:
                 return attempt()
@@ -50,9 +50,9 @@ class RetryPolicy:
                     raise UserError(
                         f"{said}; this lasted longer than {self.patience:.0f} s: try again later"
                     ) from passing
-            if said != told:
+            if said != reported:
                 self.tell(f"{said}; trying again")
-            told = said
+            reported = said
             _LOG.info("%s; retrying in %.0f s", said, wait)
             self.sleep(wait)
             wait = min(2 * wait, longest)

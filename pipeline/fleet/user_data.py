@@ -34,7 +34,7 @@ def user_data(
     """
     settings = {"URL": program.url, "SHA256": program.sha256, "CLASS": machine_class}
     environment = "".join(f"{key}={shlex.quote(value)}\n" for key, value in settings.items())
-    told = {
+    cloud_config = {
         "disable_root": True,
         "ssh_pwauth": False,
         "users": [{"name": "runner", "lock_passwd": True, "shell": "/bin/bash"}],
@@ -69,7 +69,7 @@ def user_data(
         ],
     }
     # JSON is YAML, with simpler quoting rules.
-    text = f"#cloud-config\n{json.dumps(told, indent=1)}\n"
+    text = f"#cloud-config\n{json.dumps(cloud_config, indent=1)}\n"
     if len(text.encode()) > LIMIT:
         raise UserError(
             f"the user data of a server has {len(text.encode()):,} bytes, more than the "

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from pipeline.hub.service import Told, read_log
+from pipeline.hub.service import Reporter, read_log
 from pipeline.machine.account import contained
 from pipeline.model import Frozen
 
@@ -43,7 +43,7 @@ class Publisher:
         command: Sequence[str],
         log: Path,
         every: float,
-        told: Told,
+        report: Reporter,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.last: Published | None = None
@@ -51,7 +51,7 @@ class Publisher:
         self._command = command
         self._log = log
         self._every = every
-        self._told = told
+        self._report = report
         self._clock = clock
         self._process: subprocess.Popen[bytes] | None = None
         self._due = clock()
@@ -108,8 +108,8 @@ class Publisher:
         if before is not None and (before.well, before.said) == (self.last.well, self.last.said):
             return
         if not self.last.well:
-            self._told(f"publishing to {self._url} was incomplete: {self.last.said}")
+            self._report(f"publishing to {self._url} was incomplete: {self.last.said}")
         elif before is None:
-            self._told(self.last.said)
+            self._report(self.last.said)
         elif not before.well:
-            self._told(f"publishing works again: {self.last.said}")
+            self._report(f"publishing works again: {self.last.said}")

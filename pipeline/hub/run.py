@@ -11,7 +11,7 @@ from threading import Event
 from pipeline.files.atomic_write import write_atomically
 from pipeline.hub.layout import HubLayout
 from pipeline.hub.publisher import Publisher
-from pipeline.hub.service import RunningService, Told
+from pipeline.hub.service import Reporter, RunningService
 from pipeline.hub.state import ServiceState, State
 
 POLL = 0.1
@@ -28,13 +28,13 @@ class Hub:
         layout: HubLayout,
         services: Sequence[RunningService],
         publishers: Sequence[Publisher],
-        told: Told,
+        report: Reporter,
     ) -> None:
         self._layout = layout
         self._services = services
         self._publishers = publishers
         self._running: list[RunningService | Publisher] = [*publishers, *services]
-        self._told = told
+        self._report = report
         self._since = datetime.now(UTC)
         self._noted: State | None = None
 
@@ -71,8 +71,8 @@ class Hub:
             kept.check_started()
             looks += 1
             if looks == int(SLOW / POLL):
-                self._told(f"{kept.service.name} is still loading its stored data")
-        self._told(f"{kept.service.name} is ready at {kept.service.address.url}")
+                self._report(f"{kept.service.name} is still loading its stored data")
+        self._report(f"{kept.service.name} is ready at {kept.service.address.url}")
 
     def _publish(self) -> None:
         """Run one publisher at a time: they share a record."""
@@ -113,4 +113,4 @@ class Hub:
                 write_atomically(self._layout.state, state.model_dump_json(indent=1))
             except OSError as error:
                 # The services continue: only the state file is stale.
-                self._told(f"{self._layout.state} cannot be written: {error.strerror}")
+                self._report(f"{self._layout.state} cannot be written: {error.strerror}")

@@ -26,7 +26,7 @@ STOP_PATIENCE = 60.0
 _CUT = 200
 """Maximum length of a reported complaint, in characters."""
 
-Told = Callable[[str], None]
+Reporter = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -54,13 +54,13 @@ class RunningService:
         self,
         service: Service,
         account: Account,
-        told: Told,
+        report: Reporter,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.service = service
         self.restarts = 0
         self._account = account
-        self._told = told
+        self._report = report
         self._clock = clock
         self._process: subprocess.Popen[bytes] | None = None
         self._started = self._again = 0.0
@@ -114,7 +114,9 @@ class RunningService:
             settled = self._delay == 0.0 or now - self._started >= SETTLED
             self._delay = FIRST_DELAY if settled else min(self._delay * 2, LONGEST_DELAY)
             self._again = now + self._delay
-            self._told(f"{self.service.name} ended ({self._why()}); restart in {self._delay:.0f} s")
+            self._report(
+                f"{self.service.name} ended ({self._why()}); restart in {self._delay:.0f} s"
+            )
             self._process = None
 
     def ask_to_stop(self) -> None:

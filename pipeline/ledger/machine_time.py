@@ -93,13 +93,13 @@ def spent_in_all(
     :func:`spent_explaining`.
     """
     about = [spent_on(row.events) for row in known]
-    told = {event.experiment for row in known for event in row.events}
+    reported = {event.experiment for row in known for event in row.events}
     return Spent(
         nights=spent_in_nights(store),
         confirm=sum(each.confirm for each in about),
         bisect=sum(each.bisect for each in about),
         explain=sum(explained.values()),
-        other=spent_otherwise(results, told),
+        other=spent_otherwise(results, reported),
     )
 
 
@@ -114,12 +114,12 @@ def spent_explaining(results: Path) -> dict[str, float]:
     return {folder.name.removeprefix(EXPLAINING): _runs_in(folder) for folder in folders}
 
 
-def spent_otherwise(results: Path, told: Iterable[str]) -> float:
+def spent_otherwise(results: Path, reported: Iterable[str]) -> float:
     """Return the minutes of runs in experiments that neither the journal nor explain records.
 
-    ``told`` are the names of those in the journal.
+    ``reported`` are the names of those in the journal.
     """
-    known = {*told, ASIDE}
+    known = {*reported, ASIDE}
     folders = [
         folder
         for folder in (results / EXPERIMENTS).glob("*")

@@ -158,8 +158,8 @@ def usable_memory(tree: Tree) -> int:
 
 def virtualised(system: System) -> str:
     """Return the name of the hypervisor or container, or ``none``."""
-    if told := system.program_output(["systemd-detect-virt"]):
-        return told
+    if reported := system.program_output(["systemd-detect-virt"]):
+        return reported
     cpuinfo = system.tree.read("/proc/cpuinfo")
     flagged = re.search(r"^flags\s*:.*\bhypervisor\b", cpuinfo, re.MULTILINE)
     return "hypervisor" if flagged else "none"

@@ -62,7 +62,7 @@ class Lease:
 
     @contextmanager
     def held(
-        self, wait: float = 0.0, told: Callable[[str], None] = lambda _: None
+        self, wait: float = 0.0, note: Callable[[str], None] = lambda _: None
     ) -> Iterator[None]:
         """Hold the lease; wait at most ``wait`` seconds until another holder releases it.
 
@@ -70,7 +70,7 @@ class Lease:
         force meanwhile: measurements since then may have been disturbed.
         """
         if not self._depth:
-            self._take_within(wait, told)
+            self._take_within(wait, note)
         self._depth += 1
         try:
             with self._renewed():
@@ -141,7 +141,7 @@ class Lease:
             f"{claim.purpose} to end, or stop it{hangs}"
         )
 
-    def _take_within(self, wait: float, told: Callable[[str], None]) -> None:
+    def _take_within(self, wait: float, note: Callable[[str], None]) -> None:
         until = self._clock() + timedelta(seconds=wait)
         waiting = False
         while True:
@@ -152,7 +152,7 @@ class Lease:
                 if left <= 0:
                     raise
                 if not waiting:
-                    told(f"waiting: {error}")
+                    note(f"waiting: {error}")
                 waiting = True
                 self._sleep(min(POLL, left))
 

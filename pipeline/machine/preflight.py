@@ -60,13 +60,13 @@ def preflight(
     policy: Policy,
     last: Machine | None,
     note: Callable[[str], None],
-    told: Container[str] = (),
+    reported: Container[str] = (),
 ) -> dict[str, str]:
     """Check a machine that is about to measure; return the warnings, by check.
 
     Waits while others use the machine, as long as the policy allows; ignored checks are skipped.
     ``last`` is the fingerprint of the last run. ``note`` receives one line about waiting, and one
-    with all warnings except those of checks in ``told``, which were reported before.
+    with all warnings except those of checks in ``reported``, which were reported before.
 
     Raises:
         UserError: the policy refuses the machine.
@@ -82,10 +82,10 @@ def preflight(
     for each in unfit:
         if each.level is Severity.REFUSE:
             raise UserError(
-                f"this machine is not fit to measure: {each.name} is {each.value}; {each.mend}; "
+                f"this machine is not fit to measure: {each.name} is {each.value}; {each.remedy}; "
                 f'to measure anyway, set warn = ["{each.name}"] in [preflight]'
             )
-    if fresh := [f"{each.name}: {each.value}" for each in unfit if each.name not in told]:
+    if fresh := [f"{each.name}: {each.value}" for each in unfit if each.name not in reported]:
         said = "; ".join(fresh)
         note(f"preflight: {said}. `nightshift doctor` explains the effect and the remedy")
     return {each.name: each.value for each in unfit}

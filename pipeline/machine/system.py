@@ -56,11 +56,11 @@ def space(folder: Path) -> Space | None:
     """Return the space of a folder, or of its nearest existing parent."""
     for place in (folder, *folder.parents):
         try:
-            told = os.statvfs(place)
+            space = os.statvfs(place)
         except OSError:
             continue
-        inodes = told.f_favail if told.f_files else None
-        return Space(told.f_bavail * told.f_frsize, told.f_blocks * told.f_frsize, inodes)
+        inodes = space.f_favail if space.f_files else None
+        return Space(space.f_bavail * space.f_frsize, space.f_blocks * space.f_frsize, inodes)
     return None
 
 

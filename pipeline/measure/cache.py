@@ -75,7 +75,7 @@ class BuildCache:
         with lock.held(self.folder / target / f".{key[:20]}.lock"):
             yield
 
-    def expire(self, told: Callable[[str], None] = lambda _: None) -> None:
+    def expire(self, note: Callable[[str], None] = lambda _: None) -> None:
         """Evict the least recently used builds until the rest fit the limit.
 
         Builds that this process has used stay, even beyond the limit.
@@ -94,7 +94,7 @@ class BuildCache:
                 home.rename(gone)
                 shutil.rmtree(gone)
                 total -= sizes[home]
-                told(f"removed the least recently used build, {home.name} of {home.parent.name}")
+                note(f"removed the least recently used build, {home.name} of {home.parent.name}")
 
     def _use(self, home: Path) -> None:
         self._used.add(home)

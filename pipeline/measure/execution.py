@@ -60,6 +60,9 @@ _LOG = logging.getLogger(__name__)
 _DISK_FULL = os.strerror(errno.ENOSPC)
 """The kernel's message for a full disk, which servers forward to their clients."""
 
+_DYING = 2.0
+"""Seconds to wait for the end of a server that stopped answering."""
+
 _PLANS_PATIENCE = 60.0
 """Seconds to wait for the plans of all statements; they take milliseconds."""
 
@@ -193,6 +196,8 @@ class Execution:
         except ServerError as error:
             # A server that dies during its workload is a result: its remaining steps fail.
             self._check_space(str(error))
+            ended = server_end(server.pid, wait=_DYING)
+            self._check_killed(ended, (*self._disturbed, *self._ended_with))
             self._give_up(f"the server stopped answering: {error}")
         finally:
             with self._phase("stop"):
@@ -294,14 +299,16 @@ class Execution:
             folder=folder,
             database_bytes=None if failure else server.database_bytes(),
             note=failure,
-            disturbed={each.kind.value: each.told for each in found},
+            disturbed={each.kind.value: each.reported for each in found},
         )
         self._ended_with = ()
         if failure:
             self._watcher.note(f"{self._cell.revision.label} {step.name} failed: {failure}")
-        for told in record.disturbed.values():
+        for reported in record.disturbed.values():
             also = "; repeated" if again else ""
-            self._watcher.note(f"{self._cell.revision.label} {step.name} disturbed: {told}{also}")
+            self._watcher.note(
+                f"{self._cell.revision.label} {step.name} disturbed: {reported}{also}"
+            )
         if again:
             self._repeated.append(record)
             return False
@@ -326,15 +333,22 @@ class Execution:
         """
         kinds = {each.kind for each in found}
         end = server_end(server.pid)
-        if end is signal.SIGKILL and DisturbanceKind.OUT_OF_MEMORY not in kinds:
-            run = self._cell.run_id(self._repetition)
-            raise HarnessError(f"{run}: somebody killed the server (SIGKILL)")
+        self._check_killed(end, found)
         if isinstance(end, signal.Signals):
             raise ServerError(f"ended by {end.name}")
         if end is not None:
             raise ServerError(f"ended with exit code {end}")
         if DisturbanceKind.STOPPED in kinds and server.pid is not None:
             raise ServerError("a signal has stopped it")
+
+    def _check_killed(
+        self, end: signal.Signals | int | None, found: Collection[Disturbance]
+    ) -> None:
+        """Raise HarnessError if somebody killed the server."""
+        kinds = {each.kind for each in found}
+        if end is signal.SIGKILL and DisturbanceKind.OUT_OF_MEMORY not in kinds:
+            run = self._cell.run_id(self._repetition)
+            raise HarnessError(f"{run}: somebody killed the server (SIGKILL)")
 
     def _probes(self, server: Server, client: int) -> list[Probe]:
         """Return the probes of a step; ``client`` is the process id of its load generator."""
@@ -405,7 +419,7 @@ class Execution:
                         command=(),
                         folder="",
                         note=why,
-                        disturbed={each.kind.value: each.told for each in disturbed},
+                        disturbed={each.kind.value: each.reported for each in disturbed},
                     )
                 )
                 # Only the first of them had begun.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 
 from pipeline.measure.step import Executed
 from pipeline.text.errors import UserError
@@ -16,6 +17,9 @@ BROKEN = 6
 
 _NOT_RUN = {126, 127}
 """Exit codes of setpriv and taskset for a program that cannot be run."""
+
+_POLL = 0.02
+"""Seconds between two looks whether a server has ended."""
 
 _FROM_OUTSIDE = {signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT}
 """Signals that somebody sends; a program that crashes ends with others."""
@@ -41,15 +45,21 @@ def client_error(done: Executed) -> str:
     return ""
 
 
-def server_end(pid: int | None) -> signal.Signals | int | None:
+def server_end(pid: int | None, *, wait: float = 0.0) -> signal.Signals | int | None:
     """Return how a server's first process ended: a signal or an exit code; None if it lives.
 
-    The process is not reaped. None, too, without a process.
+    Waits for its end at most ``wait`` seconds: a killed process closes its sockets before it has
+    ended. The process is not reaped. None, too, without a process.
     """
     if pid is None:
         return None
+    deadline = time.monotonic() + wait
     try:
-        ended = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        while True:
+            ended = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            if ended is not None or time.monotonic() >= deadline:
+                break
+            time.sleep(_POLL)
     except ChildProcessError:
         return None
     if ended is None:

@@ -74,12 +74,12 @@ def check_by_trying(name: str, act: Callable[[], str], why: str) -> CheckResult:
 
     A UserError makes it bad: the text before the first "; " is the value, the rest the remedy.
     """
-    verdict, mend = Verdict.GOOD, ""
+    verdict, remedy = Verdict.GOOD, ""
     try:
         value = act()
     except UserError as error:
         verdict = Verdict.BAD
-        value, _, mend = str(error).partition("; ")
+        value, _, remedy = str(error).partition("; ")
     return CheckResult(
         group=GROUP,
         name=name,
@@ -87,7 +87,7 @@ def check_by_trying(name: str, act: Callable[[], str], why: str) -> CheckResult:
         verdict=verdict,
         value=value,
         why=why,
-        mend=mend,
+        remedy=remedy,
     )
 
 

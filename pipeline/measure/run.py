@@ -6,6 +6,7 @@ import logging
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -151,16 +152,17 @@ def run_all(
     *,
     pin: bool,
     port: int,
-    preflight: dict[str, str],
+    preflight: Callable[[Mode], dict[str, str]],
     on_bundle: Callable[[Cell, int, Path], None],
 ) -> dict[str, str]:
     """Execute the runs and write the bundle of each.
 
     Counted runs come first, several at once, then the timed ones in order, one at a time.
 
-    Calls ``on_bundle`` with every new bundle, and stores ``preflight`` in each. During the runs,
-    this process stays off the processors of the server. A run that ends with a harness error is
-    attempted again after the others. Returns why runs have no bundle, by their names.
+    Calls ``preflight`` before the runs of a mode, stores its warnings in their bundles, and calls
+    ``on_bundle`` with every new one. During the runs, this process stays off the processors of the
+    server. A run that ends with a harness error is attempted again after the others. Returns why
+    runs have no bundle, by their names.
     """
     processors = available()
     tools = {
@@ -173,12 +175,12 @@ def run_all(
     if refused := perf_counters.available().refused:
         watcher.note(refused)
 
-    def measure(cell: Cell, repetition: int, pinning: Pinning) -> Path:
+    def measure(cell: Cell, repetition: int, pinning: Pinning, warned: dict[str, str]) -> Path:
         return measure_cell(
             cell,
             repetition,
             builds[build_key(cell)],
-            Bench(machine=machine, pinning=pinning, port=port, tools=tools, preflight=preflight),
+            Bench(machine=machine, pinning=pinning, port=port, tools=tools, preflight=warned),
             workspace,
             bundles,
             watcher,
@@ -191,14 +193,16 @@ def run_all(
     attempts = [Attempts(counted, watcher), Attempts(timed, watcher)]
     try:
         if counted:
-            count_all(attempts[0], processors, measure, on_bundle)
+            warned = preflight(Mode.COUNT)
+            count_all(attempts[0], processors, partial(measure, warned=warned), on_bundle)
+        warned = preflight(Mode.TIME) if timed else {}
         while (run := attempts[1].take()) is not None:
             cell, repetition = run
             pinning = choose(cell.workload.scale.clients, processors) if pin else Pinning()
             if pinning.harness:
                 os.sched_setaffinity(0, pinning.harness)
             try:
-                path = measure(cell, repetition, pinning)
+                path = measure(cell, repetition, pinning, warned)
             except HarnessError as error:
                 attempts[1].failed(run, error)
                 continue

@@ -43,7 +43,9 @@ class StepRecord(Frozen):
     database_bytes: int | None = Field(default=None, ge=0)
     note: str = ""
     # Omitted if empty, as ``repeated`` below.
-    disturbed: dict[str, str] = Field(default_factory=dict, exclude_if=lambda told: not told)
+    disturbed: dict[str, str] = Field(
+        default_factory=dict, exclude_if=lambda reported: not reported
+    )
 
 
 class PhaseRecord(Frozen):

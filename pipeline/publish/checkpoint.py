@@ -53,7 +53,7 @@ class Position:
         )
         return {key: GroupCheckpoint(digest, correction) for key, digest, correction in rows}
 
-    def note(self, told: Mapping[str, GroupCheckpoint], refused: int = 0) -> None:
+    def note(self, sent: Mapping[str, GroupCheckpoint], refused: int = 0) -> None:
         """Record that these groups were sent, and how many of their samples were refused.
 
         The record is on disk when this returns.
@@ -61,7 +61,7 @@ class Position:
         with self._connection:
             self._connection.executemany(
                 "INSERT OR REPLACE INTO sent VALUES (?, ?, ?, ?)",
-                ((self._receiver, key, *each) for key, each in told.items()),
+                ((self._receiver, key, *each) for key, each in sent.items()),
             )
             self._connection.execute(
                 "INSERT INTO refused VALUES (?, ?) "

@@ -162,8 +162,8 @@ def _made(revision: Revision, runs: Sequence[RunHead]) -> datetime | None:
     A single sample in the future would make Prometheus reject all others as too old. Nothing is
     older than the start of Unix time.
     """
-    told = (run.revision_at for run in runs if run.revision_at is not None)
-    made = revision.at or next(told, None)
+    times = (run.revision_at for run in runs if run.revision_at is not None)
+    made = revision.at or next(times, None)
     if made is None or not _FIRST < made < runs[0].started_at + _DAY:
         return None
     return made

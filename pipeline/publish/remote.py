@@ -20,6 +20,7 @@ import requests
 from pipeline import __version__
 from pipeline.publish.answer import ReceiverAnswer, one_line, retry_after
 from pipeline.publish.credentials import Credentials
+from pipeline.publish.deadline import DEADLINE, within
 from pipeline.publish.samples import TimeSeries
 from pipeline.publish.wire import body
 from pipeline.text.errors import UserError, first_line
@@ -159,7 +160,7 @@ class RemoteWriter:
         wait = FIRST_WAIT
         while True:
             began = self._clock()
-            answer = self._post(request)
+            answer = self._answer(request)
             if answer.taken:
                 return None
             if _refuses_samples(answer):
@@ -175,6 +176,13 @@ class RemoteWriter:
             self._sleep(pause)
             self._patience -= pause
             wait = min(2 * wait, LONGEST_WAIT)
+
+    def _answer(self, request: bytes) -> ReceiverAnswer:
+        deadline = self._timeout + DEADLINE
+        try:
+            return within(deadline, lambda: self._post(request))
+        except TimeoutError as error:
+            return ReceiverAnswer(0, str(error))
 
     def _post(self, request: bytes) -> ReceiverAnswer:
         try:

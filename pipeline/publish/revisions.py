@@ -79,14 +79,14 @@ def version_groups(setups: Iterable[MeasuredSetup]) -> Iterator[SampleGroup]:
 
 def _version(standing: RevisionRuns, known: Mapping[str, str]) -> SampleGroup:
     at = milliseconds(standing.made or standing.first_run)
-    told = [("version_position", float(standing.position))]
+    values = [("version_position", float(standing.position))]
     if standing.made is not None:
-        told.append(("version_timestamp_seconds", standing.made.timestamp()))
+        values.append(("version_timestamp_seconds", standing.made.timestamp()))
     series = [
         TimeSeries(labelled(OTHERS[name].name, **known), [TimedValue(at, value)])
-        for name, value in told
+        for name, value in values
     ]
-    return SampleGroup(f"version {' '.join(known.values())}", digest([at, told]), lambda: series)
+    return SampleGroup(f"version {' '.join(known.values())}", digest([at, values]), lambda: series)
 
 
 def _group(

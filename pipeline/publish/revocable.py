@@ -37,15 +37,15 @@ def fact_groups(facts: Iterable[Fact], known: Iterable[str]) -> Iterator[SampleG
 
     ``known`` are the keys of all groups that the receiver has.
     """
-    told = set()
+    published = set()
     for fact in facts:
-        told.add(fact.key)
+        published.add(fact.key)
         yield fact.group()
-    yield from (_withdrawn(key).group() for key in _gone(known, told))
+    yield from (_withdrawn(key).group() for key in _gone(known, published))
 
 
-def _gone(known: Iterable[str], told: Collection[str]) -> list[str]:
-    return [key for key in known if key.startswith(_WORD) and key not in told]
+def _gone(known: Iterable[str], published: Collection[str]) -> list[str]:
+    return [key for key in known if key.startswith(_WORD) and key not in published]
 
 
 def _withdrawn(key: str) -> Fact:

@@ -53,14 +53,17 @@ def sync(
     known = position.known()
     for group in groups:
         progress()
-        told = known.get(group.key)
-        if told is not None and told.digest == group.digest:
+        checkpoint = known.get(group.key)
+        if checkpoint is not None and checkpoint.digest == group.digest:
             continue
-        batch.add(group, GroupCheckpoint(group.digest, 0 if told is None else told.correction + 1))
+        batch.add(
+            group,
+            GroupCheckpoint(group.digest, 0 if checkpoint is None else checkpoint.correction + 1),
+        )
         if batch.samples >= at_once:
             _send(batch, position, write, synced)
             batch = _Batch()
-    if batch.told:
+    if batch.sent:
         _send(batch, position, write, synced)
     synced.complete = True
 
@@ -69,15 +72,15 @@ class _Batch:
     """Groups that are sent together, with their samples merged by series."""
 
     def __init__(self) -> None:
-        self.told: dict[str, GroupCheckpoint] = {}
+        self.sent: dict[str, GroupCheckpoint] = {}
         self.samples = 0
         self._series: dict[Labels, list[TimedValue]] = {}
 
-    def add(self, group: SampleGroup, told: GroupCheckpoint) -> None:
-        self.told[group.key] = told
+    def add(self, group: SampleGroup, checkpoint: GroupCheckpoint) -> None:
+        self.sent[group.key] = checkpoint
         for labels, samples in group.series():
             merged = self._series.setdefault(labels, [])
-            merged += [TimedValue(at + told.correction, value) for at, value in samples]
+            merged += [TimedValue(at + checkpoint.correction, value) for at, value in samples]
             self.samples += len(samples)
 
     def series(self) -> list[TimeSeries]:
@@ -86,9 +89,9 @@ class _Batch:
 
 def _send(batch: _Batch, position: Position, write: Write, synced: Synced) -> None:
     written = write(batch.series())
-    position.note(batch.told, written.refused)
-    synced.groups += len(batch.told)
-    synced.corrections += sum(told.correction > 0 for told in batch.told.values())
+    position.note(batch.sent, written.refused)
+    synced.groups += len(batch.sent)
+    synced.corrections += sum(checkpoint.correction > 0 for checkpoint in batch.sent.values())
     synced.samples += written.sent
     synced.refused += written.refused
     synced.reasons += [each for each in written.reasons if each not in synced.reasons]

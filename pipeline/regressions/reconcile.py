@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
+from changepoint.comparison.verdict import Verdict
 from pipeline.config import DetectSection
 from pipeline.measure.plan import Line, Plan
 from pipeline.model import Regression, SeriesKey, Shift
 from pipeline.regressions.detected import Detected, save_detected
 from pipeline.regressions.grouping import certainty_key, worst
-from pipeline.regressions.recovery import fix_of, recovered
+from pipeline.regressions.recovery import LevelPair, compare_levels, fix_of, recovered
 from pipeline.regressions.repository import RegressionRepository
 from pipeline.regressions.states import Bounds, KnownRegression, KnownRegressions, known_regressions
 from pipeline.storage.journal import Event, EventKind
@@ -26,15 +27,16 @@ def reconcile(
     settings: DetectSection,
     results: Path,
     at: datetime,
+    look: Callable[[LevelPair], Verdict] = compare_levels,
 ) -> Detected:
     """Record a detection in the journal, and return it with fingerprints and states.
 
     ``series`` are the searched series, ``settings`` has the smallest changes of interest. A
     new regression becomes suspected, a known one keeps its fingerprint, and a recovered one is
-    resolved. The detection is saved.
+    resolved. The detection is saved. ``look`` compares two levels of a series.
     """
     repository = RegressionRepository(results)
-    named, fresh = night_of(detected, plan, series, repository.events(at), settings, at)
+    named, fresh = night_of(detected, plan, series, repository.events(at), settings, at, look)
     repository.record(fresh, at)
     save_detected(named, results)
     return repository.joined(named, at)
@@ -47,6 +49,7 @@ def night_of(
     happened: Sequence[Event],
     settings: DetectSection,
     at: datetime,
+    look: Callable[[LevelPair], Verdict] = compare_levels,
 ) -> tuple[Detected, list[Event]]:
     """Return a detection with its known fingerprints, and the new events for the journal.
 
@@ -56,7 +59,7 @@ def night_of(
     named = identify(detected.regressions, known, plan)
     fresh = [event for one in named if (event := _found(one, known, plan, at)) is not None]
     known = known_regressions([*happened, *fresh])
-    fresh += _resolutions(named, known, plan, series, settings, at)
+    fresh += _resolutions(named, known, plan, series, settings, at, look)
     return detected.model_copy(update={"regressions": named}), fresh
 
 
@@ -97,6 +100,7 @@ def _resolutions(
     series: Sequence[Series],
     settings: DetectSection,
     at: datetime,
+    look: Callable[[LevelPair], Verdict],
 ) -> list[Event]:
     """Return the events that resolve recovered regressions, each with its fix if one was found."""
     by_key = {one.key: one for one in series}
@@ -111,7 +115,7 @@ def _resolutions(
             regression is not None
             and regression.worse
             and history.allows(EventKind.RESOLVED)
-            and recovered(regression, by_key, later, settings)
+            and recovered(regression, by_key, later, settings, look)
         ):
             fix = fix_of(regression, found)
             event = Event(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,18 +27,35 @@ NEWEST_RUNS = 200
 more than :func:`changepoint.compare` accepts."""
 
 
+class LevelPair(NamedTuple):
+    """The newest values of two levels of a series, and the smallest effect of interest."""
+
+    old: list[float]
+    new: list[float]
+    smallest: float
+    better: Better
+
+
+def compare_levels(levels: LevelPair) -> Verdict:
+    """Compare two levels by :func:`changepoint.compare`."""
+    return compare(
+        levels.old, levels.new, smallest_effect=levels.smallest, better=levels.better
+    ).verdict
+
+
 def recovered(
     regression: Regression,
     series: Mapping[SeriesKey, Series],
     later: Mapping[SeriesKey, Sequence[Shift]],
     settings: DetectSection,
+    look: Callable[[LevelPair], Verdict] = compare_levels,
 ) -> bool:
     """Whether the series of a regression are back at their old level.
 
     The series with the largest change must be surely at the old level, within the smallest
     change of interest, or better; no other series may be surely worse. The present is everything
     since the last of the ``later`` shifts of a series, or else its newest ``RECENT`` positions. A
-    spread recovers only by a change point.
+    spread recovers only by a change point. ``look`` compares two levels.
     """
     kind = regression.kind
     if kind is RegressionKind.SPREAD:
@@ -55,6 +73,7 @@ def recovered(
             series[shift.series],
             [each for each in later.get(shift.series, ()) if each.kind is kind],
             settings.smallest(shift.series.mode),
+            look,
         )
         for shift in sorted(measured, key=effect_size, reverse=True)
     )
@@ -76,7 +95,13 @@ def fix_of(regression: Regression, found: Sequence[Regression]) -> Regression | 
     return max(behind, key=lambda one: one.position, default=None)
 
 
-def _verdict(shift: Shift, series: Series, changes: Sequence[Shift], smallest: float) -> Verdict:
+def _verdict(
+    shift: Shift,
+    series: Series,
+    changes: Sequence[Shift],
+    smallest: float,
+    look: Callable[[LevelPair], Verdict],
+) -> Verdict:
     if is_counted(shift.series):
         return _counted_verdict(shift, series, smallest)
     own = [each.position for each in changes]
@@ -97,7 +122,7 @@ def _verdict(shift: Shift, series: Series, changes: Sequence[Shift], smallest: f
     if not old or not new:
         return "undecided"
     better: Better = "lower" if is_worse(series.key.metric, 1.0) else "higher"
-    return compare(old, new, smallest_effect=smallest, better=better).verdict
+    return look(LevelPair(old, new, smallest, better))
 
 
 def _counted_verdict(shift: Shift, series: Series, smallest: float) -> Verdict:

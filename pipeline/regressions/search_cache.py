@@ -15,12 +15,16 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import pipeline
 from changepoint import Pooled
+from changepoint.comparison.verdict import Verdict
 from changepoint.jit import PACKAGE, digest_of
 from pipeline.files.atomic_write import write_atomically
 from pipeline.model import Shift
 from pipeline.regressions.pooled_detection import Window, search_window
+from pipeline.regressions.recovery import LevelPair, compare_levels
 from pipeline.regressions.rules import DetectionSettings
 from pipeline.regressions.shifts import find_shifts
 from pipeline.storage.columns_file import DERIVED
@@ -35,12 +39,14 @@ _LOG = logging.getLogger(__name__)
 class SearchCache:
     """The results of earlier searches in a results folder; without a folder it begins empty.
 
-    Use :meth:`shifts` and :meth:`window` in place of a search, then :meth:`save` once.
+    Use :meth:`shifts` and :meth:`window` in place of a search, and :meth:`verdict` in place of a
+    comparison, then :meth:`save` once. ``inputs`` is the digest of all that the last detection
+    depended on.
     """
 
     def __init__(self, results: Path | None = None) -> None:
         self._path = None if results is None else results / DERIVED / FILE
-        self._known: dict[str, Any] = {} if self._path is None else _load(self._path)
+        self.inputs, self._known = ("", {}) if self._path is None else _load(self._path)
         self._used: dict[str, Any] = {}
         self._revisions: dict[str, str] = {}
 
@@ -66,16 +72,30 @@ class SearchCache:
         )
         return Pooled.from_dict(self._of(name, lambda: search_window(window).to_dict()))
 
-    def save(self) -> None:
-        """Write the results that this object returned.
+    def verdict(self, levels: LevelPair) -> Verdict:
+        """Return the result of :func:`compare_levels`, from an earlier night if nothing changed."""
+        name = _digest(
+            levels.better,
+            repr(levels.smallest),
+            np.array(levels.old).tobytes(),
+            np.array(levels.new).tobytes(),
+        )
+        verdict: Verdict = self._of(name, lambda: compare_levels(levels))
+        return verdict
+
+    def save(self, inputs: str = "") -> None:
+        """Write the results that this object returned, and the digest of a detection's inputs.
 
         If the file cannot be written, the next night searches everything again.
         """
-        if self._path is None or self._used.keys() == self._known.keys():
+        if self._path is None:
+            return
+        if inputs == self.inputs and self._used.keys() == self._known.keys():
             return
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            write_atomically(self._path, json.dumps({"code": _code(), "found": self._used}))
+            kept = {"code": _code(), "inputs": inputs, "found": self._used}
+            write_atomically(self._path, json.dumps(kept))
         except OSError as error:
             _LOG.info("%s was not written: %s", self._path, error)
 
@@ -108,14 +128,14 @@ def _digest(*parts: str | bytes) -> str:
     return whole.hexdigest()
 
 
-def _load(path: Path) -> dict[str, Any]:
-    """Return the results in the file; none if it is missing, damaged or of other code."""
+def _load(path: Path) -> tuple[str, dict[str, Any]]:
+    """Return what the file has; nothing if it is missing, damaged or of other code."""
     try:
         tree = json.loads(path.read_bytes())
         if tree["code"] == _code():
-            return dict(tree["found"])
+            return str(tree["inputs"]), dict(tree["found"])
     except FileNotFoundError:
         pass
     except (OSError, ValueError, KeyError, TypeError) as error:
         _LOG.warning("%s is damaged and was not used: %s", path, error)
-    return {}
+    return "", {}

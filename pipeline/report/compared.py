@@ -73,8 +73,8 @@ def _functions(comparison: TwoSideComparison, row: FigureVerdict) -> dict[str, A
     """Return the functions of a counted row; timed rows have none."""
     if comparison.mode is not Mode.COUNT:
         return {}
-    told = comparison.functions.get(row.step, ()) if row.metric == INSTRUCTIONS else ()
-    return {"functions": [each.model_dump(mode="json") for each in told]}
+    reported = comparison.functions.get(row.step, ()) if row.metric == INSTRUCTIONS else ()
+    return {"functions": [each.model_dump(mode="json") for each in reported]}
 
 
 def as_text(comparison: TwoSideComparison) -> str:
@@ -98,16 +98,16 @@ def as_markdown(comparison: TwoSideComparison) -> str:
     verdict = verdict_line(comparison)
     rows = comparison.rows
     same = [row for row in rows if row.verdict in _NO_NEWS]
-    told = [row for row in rows if len(same) <= MOST_SAME or row not in same]
+    reported = [row for row in rows if len(same) <= MOST_SAME or row not in same]
     lines = [
         "<!-- nightshift compare -->",
         f"### {verdict[0].upper()}{verdict[1:]}",
         "",
         f"`{comparison.head}` against `{comparison.base}`",
         "",
-        *_table(told),
+        *_table(reported),
     ]
-    if len(told) < len(rows):
+    if len(reported) < len(rows):
         summary = f"<summary>{plural(len(same), 'figure')} without a change</summary>"
         lines += ["<details>", summary, "", *_table(same), "</details>", ""]
     # Separate paragraphs, because markdown joins adjacent lines.

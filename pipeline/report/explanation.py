@@ -76,11 +76,11 @@ def _step(step: StepExplanation, fingerprint: str) -> list[str]:
             runs = "{} runs before and {} after".format(*shown[0].runs)
             lines += [f"From {runs} of the experiment that confirmed it.", ""]
     for change in step.plans:
-        told = [
+        reported = [
             *(f"- {line}" for line in change.before.splitlines()),
             *(f"+ {line}" for line in change.after.splitlines()),
         ]
-        lines += [code(change.statement), "", fenced("\n".join(told), "diff"), ""]
+        lines += [code(change.statement), "", fenced("\n".join(reported), "diff"), ""]
     most = max((function.gained for function in step.functions), default=0.0)
     gained = [
         function

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -55,17 +56,15 @@ class SiteMachines:
             by_binary.setdefault((key, run.build_hash), []).append(number)
         if levels is None:
             return
-        for (key, _), numbers in by_binary.items():
-            # A single run has no other to differ from.
-            if len(numbers) < 2:
-                continue
-            of_runs = levels[:, numbers]
-            ratios = median((of_runs / _not_zero(median(of_runs))[:, None]).T)
-            for number, ratio in zip(numbers, ratios.tolist(), strict=True):
+        # A single run has no other to differ from.
+        several = {group: own for group, own in by_binary.items() if len(own) > 1}
+        ratios = _ratios(levels, several.values()).tolist()
+        for (key, _), numbers in several.items():
+            for number in numbers:
                 run = trend.runs[number]
-                if not np.isnan(ratio):
+                if not math.isnan(ratios[number]):
                     self._machines[key].points.append(
-                        (run.started_at.timestamp(), ratio, run.revision, name)
+                        (run.started_at.timestamp(), ratios[number], run.revision, name)
                     )
         self._add_controls(trend, name)
 
@@ -131,7 +130,7 @@ class SiteMachines:
 
 
 def _event(event: EnvironmentEvent) -> dict[str, Any]:
-    told = event.effects[:MOST_FIGURES]
+    reported = event.effects[:MOST_FIGURES]
     return {
         "since": event.since.isoformat(),
         "until": event.until.isoformat() if event.until else "",
@@ -140,10 +139,28 @@ def _event(event: EnvironmentEvent) -> dict[str, Any]:
         "cause": event.cause,
         "moved": [
             f"{one.step} {one.metric} {one.effect:+.1%} ({one.low:+.1%} to {one.high:+.1%})"
-            for one in told
+            for one in reported
         ],
-        "more": len(event.effects) - len(told),
+        "more": len(event.effects) - len(reported),
     }
+
+
+def _ratios(levels: Floats, groups: Iterable[Sequence[int]]) -> Floats:
+    """Return by how much each run differs from the median of its group; NaN if it has no group.
+
+    ``levels`` are the values of steps by runs. Groups of one size are computed at once: a long line
+    has thousands.
+    """
+    by_size: dict[int, list[Sequence[int]]] = {}
+    for group in groups:
+        by_size.setdefault(len(group), []).append(group)
+    ratios = np.full(levels.shape[1], np.nan, dtype=np.float32)
+    for same in by_size.values():
+        runs = np.array(same)
+        of_runs = levels[:, runs]
+        of_group = of_runs / _not_zero(median(of_runs))[..., None]
+        ratios[runs] = median(np.moveaxis(of_group, 0, -1))
+    return ratios
 
 
 def _not_zero(values: Floats) -> Floats:

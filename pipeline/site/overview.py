@@ -43,10 +43,10 @@ def view_regressions(
     """
     rows = {row.regression.fingerprint: row for row in known}
     found = {one.fingerprint: one for one in detected.regressions}
-    told = {name: row.regression for name, row in rows.items()} | found
+    reported = {name: row.regression for name, row in rows.items()} | found
     views = []
     for regression in sorted(
-        told.values(),
+        reported.values(),
         key=lambda one: (_LOOK_FIRST.index(one.state), not one.worse, -effect_size(worst(one))),
     ):
         largest = worst(regression)

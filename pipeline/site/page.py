@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
 from pipeline.site.content_security import embedded, policy
 
@@ -66,19 +68,12 @@ def render(
     ``scripts`` are the names of scripts besides those of all pages, ``document`` is the data that
     they read. With ``loads`` they may load other scripts, which are files beside the page.
     """
-    environment = Environment(
-        loader=PackageLoader(_PACKAGE),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     library = _text("vendor/uplot/uPlot.iife.min.js")
     own = "\n".join(_text(f"scripts/{name}.js") for name in (*_SHARED, *scripts))
     # One function, so that no name conflicts with the chart library.
     program = f'"use strict";\n(() => {{\n{own}\n}})();'
-    return environment.get_template(template).render(
-        facts,
+    return render_part(
+        template,
         mark=MARK,
         views=views,
         style=_text("site.css") + _text("vendor/uplot/uPlot.min.css") + styles,
@@ -86,6 +81,24 @@ def render(
         library=library,
         script=program,
         policy=policy([library, program], loads),
+        **facts,
+    )
+
+
+def render_part(template: str, **facts: Any) -> Markup:
+    """Fill a template; a page that has the result as a part inserts it as it is."""
+    return Markup(_environment().get_template(template).render(facts))  # noqa: S704 # Escaped there.
+
+
+@cache
+def _environment() -> Environment:
+    """The templates, each compiled once by a process."""
+    return Environment(
+        loader=PackageLoader(_PACKAGE),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
 
 

@@ -74,7 +74,7 @@ def events_of_night(night: Night, events: Iterable[Event]) -> dict[EventKind, se
     ``events`` are those of the journal. A known regression that becomes wider is not raised again.
     Improvements are not included.
     """
-    told: dict[EventKind, set[str]] = {EventKind.FOUND: set(), EventKind.CONFIRMED: set()}
+    reported: dict[EventKind, set[str]] = {EventKind.FOUND: set(), EventKind.CONFIRMED: set()}
     worse: dict[str, bool] = {}
     for event in events:
         raised = event.regression is not None and event.fingerprint not in worse
@@ -83,5 +83,5 @@ def events_of_night(night: Night, events: Iterable[Event]) -> dict[EventKind, se
         if not worse.get(event.fingerprint) or not night.began <= event.at <= night.ended:
             continue
         if raised or event.event is EventKind.CONFIRMED:
-            told[event.event].add(event.fingerprint)
-    return told
+            reported[event.event].add(event.fingerprint)
+    return reported

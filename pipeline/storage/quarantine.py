@@ -21,7 +21,6 @@ from pydantic import AwareDatetime, ValidationError
 from pipeline.files.atomic_write import write_durably
 from pipeline.model import Frozen
 from pipeline.storage.bundle import BUNDLES, SUFFIX, BundleError, NewerBundleError
-from pipeline.storage.ingest import check_bundle
 from pipeline.text.errors import first_line
 
 FOLDER = "quarantine"
@@ -87,6 +86,9 @@ class Quarantine:
         Forgets bundles that were left where they are and have changed since.
         """
         for kept, note in self._notes():
+            # Most quarantines are empty, and a verb that takes no bundle does without the module.
+            from pipeline.storage.ingest import check_bundle  # noqa: PLC0415
+
             home = self._results / note.bundle
             with suppress(BundleError, OSError):
                 if note.stays and note.stays != _stamp(home):

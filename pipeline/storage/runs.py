@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Engine, Select, func, select
 
-from pipeline.model import Machine, Mode, Origin, column_name
+from pipeline.model import Machine, Mode, Origin, column_name, digest
 from pipeline.storage.schema import (
     build,
     config,
@@ -53,6 +53,9 @@ class RunRow(NamedTuple):
     def name(self) -> str:
         """The published name of the run's setup."""
         return column_name(self.target, self.revision, self.build_options, self.config)
+
+
+_MODES = {mode.value: mode for mode in Mode}
 
 
 class RunHead(NamedTuple):
@@ -169,7 +172,15 @@ def run_heads(engine: Engine, *, cells: Sequence[str] | None = None) -> list[Run
     )
     with engine.connect() as connection:
         found = connection.execute(_with_shared(wanted, cells))
-        return [RunHead._make(row)._replace(mode=Mode(row.mode)) for row in found]
+        return [RunHead._make((*row[:14], _MODES[row.mode], *row[15:])) for row in found]
+
+
+def contents(engine: Engine) -> str | None:
+    """Return a digest of all runs of a store; None if one of them has no digest of its own."""
+    with engine.connect() as connection:
+        found = connection.execute(select(run.c.run_id, run.c.digest).order_by(run.c.run_id))
+        runs = [tuple(row) for row in found]
+    return digest(runs) if all(content is not None for _, content in runs) else None
 
 
 def workload_mode() -> ColumnElement[str]:

@@ -88,10 +88,10 @@ def outcomes(engine: Engine, *, cells: Sequence[str] | None = None) -> Iterator[
     with engine.connect() as connection:
         for found in connection.execution_options(yield_per=_AT_ONCE).execute(wanted):
             row = StepOutcome(*found[:-1])
-            told = [f"disturbed: {each}" for each in (found.disturbed or {}).values()]
+            reported = [f"disturbed: {each}" for each in (found.disturbed or {}).values()]
             # Rows from before these columns have none.
             yield row._replace(
-                marks=[*(row.marks or ()), *told],
+                marks=[*(row.marks or ()), *reported],
                 activity=row.activity or {},
                 histogram=row.histogram or [],
             )

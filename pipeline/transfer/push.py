@@ -56,9 +56,9 @@ def push(place: Place, results: Path, watcher: Watcher) -> Pushed:
             if name.endswith(SUFFIX) and name in there
         }
         if new or kept | sums != named:
-            told = Path(scratch) / SUMS
+            reported = Path(scratch) / SUMS
             write_sums(Path(scratch), kept | sums)
-            place.write(SUMS, told)
+            place.write(SUMS, reported)
         return Pushed(len(new), len(files) - len(new))
 
 

@@ -369,5 +369,5 @@ def _refusal(kind: int, body: _Body) -> SftpError:
     if kind != _STATUS:
         return SftpError("sent an unexpected answer")
     code = body.number()
-    told = body.text().decode(errors="replace") if body.left else f"code {code}"
-    return SftpError(told, code)
+    reported = body.text().decode(errors="replace") if body.left else f"code {code}"
+    return SftpError(reported, code)

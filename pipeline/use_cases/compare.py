@@ -135,7 +135,9 @@ def measured(
     """
     folder, question = experiment.folder(context.results), experiment.question
     try:
-        with context.experimenting(folder, "compare", question.seconds, watcher) as runner:
+        with context.experimenting(
+            folder, "compare", question.seconds, watcher, experiment.pair.mode
+        ) as runner:
             return interleave(seen(runner), experiment.pair, question, context.clock)
     except NotBuiltError as error:
         raise UserError(f"a build failed, so there is nothing to compare: {error}") from error

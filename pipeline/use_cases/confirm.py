@@ -119,7 +119,9 @@ def _measured(
     folder = experiment.folder(context.results)
     seconds_shown = min(experiment.question.seconds, seconds)
     about = {"fingerprint": regression.fingerprint}
-    with context.experimenting(folder, "confirm", seconds_shown, watcher, **about) as runner:
+    with context.experimenting(
+        folder, "confirm", seconds_shown, watcher, experiment.pair.mode, **about
+    ) as runner:
         outcome = confirm(experiment, regression, runner, folder, seconds, context.clock)
     decided = {"verdict": outcome.verdict, "blocks": outcome.blocks, "minutes": outcome.minutes}
     _LOG.info("experiment decided", extra={"experiment": experiment.name, **about, **decided})

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 
+from pipeline.environment.persistence import FILE as ENVIRONMENT
 from pipeline.environment.persistence import save_environment
 from pipeline.measure.plan import Plan
+from pipeline.model import Pattern, digest
 from pipeline.regressions.detect import search, searched
+from pipeline.regressions.detected import FILE as DETECTED
 from pipeline.regressions.detected import Detected
 from pipeline.regressions.reconcile import reconcile
 from pipeline.regressions.rules import Rules
 from pipeline.regressions.search_cache import SearchCache
+from pipeline.storage.journal import FILE as JOURNAL
 from pipeline.storage.journal import Journal, mutes, now
+from pipeline.storage.runs import contents
 from pipeline.use_cases.event_log import logged
 from pipeline.use_cases.measuring import MeasuringContext
 
@@ -20,13 +26,19 @@ _LOG = logging.getLogger(__name__)
 
 @logged("detect")
 def detect_stage(context: MeasuringContext, plan: Plan) -> Detected:
-    """Search the series of a plan, and record new and gone regressions in the journal."""
+    """Search the series of a plan, and record new and gone regressions in the journal.
+
+    If nothing changed since the last detection, that one is returned.
+    """
     settings = context.config.detect
+    rules = rules_of(context)
+    context.regressions.record_pending(now())
+    known = SearchCache(context.results)
+    if known.inputs and known.inputs == _inputs(context, plan):
+        return _logged(context.regressions.detection_of(plan, now()))
     series, environment = searched(context.store, plan, settings, context.results, save=True)
     save_environment(environment, context.results)
-    known = SearchCache(context.results)
-    found = search(series, plan, rules_of(context), environment=environment, known=known)
-    known.save()
+    found = search(series, plan, rules, environment=environment, known=known)
     detected = reconcile(
         found,
         plan,
@@ -34,7 +46,33 @@ def detect_stage(context: MeasuringContext, plan: Plan) -> Detected:
         settings,
         context.results,
         now(),
+        known.verdict,
     )
+    known.save(_inputs(context, plan))
+    return _logged(detected)
+
+
+def _inputs(context: MeasuringContext, plan: Plan) -> str:
+    """Return the digest of all that a detection depends on, and of the files that it wrote.
+
+    Empty if a run in the store has no digest, or nothing was detected.
+    """
+    stored = contents(context.store)
+    files = [context.results / name for name in (DETECTED, ENVIRONMENT, JOURNAL)]
+    if stored is None or not files[0].is_file():
+        return ""
+    sections = (context.config.detect, *context.config.rule, *_muted(context))
+    return digest(
+        [
+            stored,
+            plan.hash,
+            [section.model_dump_json() for section in sections],
+            [hashlib.sha256(path.read_bytes()).hexdigest() for path in files if path.is_file()],
+        ]
+    )
+
+
+def _logged(detected: Detected) -> Detected:
     worse = sum(regression.worse for regression in detected.regressions)
     _LOG.info(
         "changes found",
@@ -56,11 +94,15 @@ def rules_of(context: MeasuringContext) -> Rules:
     """
     budgets = {"wrong_issues_per_month", "alarms_per_1000"}
     if budgets <= context.config.detect.model_fields_set:
-        told = context.file.problem(
+        reported = context.file.problem(
             ("detect", "alarms_per_1000"),
             "this setting overrides wrong_issues_per_month; remove one of the two",
         )
-        _LOG.warning(str(told))
+        _LOG.warning(str(reported))
+    return Rules(context.config.detect, context.config.rule, _muted(context))
+
+
+def _muted(context: MeasuringContext) -> list[Pattern]:
+    """Return the patterns that the journal mutes today."""
     held = mutes(Journal(context.results).read(), now().date())
-    patterns = [event.pattern for event in held.values() if event.pattern is not None]
-    return Rules(context.config.detect, context.config.rule, patterns)
+    return [event.pattern for event in held.values() if event.pattern is not None]

@@ -108,7 +108,9 @@ def try_suspects(
     folder = _folder(context, regression)
     about = {"fingerprint": regression.fingerprint}
     try:
-        with context.experimenting(folder, "explain", seconds, watcher, **about) as runner:
+        with context.experimenting(
+            folder, "explain", seconds, watcher, after.workload.mode, **about
+        ) as runner:
             trials = try_settings(
                 runner,
                 before,

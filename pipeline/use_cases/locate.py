@@ -56,8 +56,9 @@ def bisected(
     """
     name = _experiment(cells, figures)
     folder = context.results / EXPERIMENTS / name
-    with context.experimenting(folder, "bisect", seconds, watcher) as runner:
-        if cells[0].workload.mode is Mode.COUNT:
+    mode = cells[0].workload.mode
+    with context.experimenting(folder, "bisect", seconds, watcher, mode) as runner:
+        if mode is Mode.COUNT:
             found = bisect_counts(
                 cells,
                 figures,
@@ -133,8 +134,10 @@ def _locate(
 
 def _spent(context: MeasuringContext, experiment: str) -> float:
     """Return the minutes that an experiment used before; a continued search includes them."""
-    told = (event for event in context.regressions.events(now()) if event.experiment == experiment)
-    return max((event.minutes for event in told), default=0.0)
+    reported = (
+        event for event in context.regressions.events(now()) if event.experiment == experiment
+    )
+    return max((event.minutes for event in reported), default=0.0)
 
 
 def _note_neighbours(context: MeasuringContext, regression: Regression, search: Search) -> None:

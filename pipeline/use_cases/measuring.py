@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from datetime import date
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from pipeline.experiments.runner import BenchRunner
 from pipeline.machine.account import find_account
 from pipeline.machine.disturbance.guard import Guard
 from pipeline.machine.preflight import preflight
@@ -20,11 +20,14 @@ from pipeline.measure.controls import controls_of
 from pipeline.measure.discover import discovered
 from pipeline.measure.progress import Watcher
 from pipeline.measure.workspace import Workspace
-from pipeline.model import Cell, Machine
+from pipeline.model import Cell, Machine, Mode
 from pipeline.storage.bundle import list_bundles
-from pipeline.storage.ingest import IngestReport, ingest
 from pipeline.storage.quarantine import Quarantine
 from pipeline.use_cases.planning import PlanningContext
+
+if TYPE_CHECKING:
+    from pipeline.experiments.runner import BenchRunner
+    from pipeline.storage.ingest import IngestReport
 
 _LOG = logging.getLogger(__name__)
 
@@ -56,19 +59,23 @@ class MeasuringContext(PlanningContext):
             limit=self.config.paths.builds_limit,
         )
 
-    def preflight(self, note: Callable[[str], None], last: Machine | None = None) -> dict[str, str]:
-        """Check this machine before it measures; return the warnings, by check.
+    def preflight(
+        self, note: Callable[[str], None], mode: Mode, last: Machine | None = None
+    ) -> dict[str, str]:
+        """Check this machine before it measures in a mode; return the warnings, by check.
 
-        ``last`` is the machine at its last run, if known. Raises UserError if a bad finding refuses
-        the night.
+        Counts do not wait for a calm machine. ``last`` is the machine at its last run, if known.
+        Raises UserError if a bad finding refuses the night.
         """
-        policy = self.config.preflight.policy(quick=self.quick)
+        policy = self.config.preflight.policy(waits=mode is Mode.TIME and not self.quick)
         found = preflight(System(folder=self.cache), policy, last, note, self.warned)
         self.warned |= found
         return found
 
-    def runner(self, folder: Path, watcher: Watcher) -> BenchRunner:
+    def runner(self, folder: Path, watcher: Watcher, mode: Mode) -> BenchRunner:
         """Return the runner of experiments on this machine; its bundles go into ``folder``."""
+        from pipeline.experiments.runner import BenchRunner  # noqa: PLC0415
+
         settings = self.config.machine
         return BenchRunner(
             folder,
@@ -80,12 +87,12 @@ class MeasuringContext(PlanningContext):
             self.quarantine,
             pin=settings.pin,
             port=settings.port,
-            preflight=lambda: self.preflight(watcher.note),
+            preflight=lambda: self.preflight(watcher.note, mode),
         )
 
     @contextmanager
     def experimenting(
-        self, folder: Path, stage: str, seconds: float, watcher: Watcher, **about: str
+        self, folder: Path, stage: str, seconds: float, watcher: Watcher, mode: Mode, **about: str
     ) -> Iterator[BenchRunner]:
         """Log the beginning of an experiment, and yield this machine to measure it on.
 
@@ -96,7 +103,7 @@ class MeasuringContext(PlanningContext):
         _LOG.info("experiment begins", extra={"experiment": folder.name, **about})
         watcher.begin(stage, seconds)
         try:
-            with self.runner(folder, watcher) as runner:
+            with self.runner(folder, watcher, mode) as runner:
                 yield runner
         finally:
             watcher.end()
@@ -128,6 +135,9 @@ class MeasuringContext(PlanningContext):
 
         A bundle that cannot be used goes to the quarantine, with a warning.
         """
+        # Half a second of imports, which a verb that takes no bundle does without.
+        from pipeline.storage.ingest import ingest  # noqa: PLC0415
+
         wanted = self.new_bundles() if paths is None else paths
         report = ingest(self.store, wanted, progress)
         for refused in report.refused:

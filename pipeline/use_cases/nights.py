@@ -22,6 +22,6 @@ def list_nights(context: Context) -> list[NightFindings]:
     events = context.regressions.events(now())
     rows = []
     for night in Nights(context.results).read():
-        told = events_of_night(night, events)
-        rows.append(NightFindings(night, told[EventKind.FOUND], told[EventKind.CONFIRMED]))
+        reported = events_of_night(night, events)
+        rows.append(NightFindings(night, reported[EventKind.FOUND], reported[EventKind.CONFIRMED]))
     return rows

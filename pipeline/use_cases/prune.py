@@ -125,9 +125,9 @@ def _prune(each: Pruning, writer: Writer) -> int:
         bundle, settings, steps = check_bundle(path)
         small = condensed_path(path)
         condense(bundle, steps, small)
-        told = list(condensed_steps(bundle.manifest.steps, dump_steps(steps)))
+        reported = list(condensed_steps(bundle.manifest.steps, dump_steps(steps)))
         # The file comes last: a kill in between leaves a whole bundle, which is condensed again.
-        writer.replace(replace(bundle, sha256=sha256(small)), settings, told)
+        writer.replace(replace(bundle, sha256=sha256(small)), settings, reported)
         size = small.stat().st_size
         small.replace(path)
         sync_folder(path.parent)

@@ -27,7 +27,7 @@ from pipeline.notify.base.pull_request import Words
 from pipeline.notify.github.artifact import RefusedArtifactError, packed_in, read_member
 from pipeline.notify.github.client import Client
 from pipeline.notify.github.event import MeasuredCommit, find_measurement
-from pipeline.notify.github.failures import UnavailableError
+from pipeline.notify.github.failures import GithubRefusedError, UnavailableError
 from pipeline.notify.github.pulls import PullRequestTopic, Shown, Way, publish
 from pipeline.report.pull_request import message_of, message_without_result
 from pipeline.storage.bundle import BUNDLES, list_bundles
@@ -170,6 +170,11 @@ def publish_pull_request(context: MeasuringContext, asked: PublishRequest) -> Pu
         raise UserError(
             f"the result was not reported: {error}; run the same command again later"
         ) from error
+    except GithubRefusedError as error:
+        raise UserError(
+            f"the result was not reported: {error}; see whether the commit and the pull request "
+            f"still exist in {section.repository}"
+        ) from error
     return PublishedPullRequest(subject.name, words, shown)
 
 
@@ -185,13 +190,13 @@ def _expected(
     answer: PullRequestAnswer, measurement: MeasuredCommit, target: str, machine_class: str
 ) -> PullRequestAnswer:
     """Return the answer if it fits the measurement. Raises RefusedArtifactError otherwise."""
-    told = answer.measured
-    if told is None:
+    reported = answer.measured
+    if reported is None:
         return answer
     for name, wanted, found in (
-        ("commit", measurement.sha, told.head.commit),
-        ("target", target, told.target),
-        ("machine class", machine_class, told.machine_class),
+        ("commit", measurement.sha, reported.head.commit),
+        ("target", target, reported.target),
+        ("machine class", machine_class, reported.machine_class),
     ):
         if wanted and found != wanted:
             raise RefusedArtifactError(f"the artifact is refused: it is of another {name}")

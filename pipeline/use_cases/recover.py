@@ -80,7 +80,9 @@ def _asked(
     question = question.model_copy(update={"seconds": min(question.seconds, seconds)})
     folder = experiment.folder(context.results)
     about = {"fingerprint": regression.fingerprint}
-    with context.experimenting(folder, "recover", question.seconds, watcher, **about) as runner:
+    with context.experimenting(
+        folder, "recover", question.seconds, watcher, experiment.pair.mode, **about
+    ) as runner:
         answer = interleave(runner, experiment.pair, question, context.clock)
     verdict = "recovered" if is_back(answer) else "not recovered"
     about |= {"experiment": experiment.name, "verdict": verdict}

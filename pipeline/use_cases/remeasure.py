@@ -135,10 +135,10 @@ def _repetitions(
         return
     found = set().union(*(bad[reason] for reason in request.reasons))
     missing = min(len(found), max(wanted - len(known - found), 0))
-    told = ", ".join(
+    reported = ", ".join(
         f"{plural(len(bad[reason]), 'run')} {reason.value}"
         for reason in RemeasureReason
         if reason in request.reasons and bad[reason]
     )
     for number in islice(free, missing):
-        yield number, told
+        yield number, reported

@@ -138,7 +138,7 @@ def measure(
         context.guard,
         pin=context.config.machine.pin,
         port=context.config.machine.port,
-        preflight=context.preflight(watcher.note, last) if runs else {},
+        preflight=lambda mode: context.preflight(watcher.note, mode, last),
         on_bundle=done,
     )
     return RunResult(len(made), failed)

@@ -72,13 +72,13 @@ def test_the_changes_do_not_depend_on_the_unit(
     """And all changes that are not reported are small."""
     positions = range(len(values))
 
-    def told(levels: list[float]) -> set[int]:
+    def reported(levels: list[float]) -> set[int]:
         found = exact_changes(levels, positions=list(positions), floor=FLOOR, min_effect=min_effect)
         return {one.index for one in found}
 
-    found = told(values)
+    found = reported(values)
     sizes = {at: abs(values[at] / values[at - 1] - 1) for at in positions if at}
     limit = max(FLOOR, min_effect)
     clear = {at for at, size in sizes.items() if abs(size - limit) > 1e-9}
     assert found & clear == {at for at in clear if sizes[at] > limit}
-    assert told([value * unit for value in values]) & clear == found & clear
+    assert reported([value * unit for value in values]) & clear == found & clear

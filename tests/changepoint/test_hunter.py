@@ -180,11 +180,11 @@ OTAVAS: dict[str, tuple[Values, list[int], list[int]]] = {
 
 @pytest.mark.parametrize("name", OTAVAS)
 def test_defects_are_kept_and_corrected(name: str) -> None:
-    values, expected, mended = OTAVAS[name]
+    values, expected, fixed = OTAVAS[name]
     assert indices(values) == expected
     assert detected(values, method="hunter") == expected
-    assert indices(values, corrected=True) == mended
-    assert detected(values, method="hunter-corrected") == mended
+    assert indices(values, corrected=True) == fixed
+    assert detected(values, method="hunter-corrected") == fixed
 
 
 def test_otava_has_these_defects(otava: Otava) -> None:

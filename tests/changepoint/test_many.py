@@ -297,8 +297,8 @@ def test_a_script_without_a_guard(tmp_path: Path) -> None:
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGKILL])
 def test_stopped_from_outside(tmp_path: Path, sent: signal.Signals) -> None:
     """Ctrl-C, and a caller that cannot clean up: either way the processes end."""
-    told = "lambda done, total: done > 4 and print('going', flush=True)"
-    with script(tmp_path, 60_000, told) as process:
+    reported = "lambda done, total: done > 4 and print('going', flush=True)"
+    with script(tmp_path, 60_000, reported) as process:
         assert process.stdout is not None and process.stderr is not None
         assert process.stdout.readline() == "searching\n"
         assert process.stdout.readline() == "going\n"

@@ -77,17 +77,17 @@ def test_values_turned_round_have_their_modes_turned_round(modes: Modes) -> None
 
 
 @pytest.mark.parametrize(
-    ("apart", "share", "told"),
+    ("apart", "share", "reported"),
     [(3.0, 0.5, True), (2.2, 0.5, False), (0.0, 0.5, False), (7.0, 0.14, True), (7.0, 0.07, False)],
 )
 def test_two_modes_are_two_when_they_are_apart_and_neither_is_rare(
-    apart: float, share: float, told: bool
+    apart: float, share: float, reported: bool
 ) -> None:
     """Closer than 2.5 deviations they are one noise; fewer than a tenth are spikes."""
     for sign in (1.0, -1.0):
         for seed in range(3):
             found = fitted(of_two_modes(seed, 4000, (sign * apart, share, 1.0)))
-            assert (found != (0.0, 0.0, 0.0)) == told
+            assert (found != (0.0, 0.0, 0.0)) == reported
 
 
 def test_few_values_have_to_be_plain_to_be_two_modes() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from changepoint.detection.effect import relative
 from changepoint.evaluate import nightly
 from changepoint.evaluate.measure import Rate, alarms, recall
 from changepoint.evaluate.simulate import NOISES, SeriesShape, draw
-from changepoint.noise import clip_replicates, quantum, replicate_scale
+from changepoint.noise import CLIP, clip_replicates, quantum, replicate_scale
 
 
 def test_replicate_scale_is_a_standard_deviation() -> None:
@@ -33,6 +34,25 @@ def test_a_spike_is_clipped_and_a_disagreement_is_not() -> None:
     assert np.array_equal(np.delete(clipped, 5), np.delete(values, 5))
     values[4] = -20.0
     assert np.array_equal(clip_replicates(values, offsets)[3:6], values[3:6])
+
+
+@pytest.mark.parametrize("digits", [1, 16])
+def test_clipping_is_that_of_its_definition(digits: int) -> None:
+    random = np.random.default_rng(digits)
+    moved = 0
+    for _ in range(100):
+        offsets = np.cumsum([0, *random.integers(1, 7, size=40)])
+        values = np.round(random.standard_t(2.0, size=int(offsets[-1])), digits)
+        reach = CLIP * replicate_scale(values, offsets)
+        expected = values.copy()
+        for start, stop in pairwise(offsets.tolist()):
+            part = values[start:stop]
+            middle = np.median(part)
+            if 2 * np.count_nonzero(np.abs(part - middle) > reach) < len(part):
+                expected[start:stop] = np.clip(part, middle - reach, middle + reach)
+        assert np.array_equal(clip_replicates(values, offsets), expected)
+        moved += int(np.count_nonzero(expected != values))
+    assert moved > 100
 
 
 def test_quantum_needs_repeats_inside_a_group() -> None:

@@ -42,7 +42,7 @@ def test_a_step_that_is_just_worth_a_word_is_reported_half_the_time_and_not_prom
     assert quiet.detectable_effect == pytest.approx(0.03, rel=0.02)
     assert quiet.detectable_effect > 0.03
     got = power(NOISES["gauss"], SeriesShape(200, 3), TRIALS, 52, min_effect=0.03)
-    assert got.told > 0.03
+    assert got.reported > 0.03
     assert 0.68 <= got.found.value <= 0.92
 
 

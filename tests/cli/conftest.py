@@ -14,7 +14,7 @@ import pytest
 from pipeline.cli import main
 from pipeline.measure.discover import discovered, remember
 from pipeline.measure.run import Builds, build_key
-from pipeline.model import Build, Cell, Provenance
+from pipeline.model import Build, Cell, Mode, Provenance
 from pipeline.use_cases import nightly
 from pipeline.use_cases import run as run_stages
 from pipeline.use_cases.measuring import MeasuringContext
@@ -121,9 +121,12 @@ def make_up_runs(
     def run_all(
         remaining: Sequence[tuple[Cell, int]],
         *_: Any,
+        preflight: Callable[[Mode], dict[str, str]],
         on_bundle: Callable[[Cell, int, Path], None],
         **__: Any,
     ) -> dict[str, str]:
+        if remaining:
+            preflight(Mode.TIME)
         context = MeasuringContext(Path("nightshift.toml"))
         for cell, repetition in remaining:
             before(len(runs))

@@ -198,8 +198,8 @@ def test_money_is_reported_where_a_price_is_known(
     (folder / "nightshift.toml").write_text(priced)
     ledger = nightshift(*asked).json
     assert ledger["minutes"] == ledger["spent"]["confirm"] == 90
-    for told in (ledger, ledger["regressions"][0]):
-        assert (told["money"], told["currency"]) == (pytest.approx(0.51), "EUR")
+    for reported in (ledger, ledger["regressions"][0]):
+        assert (reported["money"], reported["currency"]) == (pytest.approx(0.51), "EUR")
     lines = nightshift("ledger").out.splitlines()
     assert lines[1].endswith("rejected, noise, 1h30m (0.51 EUR)")
     assert lines[2] == "1h30m (0.51 EUR) measured: confirm 1h30m; an hour is 0.34 EUR"
@@ -231,9 +231,9 @@ def test_a_replay_reports_and_changes_nothing(
         return {name: (folder / "results" / name).read_bytes() for name in names}
 
     before = kept()
-    told = nightshift("replay", "--format", "json").json
-    assert told["nights"] == 8
-    (found,) = told["found"]
+    reported = nightshift("replay", "--format", "json").json
+    assert reported["nights"] == 8
+    (found,) = reported["found"]
     assert (found["first_bad"], found["worse"], found["kept"]) == ("17.10", False, True)
     assert not found["filed"], "improvements are no issues"
     text = nightshift("replay").out
@@ -248,14 +248,14 @@ def test_what_was_decided_stands_beside_what_is_found(nightshift: Nightshift, fo
     (folder / "nightshift.toml").write_text(f"{LONGER}[notify]\nsuspected = true\n")
     write_runs(levels=lambda cell, step: 15_000.0 / level(cell, step))
     nightshift("ingest")
-    told = nightshift("detect").out.splitlines()
-    assert told[0] == "1 suspected regression and 0 improvements in 4 series"
-    assert told[1].endswith("more series")
+    reported = nightshift("detect").out.splitlines()
+    assert reported[0] == "1 suspected regression and 0 improvements in 4 series"
+    assert reported[1].endswith("more series")
     (found,) = nightshift("regressions", "--format", "json").json
     nightshift("wontfix", found["fingerprint"])
-    told = nightshift("detect").out.splitlines()
-    assert told[0] == "0 suspected regressions, 1 won't fix and 0 improvements in 4 series"
-    assert told[1].endswith("more series  (won't fix)")
+    reported = nightshift("detect").out.splitlines()
+    assert reported[0] == "0 suspected regressions, 1 won't fix and 0 improvements in 4 series"
+    assert reported[1].endswith("more series  (won't fix)")
     nightshift("notify")
     assert not list((folder / "results/issues").iterdir()), "settled before anything was written"
     nightshift("reopen", found["fingerprint"])

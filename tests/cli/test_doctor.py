@@ -66,7 +66,7 @@ def test_what_a_night_is_warned_of_is_exit_code_1(nightshift: Nightshift, on: On
     assert said[:3] == [["warn", "turbo"], ["note", "smt"], ["good", "governor"]], "worst first"
     words = " ".join(ran.out.split())
     assert CHECKS["turbo"].why in words
-    assert f"-> {CHECKS['turbo'].mend}" in words
+    assert f"-> {CHECKS['turbo'].remedy}" in words
     assert CHECKS["governor"].why not in words, "what is good needs no words"
 
 
@@ -102,7 +102,7 @@ LONG = CheckResult(
     verdict=Verdict.BAD,
     value="word " * 40,
     why="word " * 40,
-    mend="apt-get install " + "package " * 30,
+    remedy="apt-get install " + "package " * 30,
 )
 
 
@@ -120,7 +120,7 @@ def test_as_json(nightshift: Nightshift, on: On) -> None:
         "verdict": "bad",
         "value": "on",
         "why": CHECKS["turbo"].why,
-        "mend": CHECKS["turbo"].mend,
+        "remedy": CHECKS["turbo"].remedy,
     }
 
 
@@ -188,7 +188,7 @@ def test_all_that_is_needed_is_here(folder: Path, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "value", "mend"),
+    ("name", "text", "value", "remedy"),
     [
         ("settings", "", "nightshift.toml has no [[line]] or no [[workload]]", "add both"),
         (
@@ -213,7 +213,7 @@ def test_all_that_is_needed_is_here(folder: Path, monkeypatch: pytest.MonkeyPatc
     ],
 )
 def test_what_is_needed_and_missing(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, name: str, text: str, value: str, mend: str
+    folder: Path, monkeypatch: pytest.MonkeyPatch, name: str, text: str, value: str, remedy: str
 ) -> None:
     def taken(port: int) -> None:
         raise UserError(f"port {port} on 127.0.0.1 is in use; set machine.port to another")
@@ -224,7 +224,7 @@ def test_what_is_needed_and_missing(
     found = needs()[name]
     assert found.verdict is Verdict.BAD
     assert value in found.value
-    assert mend in found.mend
+    assert remedy in found.remedy
 
 
 def test_tools_that_are_missing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -233,9 +233,9 @@ def test_tools_that_are_missing(folder: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr("shutil.which", lambda tool, path=None: None)
     found = needs()
     assert found["tools"].value == "setpriv is not installed"
-    assert found["tools"].mend == "install the package util-linux"
+    assert found["tools"].remedy == "install the package util-linux"
     assert "gcc, which compiles," in found["builds"].value
-    assert found["builds"].mend.startswith("apt-get install cargo gcc")
+    assert found["builds"].remedy.startswith("apt-get install cargo gcc")
 
 
 # --- preflight ----------------------------------------------------------------------------

@@ -50,8 +50,12 @@ def test_who_has_it(nightshift: Nightshift) -> None:
         shown = nightshift("lease", "status").out
         assert shown.startswith(f"leased for a night by process {os.getpid()} of ")
         assert shown.endswith("its owner is running\n")
-        told = nightshift("lease", "status", "--format", "json").json["lease"]
-        assert (told["standing"], told["expired"], told["purpose"]) == ("lives", False, "a night")
+        reported = nightshift("lease", "status", "--format", "json").json["lease"]
+        assert (reported["standing"], reported["expired"], reported["purpose"]) == (
+            "lives",
+            False,
+            "a night",
+        )
         refused = nightshift("lease", "break")
         assert refused.code == 2
         assert "--force" in refused.err and refused.err.count("\n") == 1

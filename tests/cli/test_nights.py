@@ -99,8 +99,8 @@ def test_what_has_no_build_is_counted_once(
     (folder / "nightshift.toml").write_text(CONFIG.replace("steps", "clients = [1, 4]\nsteps"))
     monkeypatch.setattr(run_stages, "build_all", built)
     assert nightshift("nightly").code == 0
-    (told,) = nights()
-    assert (told.unbuilt, told.runs, told.queue) == (1, 12, 6)
+    (reported,) = nights()
+    assert (reported.unbuilt, reported.runs, reported.queue) == (1, 12, 6)
 
 
 def test_an_error_is_reported_in_its_line(

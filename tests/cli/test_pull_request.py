@@ -45,8 +45,8 @@ def test_a_mistake_is_the_answer_in_one_line(folder: Path, nightshift: Nightshif
     assert reason(folder).startswith("there is no metric 'qbs'")
     assert ran.out == f"could not run: {reason(folder)}\n"
     assert nightshift(*ASKED, "--metric", "qbs", "--gate").code == 2
-    told = nightshift(*ASKED, "--metric", "qbs", "--format", "json").json
-    assert told == {"outcome": "could not run", "reason": reason(folder), "rows": []}
+    reported = nightshift(*ASKED, "--metric", "qbs", "--format", "json").json
+    assert reported == {"outcome": "could not run", "reason": reason(folder), "rows": []}
 
 
 @pytest.mark.parametrize("name", ["GITHUB_TOKEN", "GH_TOKEN", "OURS"])

@@ -240,11 +240,11 @@ def test_verbs_that_read_write_nothing(nightshift: Nightshift) -> None:
 def test_results_that_cannot_be_written_can_be_read(nightshift: Nightshift, pending: str) -> None:
     before = contents()
     with read_only(RESULTS.resolve()):
-        told = {command: read(nightshift, command) for command in READING}
+        reported = {command: read(nightshift, command) for command in READING}
     assert contents() == before
-    assert f"{pending}  worse " in told["regressions"]
-    assert "confirmed" in told["regressions"]
-    assert told["table"].startswith("minors")
+    assert f"{pending}  worse " in reported["regressions"]
+    assert "confirmed" in reported["regressions"]
+    assert reported["table"].startswith("minors")
 
 
 def test_a_store_in_a_folder_that_cannot_be_written_says_so(

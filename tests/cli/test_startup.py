@@ -30,6 +30,8 @@ FORBIDDEN = {
     "regressions": (*HEAVY, *ADAPTERS),
     "plan": HEAVY,
     "table": HEAVY,
+    "report": ("changepoint", "numba", "scipy", *DRIVERS),
+    "site": ("changepoint", "numba", "scipy", *DRIVERS),
 }
 """What is not imported, by command line."""
 

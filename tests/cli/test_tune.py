@@ -95,8 +95,8 @@ def test_what_refuses_is_exit_code_2_and_all_else_is_done(
     machine.before = refuse
     ran = nightshift("tune", "set")
     assert ran.code == 2
-    told, last = ran.err.splitlines()
-    assert told == f"nightshift: tune: swappiness {SWAPPINESS}: not 1: Read-only file system"
+    reported, last = ran.err.splitlines()
+    assert reported == f"nightshift: tune: swappiness {SWAPPINESS}: not 1: Read-only file system"
     assert last.startswith("nightshift: 1 value cannot be set")
     assert machine.host.tree.read("/sys/devices/system/cpu/intel_pstate/no_turbo") == "1"
 

@@ -265,9 +265,9 @@ def test_detect_report_and_notify(nightshift: Nightshift, folder: Path) -> None:
     (folder / "nightshift.toml").write_text(f"{LONGER}[notify]\nsuspected = true\n")
     first = nightshift("notify")
     assert first.out.count("(new)") == 1
-    told = nightshift("notify", "--format", "json").json
-    assert told["new"] == []
-    (path,) = told["all"]
+    reported = nightshift("notify", "--format", "json").json
+    assert reported["new"] == []
+    (path,) = reported["all"]
     assert (
         "```sh\nnightshift compare postgres:17.9@official+x10a postgres:17.10@official+x10a "
         "--step point-query_range=100 --step scan_range=100 --workload cached "
@@ -297,8 +297,8 @@ def test_the_site_leads_to_the_report_and_the_issues(nightshift: Nightshift, fol
     assert '"state":"suspected"' in page
     (one,) = nightshift("regressions", "--format", "json").json
     nightshift("ack", one["fingerprint"], "--note", "a trade for correctness")
-    told = nightshift("site", "--output", "elsewhere", "--format", "json").json
-    assert told == {"site": "elsewhere/index.html"}
+    reported = nightshift("site", "--output", "elsewhere", "--format", "json").json
+    assert reported == {"site": "elsewhere/index.html"}
     page = (folder / "elsewhere/index.html").read_text()
     assert '"state":"acknowledged"' in page
     assert "a trade for correctness" in page
@@ -319,8 +319,8 @@ def test_an_issue_keeps_its_explanation_when_its_line_is_no_more(
     assert "## Why" in text
     (folder / "nightshift.toml").write_text(config.replace('"minors"', '"releases"'))
     assert nightshift("detect").code == 0
-    told = nightshift("notify", "--format", "json").json
-    assert issue in told["all"]
+    reported = nightshift("notify", "--format", "json").json
+    assert issue in reported["all"]
     assert (folder / issue).read_text() == text
 
 
@@ -374,10 +374,10 @@ def test_a_night_as_json_is_nothing_but_json(
     nightshift: Nightshift, folder: Path, night: list[tuple[str, int]]
 ) -> None:
     (folder / "nightshift.toml").write_text(LONGER + NOT_AGAIN)
-    told = nightshift("nightly", "--format", "json").json
-    assert told["runs"] == len(night) == 27
-    assert told["new_issues"] == told["issues"] == []
-    assert len(told["detected"]["regressions"]) == 1
+    reported = nightshift("nightly", "--format", "json").json
+    assert reported["runs"] == len(night) == 27
+    assert reported["new_issues"] == reported["issues"] == []
+    assert len(reported["detected"]["regressions"]) == 1
 
 
 def test_run_lists_its_bundles(nightshift: Nightshift, night: list[tuple[str, int]]) -> None:
@@ -510,11 +510,11 @@ def test_a_revision_without_a_build_is_reported_each_night_and_ends_none(
         assert ran.code == 0
         assert left in ran.out
         assert len(night) == 6
-        told = (
+        reported = (
             "nightshift: the build of postgres 17.10 failed: x.c:1: error; the night "
             "continues without it"
         )
-        assert told in ran.err
+        assert reported in ran.err
         page = (folder / "results/report.html").read_text()
         assert "17.10: the build of postgres 17.10 failed: x.c:1: error" in page
 

@@ -139,14 +139,14 @@ def test_what_needs_a_look_does_so_whatever_the_time_range(server: Prometheus) -
 @pytest.mark.parametrize("name", ["overview", "target-trend", "step-detail"])
 def test_what_is_taken_back_is_neither_drawn_nor_listed(server: Prometheus, name: str) -> None:
     board = BOARDS[name]
-    told = 0
+    reported = 0
     for chosen in choices(server, board):
         for query in queries(name, board):
             found = ask(server, query, range_of(board), chosen)
             prints = {labels["fingerprint"] for labels in found if "fingerprint" in labels}
             assert synthetic.GONE not in prints, query
-            told += len(prints)
-    assert told
+            reported += len(prints)
+    assert reported
 
 
 def test_an_annotation_says_the_effect_in_percent(server: Prometheus) -> None:

@@ -87,13 +87,13 @@ def test_a_machine_that_is_worn_out_is_left_out() -> None:
 
 
 def test_a_machine_that_was_repaired_counts_again() -> None:
-    ramp, mended = MachineChange(10, 25, 10, 10), MachineChange(30, 30, 30, 30)
+    ramp, fixed = MachineChange(10, 25, 10, 10), MachineChange(30, 30, 30, 30)
 
     def repaired(number: int, night: int) -> float:
         return 8.0 - (0.15 * ramp.course(NIGHTS)[night] if night < 30 else 0.0)
 
     series, runs = along(of("step 0"))
-    found = Calibration([standing(repaired, ramp, mended)], 0.03).series(series, runs)
+    found = Calibration([standing(repaired, ramp, fixed)], 0.03).series(series, runs)
     assert [point.position for point in found.points] == [*range(20), *range(30, NIGHTS)]
 
 

@@ -101,14 +101,14 @@ def test_what_is_asked_for_is_measured_from_end_to_end() -> None:
 def test_doubts_come_first_in_their_order_and_the_outlook_names_the_first_of_each() -> None:
     mild, bad = doubt(20, 24, "mild", (1, 0)), doubt(4, 8, "bad", (0, 1))
     line = gaps(100, [0, 4, 8, 20, 24, 99], doubts=[mild, bad])
-    told = list(planned_choices([line]))
-    assert [(choice.place, choice.doubt) for choice in told[:3]] == [
+    reported = list(planned_choices([line]))
+    assert [(choice.place, choice.doubt) for choice in reported[:3]] == [
         (6, "bad"),
         (22, "mild"),
         (62, ""),
     ]
-    assert told[0].why == "the cause of bad lies after c4 and up to c8 (4 revisions)"
-    assert told[2].why == "the widest gap: 74 unmeasured revisions between c24 and c99"
+    assert reported[0].why == "the cause of bad lies after c4 and up to c8 (4 revisions)"
+    assert reported[2].why == "the widest gap: 74 unmeasured revisions between c24 and c99"
     # Neighbours are known as well as they can be.
     assert choose([gaps(3, [0, 1, 2], doubts=[doubt(0, 1)])]) is None
 

@@ -66,12 +66,12 @@ def experiment(found: tuple[Plan, Detected], regression: Regression) -> Experime
     return experiment_of(regression, found[0], ConfirmSection())
 
 
-def machine(experiment: Experiment, change: float, **told: Any) -> SimulatedMachine:
+def machine(experiment: Experiment, change: float, **reported: Any) -> SimulatedMachine:
     return SimulatedMachine(
         experiment.question.figures,
         np.random.default_rng(8),
         changes={"17.4": change},
-        **told,
+        **reported,
     )
 
 
@@ -221,8 +221,8 @@ def test_an_improvement_is_asked_the_other_way(
     outcome = confirm(experiment, better, simulated, tmp_path, clock=simulated.clock)
     assert (outcome.verdict, outcome.worse) == (verdict, False)
     if change == 0.0:
-        told = {row.verdict for row in outcome.rows}
-        assert told <= {"not better", "same"}
+        reported = {row.verdict for row in outcome.rows}
+        assert reported <= {"not better", "same"}
 
 
 @pytest.mark.parametrize(("factor", "verdict"), [(5.0, "confirmed"), (1.0, "rejected")])
@@ -279,33 +279,33 @@ def test_a_missed_sla_is_measured_again(
 
 
 def test_the_night_is_shared(regression: Regression, experiment: Experiment) -> None:
-    told: list[float] = []
+    reported: list[float] = []
     takes = iter([10.0, 70.0, 5.0, 100.0])
 
     def measure(one: Regression, asked: Experiment, seconds: float) -> float:
         assert (one, asked) == (regression, experiment)
-        told.append(seconds)
+        reported.append(seconds)
         return next(takes)
 
     share_night([(regression, experiment)] * 5, 100.0, measure)
     # What the first left goes to those behind it; what the fourth took beyond its share was the
     # last one's, of which nothing is measured.
-    assert told == pytest.approx([20.0, 90.0 / 4, 20.0 / 3, 15.0 / 2])
+    assert reported == pytest.approx([20.0, 90.0 / 4, 20.0 / 3, 15.0 / 2])
 
 
 def test_once_the_night_is_spent_nothing_more_is_measured(
     regression: Regression, experiment: Experiment
 ) -> None:
-    told: list[float] = []
+    reported: list[float] = []
 
     def measure(one: Regression, asked: Experiment, seconds: float) -> float:
-        told.append(seconds)
-        return 99.5 if len(told) == 1 else 0.5
+        reported.append(seconds)
+        return 99.5 if len(reported) == 1 else 0.5
 
     share_night([(regression, experiment)] * 3, 100.0, measure)
-    assert told == pytest.approx([100.0 / 3, 0.25])
+    assert reported == pytest.approx([100.0 / 3, 0.25])
     share_night([(regression, experiment)], 0.0, measure)
-    assert len(told) == 2
+    assert len(reported) == 2
 
 
 def test_settings_are_those_of_the_question(

@@ -64,7 +64,7 @@ def planned(text: str, measured: tuple[int, ...] = ()) -> tuple[ConfigFile, Disc
     return file, found, make_plan(file, found, [MACHINE], False, measured=history)
 
 
-def told(plan: Plan, *shifts: Shift) -> Regression:
+def reported(plan: Plan, *shifts: Shift) -> Regression:
     """Return a confirmed regression of the plan's cell with 4 clients."""
     (line,) = plan.lines
     cell = next(
@@ -85,7 +85,7 @@ def told(plan: Plan, *shifts: Shift) -> Regression:
 
 def searched(text: str, *shifts: Shift, measured: tuple[int, ...] = ()) -> Search:
     file, found, plan = planned(text, measured)
-    return search_for(told(plan, *shifts), plan, file, found, MACHINE, False, Path())
+    return search_for(reported(plan, *shifts), plan, file, found, MACHINE, False, Path())
 
 
 def labels(search: Search) -> list[str]:
@@ -94,9 +94,9 @@ def labels(search: Search) -> list[str]:
 
 def test_the_ends_are_outside_of_the_interval() -> None:
     _, _, plan = planned(RELEASES)
-    assert certain_ends(told(plan, shift(2)), plan) == ("17.9", "17.10")
-    assert certain_ends(told(plan, shift(2, interval=(1, 3))), plan) == ("17.0", "17.11")
-    elsewhere = told(plan, shift(2)).model_copy(update={"line": "gone"})
+    assert certain_ends(reported(plan, shift(2)), plan) == ("17.9", "17.10")
+    assert certain_ends(reported(plan, shift(2, interval=(1, 3))), plan) == ("17.0", "17.11")
+    elsewhere = reported(plan, shift(2)).model_copy(update={"line": "gone"})
     with pytest.raises(
         UserError, match="the line gone is no longer in the plan; run `nightshift detect`"
     ):
@@ -147,7 +147,7 @@ def test_of_releases_those_that_were_skipped_are_searched_too() -> None:
     )
     skipping = plan.model_copy(update={"lines": (gap,)})
     search = search_for(
-        told(skipping, shift(1, step="scan_range=100")),
+        reported(skipping, shift(1, step="scan_range=100")),
         skipping,
         file,
         found,
@@ -193,7 +193,7 @@ def test_releases_are_searched_on_the_branch_that_their_line_names(
 
     def search(*shifts: Shift) -> Search:
         minors = plan.model_copy(update={"lines": plan.lines[:1]})
-        return search_for(told(minors, *shifts), plan, file, found, MACHINE, False, cache)
+        return search_for(reported(minors, *shifts), plan, file, found, MACHINE, False, cache)
 
     hashes = git(trunk, "log", "--format=%H", "--reverse").splitlines()
     got = search(shift(2, step="scan_range=100"))
@@ -226,7 +226,7 @@ def test_only_lines_of_commits_are_searched_instead(lines: str, message: str) ->
 
 def test_only_confirmed_regressions_of_levels_are_located() -> None:
     _, _, plan = planned(RELEASES)
-    regression = told(plan, shift(2))
+    regression = reported(plan, shift(2))
     assert to_locate(regression)
     named = Culprit(revision="b", parent="a", probability=0.999, confirmed=True)
     cases: list[tuple[dict[str, Any], bool]] = [

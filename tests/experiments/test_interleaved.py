@@ -40,8 +40,8 @@ from pipeline.model import RegressionKind
 PAIR = simulated_pair()
 
 
-def machine(figures: tuple[Figure, ...], **told: Any) -> SimulatedMachine:
-    return SimulatedMachine(figures, np.random.default_rng(5), **told)
+def machine(figures: tuple[Figure, ...], **reported: Any) -> SimulatedMachine:
+    return SimulatedMachine(figures, np.random.default_rng(5), **reported)
 
 
 def ask(figures: tuple[Figure, ...], simulated: SimulatedMachine, **asked: Any) -> BlocksResult:
@@ -86,9 +86,9 @@ def test_less_of_a_cost_is_better() -> None:
 
 
 def test_who_asks_only_for_the_worse_is_content_with_less() -> None:
-    told = {"changes": {HEAD: 0.012}, "noise": Noise(0.005)}
-    (both,) = ask(ONE, machine(ONE, **told)).rows
-    (one,) = ask(ONE, machine(ONE, **told), only="worse").rows
+    reported = {"changes": {HEAD: 0.012}, "noise": Noise(0.005)}
+    (both,) = ask(ONE, machine(ONE, **reported)).rows
+    (one,) = ask(ONE, machine(ONE, **reported), only="worse").rows
     assert one.verdict == "not worse"
     assert one.interval[0] > -0.02
     assert one.blocks < both.blocks
@@ -201,7 +201,7 @@ KEPT = (Figure("qr100", "sla"),)
 
 
 @pytest.mark.parametrize(
-    ("kind", "figures", "told", "said"),
+    ("kind", "figures", "reported", "said"),
     [
         (
             RegressionKind.SLA,
@@ -218,9 +218,9 @@ KEPT = (Figure("qr100", "sla"),)
     ],
 )
 def test_the_control_of_a_spread_or_an_sla_can_move_too(
-    kind: RegressionKind, figures: tuple[Figure, ...], told: dict[str, Any], said: str
+    kind: RegressionKind, figures: tuple[Figure, ...], reported: dict[str, Any], said: str
 ) -> None:
-    answer = ask(figures, machine(figures, **told), kind=kind, only="worse")
+    answer = ask(figures, machine(figures, **reported), kind=kind, only="worse")
     assert verdict_of(answer) == "environment"
     assert said in answer.moved[0]
 
@@ -262,13 +262,13 @@ def test_an_sla_of_no_work_at_all_is_missed() -> None:
     assert (answer.rows[0].verdict, answer.blocks) == ("worse", 4)
 
 
-def test_effects_are_told_in_the_words_of_their_kind() -> None:
-    def told(kind: RegressionKind, effect: float) -> str:
+def test_effects_are_described_in_the_words_of_their_kind() -> None:
+    def reported(kind: RegressionKind, effect: float) -> str:
         return KINDS[kind].format_effect(effect)
 
-    assert told(RegressionKind.LEVEL, -0.123) == "-12.3%"
-    assert told(RegressionKind.SPREAD, 2.0) == "+200% spread"
-    assert [told(RegressionKind.SLA, effect) for effect in (-0.5, 0.0, 1.0)] == [
+    assert reported(RegressionKind.LEVEL, -0.123) == "-12.3%"
+    assert reported(RegressionKind.SPREAD, 2.0) == "+200% spread"
+    assert [reported(RegressionKind.SLA, effect) for effect in (-0.5, 0.0, 1.0)] == [
         "kept in 50% fewer of the runs",
         "kept as often",
         "kept in 100% more of the runs",
@@ -328,10 +328,12 @@ def test_a_change_of_the_smallest_effect_is_excluded_as_rarely_as_asked() -> Non
 def blocks_of(figures: tuple[Figure, ...], drawn: Any) -> list[Block]:
     """Figures (blocks, 3, figures) as blocks of base, head and control."""
 
-    def told(levels: list[float]) -> dict[Figure, float]:
+    def reported(levels: list[float]) -> dict[Figure, float]:
         return dict(zip(figures, levels, strict=True))
 
-    return [(told(base), told(head), told(again)) for base, head, again in drawn.tolist()]
+    return [
+        (reported(base), reported(head), reported(again)) for base, head, again in drawn.tolist()
+    ]
 
 
 def test_a_control_that_moved_ends_it_though_nothing_is_known_of_head() -> None:

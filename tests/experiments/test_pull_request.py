@@ -46,8 +46,8 @@ def test_what_was_found_while_it_was_measured_follows_from_the_numbers(
     experiment = Experiment(kind="compare", base=PAIR.base, head=PAIR.head, question=question)
     recorder = RecordingRunner()
     found = interleave(recorder.around(machine), PAIR, question, machine.clock)
-    told = answer_of(experiment, recorder.blocks(PAIR), found.seconds)
-    arrived = read_answer(told.model_dump_json().encode()).measured
+    reported = answer_of(experiment, recorder.blocks(PAIR), found.seconds)
+    arrived = read_answer(reported.model_dump_json().encode()).measured
     assert arrived is not None
     assert arrived.comparison().answer == compared(experiment, found).answer
     assert arrived.comparison().rows[0].verdict == compared(experiment, found).rows[0].verdict

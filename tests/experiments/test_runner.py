@@ -30,8 +30,8 @@ UNWATCHED = Guard(Limits(watch=False))
 BROKEN = BuildOptions(name="broken", flags="-include nothing-of-this-name.h")
 
 
-class Told(Silent):
-    """Keeps what was said, and the seconds that were told."""
+class Reporter(Silent):
+    """Keeps the notes, and the seconds that were reported."""
 
     def __init__(self) -> None:
         self.notes: list[str] = []
@@ -70,8 +70,8 @@ def cell(sqlite_builds: Callable[[str], Build], machine: Machine) -> Cell:
 
 
 @pytest.fixture
-def told() -> Told:
-    return Told()
+def reported() -> Reporter:
+    return Reporter()
 
 
 @pytest.fixture
@@ -81,7 +81,7 @@ def runner(
     cache: Path,
     account: Account,
     machine: Machine,
-    told: Told,
+    reported: Reporter,
 ) -> Iterator[BenchRunner]:
     builder = Builder(cache, account, options={FAST.name: FAST})
     workspace = Workspace(server_folder / "cache", account)
@@ -90,7 +90,7 @@ def runner(
         builder,
         workspace,
         machine,
-        told,
+        reported,
         UNWATCHED,
         Quarantine(tmp_path),
         pin=False,
@@ -131,7 +131,7 @@ def test_a_machine_that_is_refused_is_given_back(
 
 
 def test_an_attempt_is_measured_once_and_then_read(
-    runner: BenchRunner, cell: Cell, told: Told, tmp_path: Path
+    runner: BenchRunner, cell: Cell, reported: Reporter, tmp_path: Path
 ) -> None:
     runner.prepare(cell)
     assert runner.built(cell)
@@ -145,15 +145,15 @@ def test_an_attempt_is_measured_once_and_then_read(
     assert manifest.preflight == {"turbo": "on"}
     assert runner.measure(cell, 2) == first
     assert path.read_bytes() == content
-    assert len(told.seconds) == 1
+    assert len(reported.seconds) == 1
     path.write_bytes(content[:-9])
     again = runner.measure(cell, 2)
     assert again.keys() == first.keys()
     assert again != first
-    assert [note for note in told.notes if "measured again" in note]
+    assert [note for note in reported.notes if "measured again" in note]
     assert (tmp_path / "quarantine" / path.name).read_bytes() == content[:-9]
-    assert len(told.seconds) == 2
-    assert None not in told.seconds, "the progress of one run is not that of the experiment"
+    assert len(reported.seconds) == 2
+    assert None not in reported.seconds, "the progress of one run is not that of the experiment"
 
 
 def test_a_revision_that_does_not_build_is_reported(

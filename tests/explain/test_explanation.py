@@ -181,8 +181,8 @@ def test_a_rate_that_is_missed_now_and_was_not_before_is_the_class(
 
     def first(missed_before: bool) -> SlowdownClass:
         before.steps[POINT].missed[:] = ["as before"] if missed_before else []
-        told = explain_step(POINT, "s", before.steps[POINT], after.steps[POINT], (), 0.03)
-        return told.findings[0].kind
+        reported = explain_step(POINT, "s", before.steps[POINT], after.steps[POINT], (), 0.03)
+        return reported.findings[0].kind
 
     assert first(missed_before=False) is SlowdownClass.SLA
     assert first(missed_before=True) is SlowdownClass.PLAN
@@ -292,8 +292,8 @@ def test_a_change_of_spread_is_variance_and_says_nothing_of_the_level(
     ]
     (found,) = group_shifts(shifts)
     explanation, _ = explain(found, plan, tmp_path, 0.03)
-    told = {finding.kind: finding.evidence for finding in explanation.steps[0].findings}
-    assert told[SlowdownClass.VARIANCE] == (
+    reported = {finding.kind: finding.evidence for finding in explanation.steps[0].findings}
+    assert reported[SlowdownClass.VARIANCE] == (
         "standard deviation of qps between runs 100 -> 500 (x5.00)",
     )
 

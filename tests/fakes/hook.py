@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping
+from contextlib import suppress
 from email.message import Message
 from http.server import BaseHTTPRequestHandler
 from types import MappingProxyType
@@ -15,13 +17,15 @@ from tests.fakes.loopback import Loopback
 class Fault(NamedTuple):
     """What happens to a request instead of being taken.
 
-    A ``status`` of 0 closes the connection; with ``taken`` after the message was.
+    A ``status`` of 0 closes the connection; with ``taken`` after the message was. One that
+    ``drips`` sends a byte of its answer now and then, for a minute.
     """
 
     status: int = 0
     words: str = ""
     headers: Mapping[str, str] = MappingProxyType({})
     taken: bool = False
+    drips: bool = False
 
 
 class Post(NamedTuple):
@@ -62,6 +66,8 @@ class _Handler(BaseHTTPRequestHandler):
         fault = hook.faults.pop(0) if hook.faults else None
         if fault is None or fault.taken:
             hook.taken.append(post)
+        if fault is not None and fault.drips:
+            self._drip()
         if fault is not None and not fault.status:
             return
         status, words = (fault.status, fault.words) if fault is not None else (200, "ok")
@@ -72,8 +78,17 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(words.encode())
 
+    def _drip(self) -> None:
+        with suppress(OSError):
+            self.wfile.write(b"HTTP/1.1 200 ")
+            for _ in range(600):
+                self.wfile.write(b"O")
+                time.sleep(0.1)
+
     def do_GET(self) -> None:
         self.server.asked.append(Post(self.path, self.headers, b""))
+        if self.server.faults:
+            self._drip()
         self.send_error(405)
 
     def log_message(self, format: str, *args: Any) -> None:

@@ -112,7 +112,7 @@ class Scene:
 
     def __init__(self, fake: FakeHetzner, time: Time, folder: Path) -> None:
         self.fake, self.time, self.folder = fake, time, folder
-        self.registry, self.told = Registry(), list[str]()
+        self.registry, self.reported = Registry(), list[str]()
         self.config = self.configured()
 
     def configured(self, change: Callable[[str], str] = lambda text: text) -> Config:
@@ -121,7 +121,7 @@ class Scene:
         return ConfigFile(Path("nightshift.toml"), text).config
 
     def cloud(self, patience: float = 600.0) -> Cloud:
-        pace = RetryPolicy(patience, self.told.append, self.time, self.time.sleep)
+        pace = RetryPolicy(patience, self.reported.append, self.time, self.time.sleep)
         environ = {"HCLOUD_TOKEN": TOKEN, "HCLOUD_ENDPOINT": self.fake.url}
         return connect(self.config.fleet, pace, environ)
 
@@ -131,7 +131,7 @@ class Scene:
             self.config,
             self.cloud(patience),
             lambda: self.registry,
-            self.told.append,
+            self.reported.append,
             self.time.now,
         )
 

@@ -61,11 +61,11 @@ def test_each_server_gets_runners_of_its_class_and_no_token(scene: Scene) -> Non
     names = scene.fleet().up(NIGHT)
     assert set(scene.registry.runners) == {f"{name}-{job}" for name in names for job in (1, 2)}
     for name in names:
-        told = scene.fake.project.user_data[name]
+        reported = scene.fake.project.user_data[name]
         mine = [given for given in scene.registry.given if f"{name}-" in given]
-        assert len(mine) == 2 and all(given in told for given in mine)
-        assert sum(given in told for given in scene.registry.given) == 2
-        assert "h" * 64 not in told
+        assert len(mine) == 2 and all(given in reported for given in mine)
+        assert sum(given in reported for given in scene.registry.given) == 2
+        assert "h" * 64 not in reported
     assert set(scene.registry.runners.values()) == {
         ("self-hosted", "ccx13"),
         ("self-hosted", "big"),
@@ -177,7 +177,7 @@ def test_the_next_place_is_taken_where_one_is_sold_out(scene: Scene) -> None:
     ]
     # A configuration that no server was given is not thrown away.
     assert len(scene.registry.given) == 6
-    assert any("no ccx33 in hel1 now" in line for line in scene.told)
+    assert any("no ccx33 in hel1 now" in line for line in scene.reported)
 
 
 def test_all_or_none(scene: Scene) -> None:
@@ -273,7 +273,7 @@ def test_beyond_a_limit_another_type_is_taken_and_no_other_place(scene: Scene) -
         ("cpx11", "fsn1"),
     ]
     assert scene.fake.asked.count("POST /servers") == 4
-    assert any("no ccx33 anywhere" in line for line in scene.told)
+    assert any("no ccx33 anywhere" in line for line in scene.reported)
 
 
 def test_a_server_whose_runners_never_come_is_not_paid_for_all_night(scene: Scene) -> None:

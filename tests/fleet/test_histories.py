@@ -220,7 +220,9 @@ class History:
         servers = (*self.project.past, *self.project.things["servers"].values())
         ours = [each for each in servers if mark(each) is not None]
         if any(each["id"] not in known for each in ours):
-            assert any("the record of servers is incomplete" in line for line in self.stage.told)
+            assert any(
+                "the record of servers is incomplete" in line for line in self.stage.reported
+            )
         return sum(self.project.cost(each) for each in ours if each["id"] in known)
 
 

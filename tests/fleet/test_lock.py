@@ -19,12 +19,12 @@ from tests.fleet.conftest import Scene
 
 
 def test_another_process_is_waited_for_and_named(tmp_path: Path) -> None:
-    sleeps, told = Sleeps(), list[str]()
-    pace = RetryPolicy(5.0, told.append, lambda: sum(sleeps), sleeps)
+    sleeps, reported = Sleeps(), list[str]()
+    pace = RetryPolicy(5.0, reported.append, lambda: sum(sleeps), sleeps)
     begun = creation_lock(tmp_path, pace)
     with creation_lock(tmp_path, pace), pytest.raises(UserError, match=f"process {os.getpid()}"):
         begun.__enter__()
-    assert sleeps == [1, 2] and len(told) == 1
+    assert sleeps == [1, 2] and len(reported) == 1
     with creation_lock(tmp_path, pace):
         assert (tmp_path / FILE).read_text() == str(os.getpid())
 

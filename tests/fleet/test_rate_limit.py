@@ -42,12 +42,12 @@ def test_an_allowance_that_runs_out_is_never_overdrawn(scene: Scene) -> None:
         cloud.pricing()
     assert len(scene.fake.asked) == 400, "none was refused and asked again"
     assert scene.time.at - began == pytest.approx(400 - 190 + 180, abs=5)
-    assert not scene.told
+    assert not scene.reported
 
 
 def test_what_others_used_up_is_waited_for(scene: Scene) -> None:
     scene.fake.allowance.remaining = 0.0
     scene.cloud().pricing()
-    assert scene.told == [
+    assert scene.reported == [
         "Hetzner Cloud: limit of requests reached (rate_limit_exceeded); trying again"
     ]

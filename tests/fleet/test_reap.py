@@ -84,7 +84,7 @@ def test_a_malformed_label_is_reported_and_left(scene: Scene, stamp: str | None)
     )
     assert swept.left.count(line) == 1 and len(swept.left) == len(KINDS)
     scene.fleet().status()
-    assert scene.told == [line]
+    assert scene.reported == [line]
 
 
 def test_what_cannot_be_deleted_stops_nothing_else_and_is_reported(scene: Scene) -> None:
@@ -132,7 +132,7 @@ def test_no_trouble_with_the_record_keeps_a_server_alive(scene: Scene, trouble: 
     swept = scene.fleet().reap()
     assert len(swept.deleted) == len(KINDS) and not swept.left
     assert not scene.left
-    assert any("the record of servers is incomplete" in line for line in scene.told)
+    assert any("the record of servers is incomplete" in line for line in scene.reported)
 
 
 def test_a_price_that_is_refused_once_costs_no_line_of_the_record(scene: Scene) -> None:

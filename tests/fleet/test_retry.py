@@ -10,8 +10,8 @@ from tests.fakes.site import Sleeps
 
 
 def test_waits_double_up_to_the_longest_and_end_with_the_patience() -> None:
-    sleeps, told = Sleeps(), list[str]()
-    pace = RetryPolicy(100.0, told.append, lambda: sum(sleeps), sleeps)
+    sleeps, reported = Sleeps(), list[str]()
+    pace = RetryPolicy(100.0, reported.append, lambda: sum(sleeps), sleeps)
 
     def never() -> None:
         raise TransientError("it is closed")
@@ -19,7 +19,7 @@ def test_waits_double_up_to_the_longest_and_end_with_the_patience() -> None:
     with pytest.raises(UserError, match="it is closed; this lasted longer than 100 s"):
         pace.persist(never)
     assert sleeps == [1, 2, 4, 8, 16, 30, 30]
-    assert told == ["it is closed; trying again"], "once"
+    assert reported == ["it is closed; trying again"], "once"
 
 
 def test_what_passes_is_answered_and_what_is_wrong_is_raised_at_once() -> None:

@@ -33,7 +33,7 @@ class World:
     """A fake of GitHub, and the runners of its repository as a token sees them."""
 
     def __init__(self) -> None:
-        self.fake, self.time, self.told = FakeGithub(), Time(), list[str]()
+        self.fake, self.time, self.reported = FakeGithub(), Time(), list[str]()
         self.repository: Repository = self.fake.repository(REPOSITORY)
         self.fake.account(TOKEN, "bot[bot]")
 
@@ -41,7 +41,7 @@ class World:
         config = Config(
             fleet=FleetSection(), github=GithubSection(repository=REPOSITORY, url=self.fake.url)
         )
-        pace = RetryPolicy(600.0, self.told.append, self.time, self.time.sleep)
+        pace = RetryPolicy(600.0, self.reported.append, self.time, self.time.sleep)
         return find_runners(config, pace, {"GITHUB_TOKEN": token})
 
     @property
@@ -57,11 +57,11 @@ def world() -> Iterator[World]:
 
 
 def test_a_runner_is_registered_for_one_job_with_its_labels(world: World) -> None:
-    told = json.loads(base64.b64decode(world.runners().register("bench-1", LABELS)))
+    reported = json.loads(base64.b64decode(world.runners().register("bench-1", LABELS)))
     (runner,) = world.repository.runners.all()
     assert (runner.name, runner.labels) == ("bench-1", LABELS)
-    assert told["runner"] == runner.id
-    assert TOKEN not in json.dumps(told)
+    assert reported["runner"] == runner.id
+    assert TOKEN not in json.dumps(reported)
 
 
 def test_the_program_is_the_one_for_this_system_with_its_checksum(world: World) -> None:

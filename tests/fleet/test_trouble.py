@@ -17,7 +17,7 @@ NIGHT = "77"
 OLD = {"nightshift": "test", "night": "76", "role": "bench", "expires": "20260228T000000Z"}
 
 
-class Told(NamedTuple):
+class Reporter(NamedTuple):
     """How many calls the verbs made, and whether they came to their ends with all done."""
 
     up: int
@@ -31,7 +31,7 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     without_disk(monkeypatch)
 
 
-def story(folder: Path, up: Trouble | None = None, reap: Trouble | None = None) -> Told:
+def story(folder: Path, up: Trouble | None = None, reap: Trouble | None = None) -> Reporter:
     """A night is made, and forgotten; its time passes, and the reaper comes, and comes again.
 
     Beside it there are resources of an older night, and foreign ones. After the second reaper at
@@ -54,7 +54,7 @@ def story(folder: Path, up: Trouble | None = None, reap: Trouble | None = None) 
         assert last is not None and not last.left
         assert set(stage.left) == theirs
         check_bill(stage)
-        return Told(first, second, made is not None, clean)
+        return Reporter(first, second, made is not None, clean)
 
 
 def check_bill(stage: Stage) -> None:
@@ -90,8 +90,8 @@ def kill(last: int, done: bool) -> Trouble:
 
 
 def test_nothing_goes_wrong(tmp_path: Path) -> None:
-    told = story(tmp_path)
-    assert told.made and told.swept and told.up > 20 and told.reap > 20
+    reported = story(tmp_path)
+    assert reported.made and reported.swept and reported.up > 20 and reported.reap > 20
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -99,9 +99,9 @@ def test_nothing_goes_wrong(tmp_path: Path) -> None:
 def test_each_call_goes_wrong_once(tmp_path: Path, verb: str, way: str) -> None:
     calls = getattr(story(tmp_path / "none"), verb)
     for number in range(1, calls + 1):
-        told = story(tmp_path / str(number), **{verb: wrong({number: way})})
+        reported = story(tmp_path / str(number), **{verb: wrong({number: way})})
         if way in PASSING:
-            assert told.made and told.swept, f"what passes is waited for: call {number}"
+            assert reported.made and reported.swept, f"what passes is waited for: call {number}"
 
 
 @pytest.mark.parametrize("done", [False, True], ids=["before", "after"])
@@ -109,8 +109,8 @@ def test_each_call_goes_wrong_once(tmp_path: Path, verb: str, way: str) -> None:
 def test_killed_at_each_call(tmp_path: Path, verb: str, done: bool) -> None:
     calls = getattr(story(tmp_path / "none"), verb)
     for number in range(1, calls + 1):
-        told = story(tmp_path / str(number), **{verb: kill(number, done)})
-        assert not (told.made and told.swept)
+        reported = story(tmp_path / str(number), **{verb: kill(number, done)})
+        assert not (reported.made and reported.swept)
 
 
 @pytest.mark.parametrize("seed", range(10))

@@ -18,7 +18,7 @@ PROGRAM = Program(url="https://github.example/runner.tar.gz", sha256="ab" * 32)
 NASTY = "a'; touch /tmp/x; '\n$(id) `id` \"\\ #:{}"
 
 
-def told(
+def reported(
     machine_class: str = "ccx13", configurations: tuple[str, ...] = ("one", "two")
 ) -> dict[str, Any]:
     text = user_data(PROGRAM, machine_class, configurations, ["sysbench", "curl"])
@@ -27,20 +27,20 @@ def told(
     return found
 
 
-def files(told: dict[str, Any]) -> dict[str, dict[str, str]]:
-    return {each["path"]: each for each in told["write_files"]}
+def files(reported: dict[str, Any]) -> dict[str, dict[str, str]]:
+    return {each["path"]: each for each in reported["write_files"]}
 
 
 def test_a_configuration_for_each_job_that_root_alone_reads() -> None:
-    written = files(told())
+    written = files(reported())
     jobs = {path: each for path, each in written.items() if "/jobs/" in path}
     assert [each["content"] for each in jobs.values()] == ["one", "two"]
     assert {each["permissions"] for each in jobs.values()} == {"0600"}
     assert {each["owner"] for each in written.values()} == {"root:root"}
 
 
-def test_nobody_gets_in_and_jobs_do_not_read_what_the_server_was_told() -> None:
-    found = told()
+def test_nobody_gets_in_and_jobs_do_not_read_the_user_data() -> None:
+    found = reported()
     assert found["disable_root"] is True and found["ssh_pwauth"] is False
     (user,) = found["users"]
     assert user["lock_passwd"] is True
@@ -60,7 +60,7 @@ def test_nobody_gets_in_and_jobs_do_not_read_what_the_server_was_told() -> None:
 
 
 def test_nothing_in_it_is_taken_for_a_command(tmp_path: Path) -> None:
-    found = told(NASTY, (NASTY,))
+    found = reported(NASTY, (NASTY,))
     assert files(found)["/etc/nightshift/jobs/1"]["content"] == NASTY
     environment = tmp_path / "runner.env"
     environment.write_text(files(found)["/etc/nightshift/runner.env"]["content"])
@@ -75,7 +75,7 @@ def test_nothing_in_it_is_taken_for_a_command(tmp_path: Path) -> None:
 
 
 def test_packages_are_asked_for_once() -> None:
-    assert told()["packages"] == ["ca-certificates", "curl", "nftables", "sysbench"]
+    assert reported()["packages"] == ["ca-certificates", "curl", "nftables", "sysbench"]
 
 
 def test_too_much_user_data_is_one_line() -> None:
@@ -88,7 +88,7 @@ def test_too_much_user_data_is_one_line() -> None:
 def test_the_script_is_clean() -> None:
     if shutil.which("shellcheck") is None:
         pytest.skip("shellcheck is not installed")
-    script = files(told())["/usr/local/sbin/nightshift-runner"]["content"]
+    script = files(reported())["/usr/local/sbin/nightshift-runner"]["content"]
     subprocess.run(
         ["shellcheck", "--exclude=SC1091", "--shell=bash", "-"], input=script, text=True, check=True
     )
@@ -96,7 +96,7 @@ def test_the_script_is_clean() -> None:
 
 def test_the_script_runs_each_configuration_once(tmp_path: Path) -> None:
     """The script itself, with stand-ins for what only a new server has."""
-    script = files(told())["/usr/local/sbin/nightshift-runner"]["content"]
+    script = files(reported())["/usr/local/sbin/nightshift-runner"]["content"]
     jobs, home, programs = tmp_path / "jobs", tmp_path / "home", tmp_path / "bin"
     for folder in (jobs, home, programs, tmp_path / "runner/bin"):
         folder.mkdir(parents=True)
@@ -117,7 +117,7 @@ def test_the_script_runs_each_configuration_once(tmp_path: Path) -> None:
         path.write_text(f"#!/bin/bash\n{body}\n")
         path.chmod(0o755)
     environment = tmp_path / "runner.env"
-    environment.write_text(files(told())["/etc/nightshift/runner.env"]["content"])
+    environment.write_text(files(reported())["/etc/nightshift/runner.env"]["content"])
     for old, new in {
         "/etc/nightshift/runner.env": environment,
         "/etc/nightshift/jobs": jobs,

@@ -92,8 +92,8 @@ class Github(Registry):
         self.hands = Hands()
 
     def register(self, name: str, labels: Sequence[str]) -> str:
-        told: str = self.hands.other(lambda: super(Github, self).register(name, labels))
-        return told
+        reported: str = self.hands.other(lambda: super(Github, self).register(name, labels))
+        return reported
 
     def remove(self, prefix: str) -> int:
         removed: int = self.hands.other(lambda: super(Github, self).remove(prefix))

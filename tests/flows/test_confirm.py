@@ -91,9 +91,9 @@ def test_a_machine_that_moved_is_no_verdict_on_the_revision(
     """The control is the base once more: when it differs, the machine does."""
     control = f"{suspicion['last_good']}#2"
     simulation.slowness = lambda cell, *_: 1.3 if cell.revision.label == control else 1.0
-    (told,) = simulation.json("confirm")
-    assert told["verdict"] == "environment"
-    assert told["note"] != ""
+    (reported,) = simulation.json("confirm")
+    assert reported["verdict"] == "environment"
+    assert reported["note"] != ""
 
 
 def test_what_was_reopened_is_measured_anew(

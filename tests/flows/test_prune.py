@@ -60,17 +60,17 @@ def of_revisions(simulation: Simulation, *revisions: str) -> set[str]:
 def test_samples_leave_and_conclusions_stay(simulation: Simulation, found: dict[str, Any]) -> None:
     before, whole = concluded(simulation), stored(simulation)
     size = sum(path.stat().st_size for path in Path("results/bundles").iterdir())
-    told = simulation.json("prune", "--samples", "90", "--dry-run")
+    reported = simulation.json("prune", "--samples", "90", "--dry-run")
     assert (stored(simulation), condensed(simulation)) == (whole, set()), (
         "a dry run changes nothing"
     )
     kept = of_revisions(simulation, found["last_good"], found["first_bad"])
     assert len(kept) == 6
-    assert {Path(each).name for each in told["condense"]} == {*simulation.bundles()} - kept
-    assert told["delete"] == []
+    assert {Path(each).name for each in reported["condense"]} == {*simulation.bundles()} - kept
+    assert reported["delete"] == []
 
     done = simulation.json("prune", "--samples", "90")
-    assert done["condense"] == told["condense"]
+    assert done["condense"] == reported["condense"]
     assert condensed(simulation) == {*simulation.bundles()} - kept
     now = sum(path.stat().st_size for path in Path("results/bundles").iterdir())
     assert size - now == done["bytes"] > 0

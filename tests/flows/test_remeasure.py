@@ -69,11 +69,11 @@ def test_a_step_selects_the_cells_that_have_it(measured: Simulation) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "told"),
+    ("asked", "reported"),
     [((), "name what to measure again"), (("--revision", "9.9"), "no measured cell")],
 )
 def test_a_request_for_nothing_is_a_line(
-    measured: Simulation, asked: tuple[str, ...], told: str
+    measured: Simulation, asked: tuple[str, ...], reported: str
 ) -> None:
     ran = measured.run("remeasure", *asked, code=2)
-    assert told in ran.err and ran.err.count("\n") == 1
+    assert reported in ran.err and ran.err.count("\n") == 1

@@ -65,7 +65,7 @@ def service(server_folder: Path) -> Service:
 
 
 @pytest.fixture
-def told() -> list[str]:
+def reported() -> list[str]:
     return []
 
 
@@ -76,9 +76,9 @@ def clock() -> Clock:
 
 @pytest.fixture
 def kept(
-    service: Service, account: Account, told: list[str], clock: Clock
+    service: Service, account: Account, reported: list[str], clock: Clock
 ) -> Iterator[RunningService]:
-    made = RunningService(service, account, told.append, clock)
+    made = RunningService(service, account, reported.append, clock)
     yield made
     made.stop()
 
@@ -96,13 +96,13 @@ def kill(kept: RunningService) -> None:
 
 
 def test_what_ends_is_reported_and_started_again_later_each_time(
-    kept: RunningService, told: list[str], clock: Clock
+    kept: RunningService, reported: list[str], clock: Clock
 ) -> None:
     kept.start()
     delays = []
     for _ in range(8):
         kill(kept)
-        delays.append(float(told[-1].rpartition(" in ")[2].removesuffix(" s")))
+        delays.append(float(reported[-1].rpartition(" in ")[2].removesuffix(" s")))
         clock.now += delays[-1] - 0.1
         kept.look()
         assert kept.pid is None, "not before its time"
@@ -111,16 +111,16 @@ def test_what_ends_is_reported_and_started_again_later_each_time(
         assert kept.pid is not None
     assert delays == [FIRST_DELAY, 2, 4, 8, 16, 32, LONGEST_DELAY, LONGEST_DELAY]
     assert kept.restarts == 8
-    assert told[0] == "Sleeper ended (killed by SIGKILL); restart in 1 s"
+    assert reported[0] == "Sleeper ended (killed by SIGKILL); restart in 1 s"
     clock.now += SETTLED
     kill(kept)
-    assert told[-1].endswith("in 1 s"), "it ran well for a while"
+    assert reported[-1].endswith("in 1 s"), "it ran well for a while"
 
 
 def test_a_log_that_is_taken_away_ends_no_hub(
-    service: Service, account: Account, told: list[str], clock: Clock
+    service: Service, account: Account, reported: list[str], clock: Clock
 ) -> None:
-    ended = RunningService(replace(service, command=("false",)), account, told.append, clock)
+    ended = RunningService(replace(service, command=("false",)), account, reported.append, clock)
     ended.start()
     service.log.unlink()
 
@@ -129,9 +129,9 @@ def test_a_log_that_is_taken_away_ends_no_hub(
         return ended.pid is None
 
     until(seen)
-    assert told == ["Sleeper ended (nothing); restart in 1 s"]
+    assert reported == ["Sleeper ended (nothing); restart in 1 s"]
     log = str(service.folder / "publish.log")
-    shown = publisher(service.folder, f"import os; os.remove({log!r})", told, clock)
+    shown = publisher(service.folder, f"import os; os.remove({log!r})", reported, clock)
     once(shown, clock)
     assert shown.last is not None and shown.last.said == "exit code 0"
 
@@ -168,9 +168,9 @@ def test_a_service_is_stopped_with_its_children(service: Service, account: Accou
     kept.stop()
 
 
-def publisher(folder: Path, script: str, told: list[str], clock: Clock) -> Publisher:
+def publisher(folder: Path, script: str, reported: list[str], clock: Clock) -> Publisher:
     command = (sys.executable, "-c", script)
-    return Publisher(URL, command, folder / "publish.log", 300.0, told.append, clock)
+    return Publisher(URL, command, folder / "publish.log", 300.0, reported.append, clock)
 
 
 def once(publisher: Publisher, clock: Clock) -> None:
@@ -189,14 +189,14 @@ def once(publisher: Publisher, clock: Clock) -> None:
 
 
 def test_publishing_is_reported_first_when_it_fails_and_when_it_goes_on(
-    tmp_path: Path, told: list[str], clock: Clock
+    tmp_path: Path, reported: list[str], clock: Clock
 ) -> None:
     state = tmp_path / "state"
     script = (
         f"import sys; said = open({str(state)!r}).read(); print('something', said, sep='\\n');"
         "sys.exit(2 if 'nightshift' in said else 0)"
     )
-    shown = publisher(tmp_path, script, told, clock)
+    shown = publisher(tmp_path, script, reported, clock)
     for said in (
         "published 5 samples",
         "nightshift: nobody answers",
@@ -207,7 +207,7 @@ def test_publishing_is_reported_first_when_it_fails_and_when_it_goes_on(
     ):
         state.write_text(said)
         once(shown, clock)
-    assert told == [
+    assert reported == [
         "published 5 samples",
         f"publishing to {URL} was incomplete: nobody answers",
         f"publishing to {URL} was incomplete: the disk is full",
@@ -218,21 +218,21 @@ def test_publishing_is_reported_first_when_it_fails_and_when_it_goes_on(
 
 
 def test_what_publishing_warns_of_is_not_hidden_by_its_last_line(
-    tmp_path: Path, told: list[str], clock: Clock
+    tmp_path: Path, reported: list[str], clock: Clock
 ) -> None:
     script = "print('nightshift: 3 samples were refused', 'published 5 samples', sep='\\n')"
-    shown = publisher(tmp_path, script, told, clock)
+    shown = publisher(tmp_path, script, reported, clock)
     once(shown, clock)
-    assert told == [f"publishing to {URL} was incomplete: 3 samples were refused"]
+    assert reported == [f"publishing to {URL} was incomplete: 3 samples were refused"]
     assert shown.last is not None and not shown.last.well
 
 
 def test_publishing_is_not_begun_twice_at_once(
-    tmp_path: Path, told: list[str], clock: Clock
+    tmp_path: Path, reported: list[str], clock: Clock
 ) -> None:
     begun = tmp_path / "begun"
     script = f"import time; open({str(begun)!r}, 'a').write('x'); time.sleep(1000)"
-    slow = publisher(tmp_path, script, told, clock)
+    slow = publisher(tmp_path, script, reported, clock)
     slow.look()
     try:
         until(lambda: begun.exists() and begun.read_text() == "x")
@@ -246,12 +246,12 @@ def test_publishing_is_not_begun_twice_at_once(
 
 
 def test_a_hub_goes_on_where_its_state_cannot_be_written(
-    server_folder: Path, told: list[str], clock: Clock
+    server_folder: Path, reported: list[str], clock: Clock
 ) -> None:
     layout = HubLayout(server_folder)
     layout.state.mkdir()
-    shown = publisher(server_folder, "print('published')", told, clock)
-    stop, hub = Event(), Hub(layout, [], [shown], told.append)
+    shown = publisher(server_folder, "print('published')", reported, clock)
+    stop, hub = Event(), Hub(layout, [], [shown], reported.append)
     work = Thread(target=hub.run, args=(stop,))
     work.start()
     try:
@@ -260,11 +260,11 @@ def test_a_hub_goes_on_where_its_state_cannot_be_written(
         stop.set()
         work.join()
     assert shown.last is not None and shown.last.well
-    assert f"{layout.state} cannot be written: Is a directory" in told
+    assert f"{layout.state} cannot be written: Is a directory" in reported
 
 
 def test_several_receivers_are_served_in_turn(
-    server_folder: Path, told: list[str], clock: Clock
+    server_folder: Path, reported: list[str], clock: Clock
 ) -> None:
     begun = [server_folder / f"begun-{number}" for number in range(2)]
     may_end = server_folder / "may-end"
@@ -280,12 +280,12 @@ def test_several_receivers_are_served_in_turn(
             (sys.executable, "-c", script, str(mark), str(may_end)),
             server_folder / f"publish-{number}.log",
             1000.0,
-            told.append,
+            reported.append,
             clock,
         )
         for number, mark in enumerate(begun)
     ]
-    hub = Hub(HubLayout(server_folder), [], both, told.append)
+    hub = Hub(HubLayout(server_folder), [], both, reported.append)
     try:
         hub.look()
         until(begun[0].exists)
@@ -304,4 +304,4 @@ def test_several_receivers_are_served_in_turn(
             each.stop()
     assert begun[1].exists()
     assert [each.last and each.last.said for each in both] == ["published", "published"]
-    assert told == ["published", "published"]
+    assert reported == ["published", "published"]

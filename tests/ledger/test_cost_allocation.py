@@ -105,11 +105,11 @@ def test_currencies_are_not_added() -> None:
 def row(position: int, *events: tuple[EventKind, str], **changes: object) -> KnownRegression:
     (found,) = group_shifts([shift(position)])
     found = found.model_copy(update={"fingerprint": f"f{position}", **changes})
-    told = [
+    reported = [
         Event(at=AT, event=kind, fingerprint=found.fingerprint, experiment=experiment)
         for kind, experiment in events
     ]
-    return KnownRegression(found, events=told)
+    return KnownRegression(found, events=reported)
 
 
 E = EventKind

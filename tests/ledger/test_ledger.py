@@ -75,8 +75,8 @@ def test_every_alarm_has_its_verdict_and_its_cost() -> None:
 
 def test_the_end_of_a_regression_is_no_alarm() -> None:
     fix = row(3)
-    mended = fix.regression.model_copy(update={"worse": False, "recovers": "f"})
-    ledger = ledger_of([row(1), replace(fix, regression=mended)], [], RULES)
+    fixed = fix.regression.model_copy(update={"worse": False, "recovers": "f"})
+    ledger = ledger_of([row(1), replace(fix, regression=fixed)], [], RULES)
     assert [alarm.first_bad for alarm in ledger.alarms] == ["17.6"]
 
 

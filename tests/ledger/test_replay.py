@@ -83,11 +83,11 @@ def test_what_experiments_said_then_is_reported(tmp_path: Path) -> None:
     found = found.model_copy(
         update={"regression": regression, "earliest": "17.5", "latest": "17.7"}
     )
-    (told,) = replayed(tmp_path / "now", slower(6), happened=[found, ended])
-    assert (told.verdict, told.filed, told.open) == ("confirmed", True, False)
+    (reported,) = replayed(tmp_path / "now", slower(6), happened=[found, ended])
+    assert (reported.verdict, reported.filed, reported.open) == ("confirmed", True, False)
     rejected = ended.model_copy(update={"event": EventKind.REJECTED, "reason": "noise"})
-    (told,) = replayed(tmp_path / "again", slower(6), happened=[found, rejected])
-    assert (told.verdict, told.filed, told.open) == ("noise", False, False)
+    (reported,) = replayed(tmp_path / "again", slower(6), happened=[found, rejected])
+    assert (reported.verdict, reported.filed, reported.open) == ("noise", False, False)
 
 
 def test_another_configuration_would_have_filed_something_else(tmp_path: Path) -> None:

@@ -48,7 +48,7 @@ def test_a_machine_is_as_it_is() -> None:
 
 
 @pytest.mark.parametrize(
-    ("facts", "told"),
+    ("facts", "reported"),
     [
         ({"hostname": "bench-2"}, "hostname bench-1 -> bench-2"),
         ({"cpu_model": "AMD EPYC 9455P"}, "processor AMD EPYC 9454P -> AMD EPYC 9455P"),
@@ -69,8 +69,8 @@ def test_a_machine_is_as_it_is() -> None:
         ({"settings": {"numa_balancing": "1"}}, "numa balancing 0 -> 1"),
     ],
 )
-def test_every_fact_is_reported(facts: dict[str, Any], told: str) -> None:
-    assert [str(found) for found in differences(MACHINE, changed(**facts))] == [told]
+def test_every_fact_is_reported(facts: dict[str, Any], reported: str) -> None:
+    assert [str(found) for found in differences(MACHINE, changed(**facts))] == [reported]
 
 
 def test_no_fact_is_forgotten() -> None:

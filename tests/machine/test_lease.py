@@ -173,11 +173,11 @@ def test_one_that_is_held_is_renewed(file: ClaimFile, monkeypatch: pytest.Monkey
 
 
 def test_it_is_waited_for_and_that_is_reported_once(file: ClaimFile) -> None:
-    clock, told = Clock(), list[str]()
-    with lease(file).held(), pytest.raises(HeldError), lease(file, clock).held(12, told.append):
+    clock, reported = Clock(), list[str]()
+    with lease(file).held(), pytest.raises(HeldError), lease(file, clock).held(12, reported.append):
         pytest.fail("two have one machine")
     assert clock.at == NOON + timedelta(seconds=12)
-    assert len(told) == 1 and told[0].startswith("waiting: another nightshift")
+    assert len(reported) == 1 and reported[0].startswith("waiting: another nightshift")
 
     holder = lease(file)
     with_it = holder.held()
@@ -396,9 +396,11 @@ def test_users_share_a_machine(server_folder: Path) -> None:
         assert "is measuring on this machine" in nobody("take")
     assert nobody("take") == "won"
     left_by(file)
-    told = nobody("take")
-    assert "cannot be changed (Operation not permitted)" in told
-    assert "); its owner or root can run `nightshift lease break`" in told and "\n" not in told
+    reported = nobody("take")
+    assert "cannot be changed (Operation not permitted)" in reported
+    assert (
+        "); its owner or root can run `nightshift lease break`" in reported and "\n" not in reported
+    )
     assert lease(file).break_() is not None
     assert nobody("take") == "won"
 

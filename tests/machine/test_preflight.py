@@ -20,7 +20,7 @@ STORM = {"/proc/vmstat": "pswpin 50000\npswpout 6"}
 TURBO = {f"{CPU}/cpufreq/boost": "1"}
 
 
-class Told(list[str]):
+class Reporter(list[str]):
     """The lines that were said."""
 
     def __call__(self, text: str) -> None:
@@ -49,36 +49,36 @@ def test_levels(policy: Policy, levels: dict[str, Severity]) -> None:
 
 
 def test_a_good_machine_measures_without_a_word(tmp_path: Path) -> None:
-    told = Told()
+    reported = Reporter()
     system = fabricate(tmp_path, later=CALM)
-    assert preflight(system, Policy(refuse=("all",)), None, told) == {}
-    assert told == []
+    assert preflight(system, Policy(refuse=("all",)), None, reported) == {}
+    assert reported == []
 
 
 def test_warnings_are_one_line_and_are_kept(tmp_path: Path) -> None:
-    told = Told()
+    reported = Reporter()
     system = fabricate(tmp_path, TURBO, synchronised=False, later=CALM)
-    assert preflight(system, Policy(), None, told) == {"turbo": "on", "clock": "by nothing"}
-    assert told == [
+    assert preflight(system, Policy(), None, reported) == {"turbo": "on", "clock": "by nothing"}
+    assert reported == [
         "preflight: turbo: on; clock: by nothing. `nightshift doctor` explains the effect and "
         "the remedy"
     ]
 
 
 def test_a_warning_is_reported_once_and_kept_every_time(tmp_path: Path) -> None:
-    told = Told()
+    reported = Reporter()
     system = fabricate(tmp_path, TURBO, synchronised=False, later=CALM)
-    kept = preflight(system, Policy(), None, told, ["turbo"])
+    kept = preflight(system, Policy(), None, reported, ["turbo"])
     assert kept == {"turbo": "on", "clock": "by nothing"}
-    assert [line.startswith("preflight: clock: by nothing. ") for line in told] == [True]
-    assert preflight(system, Policy(), None, told, kept) == kept
-    assert len(told) == 1
+    assert [line.startswith("preflight: clock: by nothing. ") for line in reported] == [True]
+    assert preflight(system, Policy(), None, reported, kept) == kept
+    assert len(reported) == 1
 
 
 def test_what_makes_numbers_worthless_is_refused(tmp_path: Path) -> None:
     system = fabricate(tmp_path, TURBO, later=CALM | STORM)
     with pytest.raises(UserError, match="not fit to measure: swapping is 49995 pages/s;") as error:
-        preflight(system, Policy(), None, Told())
+        preflight(system, Policy(), None, Reporter())
     assert "\n" not in str(error.value)
     assert 'warn = ["swapping"] in [preflight]' in str(error.value)
 
@@ -86,7 +86,7 @@ def test_what_makes_numbers_worthless_is_refused(tmp_path: Path) -> None:
 def test_what_is_let_pass_is_reported_and_what_is_ignored_is_not_looked_at(tmp_path: Path) -> None:
     system = fabricate(tmp_path, TURBO, later=CALM | STORM)
     let = Policy(warn=("swapping",), ignore=("turbo",))
-    assert preflight(system, let, None, Told()) == {"swapping": "49995 pages/s"}
+    assert preflight(system, let, None, Reporter()) == {"swapping": "49995 pages/s"}
 
     def asked(_: object) -> str:
         raise AssertionError("a check that is ignored was made")
@@ -95,7 +95,7 @@ def test_what_is_let_pass_is_reported_and_what_is_ignored_is_not_looked_at(tmp_p
         raise AssertionError("there was nothing to wait for")
 
     deaf = replace(system, program_output=asked, sleep=slept)
-    assert preflight(deaf, Policy(ignore=("all",), wait=60.0), None, Told()) == {}
+    assert preflight(deaf, Policy(ignore=("all",), wait=60.0), None, Reporter()) == {}
 
 
 def test_an_unreadable_fact_refuses_nothing(tmp_path: Path) -> None:
@@ -106,7 +106,7 @@ def test_an_unreadable_fact_refuses_nothing(tmp_path: Path) -> None:
         sleep=lambda _: None,
         tree=Tree(tmp_path),
     )
-    assert preflight(mute, Policy(refuse=("all",)), None, Told()) == {}
+    assert preflight(mute, Policy(refuse=("all",)), None, Reporter()) == {}
 
 
 class Neighbour:
@@ -134,10 +134,10 @@ def neighboured(root: Path, pauses: int) -> tuple[System, Neighbour]:
 
 def test_a_night_waits_until_it_is_calm(tmp_path: Path) -> None:
     system, neighbour = neighboured(tmp_path, 3)
-    told = Told()
-    assert preflight(system, Policy(wait=10.0), None, told) == {}
+    reported = Reporter()
+    assert preflight(system, Policy(wait=10.0), None, reported) == {}
     assert neighbour.slept.count(1.0) == 3
-    assert told == [
+    assert reported == [
         "waiting up to 10s for this machine to become idle: other processes use 50 % of the "
         "processors"
     ]
@@ -145,30 +145,30 @@ def test_a_night_waits_until_it_is_calm(tmp_path: Path) -> None:
 
 def test_a_night_waits_no_longer_than_it_may(tmp_path: Path) -> None:
     system, neighbour = neighboured(tmp_path, 1000)
-    told = Told()
-    found = preflight(system, Policy(wait=2.5), None, told)
+    reported = Reporter()
+    found = preflight(system, Policy(wait=2.5), None, reported)
     assert found == {"load": "50 % of the processors"}
     assert [seconds for seconds in neighbour.slept if seconds != 0.25] == [1.0, 1.0, 0.5]
-    assert len(told) == 2
+    assert len(reported) == 2
 
 
 @pytest.mark.parametrize("policy", [Policy(), Policy(wait=60.0, ignore=("load",))])
 def test_a_night_that_may_not_wait_or_need_not(tmp_path: Path, policy: Policy) -> None:
     system, neighbour = neighboured(tmp_path, 1000)
-    preflight(system, policy, None, Told())
+    preflight(system, policy, None, Reporter())
     assert neighbour.slept == [0.25]
 
 
 def test_a_busy_machine_is_refused_only_after_the_wait(tmp_path: Path) -> None:
     system, neighbour = neighboured(tmp_path, 2)
-    assert preflight(system, Policy(refuse=("load",), wait=5.0), None, Told()) == {}
+    assert preflight(system, Policy(refuse=("load",), wait=5.0), None, Reporter()) == {}
     assert neighbour.slept.count(1.0) == 2
 
 
 def test_the_last_run_is_compared_with(tmp_path: Path) -> None:
     system = fabricate(tmp_path, later=CALM)
     last = Look(system).machine.model_copy(update={"kernel": "6.1.0-29-amd64"})
-    assert preflight(system, Policy(), last, Told()) == {
+    assert preflight(system, Policy(), last, Reporter()) == {
         "changed": "kernel 6.1.0-29-amd64 -> 6.1.0-30-amd64"
     }
 
@@ -179,11 +179,11 @@ def test_the_doctor_examines_everything(tmp_path: Path) -> None:
     assert set(found) == set(CHECKS)
     turbo = found["turbo"]
     assert (turbo.group, turbo.verdict, turbo.level) == ("processor", Verdict.BAD, Severity.REFUSE)
-    assert turbo.why == CHECKS["turbo"].why and turbo.mend == CHECKS["turbo"].mend
+    assert turbo.why == CHECKS["turbo"].why and turbo.remedy == CHECKS["turbo"].remedy
 
 
 def test_this_machine_is_refused_for_nothing_that_a_trial_cannot_fix(tmp_path: Path) -> None:
     """By default a laptop, a virtual machine or a container may measure."""
-    told = Told()
-    found = preflight(System(folder=tmp_path, interval=0.05), Policy(), None, told)
+    reported = Reporter()
+    found = preflight(System(folder=tmp_path, interval=0.05), Policy(), None, reported)
     assert set(found) <= {name for name, check in CHECKS.items() if check.level is Severity.WARN}

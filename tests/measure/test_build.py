@@ -458,8 +458,8 @@ def planned(revision: Revision, options: str = "official") -> Cell:
     return cell().model_copy(update={"revision": revision, "build_options": options})
 
 
-class Told(Silent):
-    """What a watcher was told."""
+class Reporter(Silent):
+    """The notes that a watcher got."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -475,13 +475,13 @@ class Told(Silent):
         self.lines.append("end")
 
 
-def test_builds_are_told_to_the_watcher_once(builder: Builder, shelf: Shelf) -> None:
-    told = Told()
+def test_builds_are_reported_to_the_watcher_once(builder: Builder, shelf: Shelf) -> None:
+    reported = Reporter()
     cells = [planned(released("1")), planned(released("2")), planned(released("2", copy=2))]
-    builds = build_all(cells, builder, told)
+    builds = build_all(cells, builder, reported)
     assert sorted(build.version for build in builds.made.values()) == ["1", "2"]
-    assert told.lines == ["begin build 2", "advance 1", "advance 1", "end"]
-    again = Told()
+    assert reported.lines == ["begin build 2", "advance 1", "advance 1", "end"]
+    again = Reporter()
     assert build_all(cells, builder, again) == builds
     assert again.lines == []
 
@@ -498,8 +498,8 @@ def test_one_that_cannot_be_had_does_not_hold_up_the_others(
     cells = [planned(bad, O2), planned(good, O2)]
     save_builds(builds, cache / "results")
     assert unbuilt(cache / "results", cells) == {cells[0].key: why}
-    mended = Builds({build_key(cells[0]): next(iter(builds.made.values()))}, {})
-    save_builds(mended, cache / "results")
+    fixed = Builds({build_key(cells[0]): next(iter(builds.made.values()))}, {})
+    save_builds(fixed, cache / "results")
     assert unbuilt(cache / "results", cells) == {}
     (cache / "results/builds.json").write_text("{")
     assert unbuilt(cache / "results", cells) == {}
@@ -507,13 +507,13 @@ def test_one_that_cannot_be_had_does_not_hold_up_the_others(
 
 def test_a_source_out_of_reach_says_nothing_of_a_revision(builder: Builder, shelf: Shelf) -> None:
     shelf.broken = "the shelf cannot be reached; check the network"
-    told = Told()
-    builds = build_all([planned(released("1"))], builder, told)
+    reported = Reporter()
+    builds = build_all([planned(released("1"))], builder, reported)
     (why,) = builds.failures.values()
     assert why == "the build of postgres 1 failed: the shelf cannot be reached; check the network"
-    assert told.lines == ["begin build 1", "advance 1", "end"]
+    assert reported.lines == ["begin build 1", "advance 1", "end"]
     shelf.broken = ""
-    assert build_all([planned(released("1"))], builder, told).made
+    assert build_all([planned(released("1"))], builder, reported).made
 
 
 def test_builds_at_once_have_folders_of_their_own(

@@ -122,13 +122,13 @@ class Lasting(Counting):
 
     def __init__(self) -> None:
         super().__init__()
-        self.told: list[str] = []
+        self.reported: list[str] = []
 
     def __enter__(self) -> None:
-        self.told.append("entered")
+        self.reported.append("entered")
 
     def __exit__(self, *error: object) -> None:
-        self.told.append(f"left after {self.reads} readings")
+        self.reported.append(f"left after {self.reads} readings")
 
 
 @pytest.mark.parametrize("code", [0, 3])
@@ -142,7 +142,7 @@ def test_what_a_probe_runs_beside_a_step_ends_with_it(code: int, tmp_path: Path)
         str(code),
         probes=[Counting(sampled.touch), probe],
     )
-    assert probe.told == ["entered", "left after 1 readings"]
+    assert probe.reported == ["entered", "left after 1 readings"]
 
 
 def test_nothing_is_sampled_without_the_marker() -> None:

@@ -21,22 +21,22 @@ class Noted(Silent):
     """A watcher that keeps the calls that it got."""
 
     def __init__(self) -> None:
-        self.told: list[tuple[object, ...]] = []
+        self.reported: list[tuple[object, ...]] = []
 
     def begin(self, stage: str, total: float) -> None:
-        self.told.append((stage, total))
+        self.reported.append((stage, total))
 
     def note(self, text: str) -> None:
-        self.told.append((text,))
+        self.reported.append((text,))
 
     def run_begins(self, cell: Cell, repetition: int) -> None:
-        self.told.append((cell.revision.label, repetition))
+        self.reported.append((cell.revision.label, repetition))
 
     def advance(self, amount: float, left: float | None = None) -> None:
-        self.told.append((amount, left))
+        self.reported.append((amount, left))
 
     def end(self) -> None:
-        self.told.append(("end",))
+        self.reported.append(("end",))
 
 
 def test_time_is_of_the_innermost_stage() -> None:
@@ -93,4 +93,4 @@ def test_a_timed_watcher_forwards_everything() -> None:
         timed.end()
         clock.now += 1
     assert watch.seconds() == {"run": 1.0, "build": 7.0}
-    assert noted.told == [("build", 3), ("obtaining",), ("17.11", 2), (1.0, 4.0), ("end",)]
+    assert noted.reported == [("build", 3), ("obtaining",), ("17.11", 2), (1.0, 4.0), ("end",)]

@@ -19,6 +19,7 @@ from pipeline.notify.base.http_post import ATTEMPTS, PostClock
 from pipeline.notify.base.preview import Preview
 from pipeline.notify.base.text import Facts, notice
 from pipeline.notify.webhook import WebhookSink, signature
+from pipeline.publish.deadline import DEADLINE
 from pipeline.text.errors import UserError
 from tests.fakes.hook import Fault, Hook
 from tests.fakes.site import Sleeps
@@ -42,6 +43,7 @@ class Sender:
         self.section = WebhookSection(url=f"{hook.base}/here?token=1", secret=secret)
         self.results = results
         self.sleeps = Sleeps()
+        self.deadline = DEADLINE
         self.shown: list[Preview] = []
 
     def report(self, *found: Regression, show: bool = False, suspected: bool = False) -> SinkResult:
@@ -50,7 +52,9 @@ class Sender:
             self.results,
             ENVIRON,
             show=self.shown.append if show else None,
-            clock=PostClock(sleep=self.sleeps, jitter=lambda: 1.0, now=lambda: NOW),
+            clock=PostClock(
+                sleep=self.sleeps, jitter=lambda: 1.0, now=lambda: NOW, deadline=self.deadline
+            ),
         )
         assert sink.decisions() == ()
         return sink.report([Cause(regressions=(one,)) for one in found], words, suspected=suspected)
@@ -144,6 +148,16 @@ def test_what_was_not_delivered_is_the_next_time(hook: Hook, sender: Sender) -> 
     assert len(sender.report(confirmed(OTHER), confirmed(WORSE)).actions) == 2
     assert len(hook.taken) == 2
     assert hook.taken[0].json["id"] == json.loads(hook.asked[0].body)["id"]
+
+
+def test_a_receiver_that_drips_does_not_hold_the_night(hook: Hook, sender: Sender) -> None:
+    hook.faults = [Fault(drips=True)]
+    sender.deadline = 0.5
+    assert sender.report(confirmed(WORSE)).left == ()
+    assert len(hook.asked) == 2
+    hook.faults = [Fault(drips=True)] * ATTEMPTS
+    (left,) = sender.report(confirmed(OTHER)).left
+    assert "gave no whole answer within 0.5 s" in left
 
 
 def test_a_message_that_was_taken_before_the_connection_was_cut_has_the_same_id(

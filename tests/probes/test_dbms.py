@@ -28,10 +28,10 @@ class Clock:
         return self.ahead
 
 
-def awaited(read: Callable[[], Mapping[str, float]], told: bool = True) -> Mapping[str, float]:
-    """The first reading that tells something, or that tells nothing."""
+def awaited(read: Callable[[], Mapping[str, float]], reported: bool = True) -> Mapping[str, float]:
+    """The first reading with values, or without any."""
     deadline = time.monotonic() + 60
-    while bool(values := read()) is not told:
+    while bool(values := read()) is not reported:
         assert time.monotonic() < deadline
         time.sleep(0.01)
     return values
@@ -113,7 +113,7 @@ def test_one_that_refuses_is_asked_again_and_ends_nothing() -> None:
         assert awaited(probe.read) == {"dbms.asked": 1.0}
         sessions = 3  # It dies now.
         clock.ahead += TOO_OLD + 1
-        assert awaited(probe.read, told=False) == {}
+        assert awaited(probe.read, reported=False) == {}
 
 
 def test_what_was_never_asked_reports_nothing() -> None:

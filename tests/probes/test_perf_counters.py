@@ -49,9 +49,9 @@ sys.stdin.readline()
 
 def test_every_event_is_counted_or_is_said_not_to_be() -> None:
     found = available()
-    told = f"{found.refused} {found.lacks}"
+    reported = f"{found.refused} {found.lacks}"
     for event in EVENTS:
-        assert (event.name in found.events) != (event.name in told), event.name
+        assert (event.name in found.events) != (event.name in reported), event.name
 
 
 @needs_page_faults

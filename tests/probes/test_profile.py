@@ -33,10 +33,10 @@ def test_a_missing_perf_is_one_line_that_says_what_to_install(
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as idle:
         with Profile(idle.pid, tmp_path / "perf.data") as profile:
             profile.begin()
-        with pytest.raises(ProfileError, match=r"perf is not installed .*linux-perf") as told:
+        with pytest.raises(ProfileError, match=r"perf is not installed .*linux-perf") as reported:
             profile.stacks()
         idle.communicate(b"\n")
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(reported.value)
 
 
 def test_a_refused_perf_is_one_line_that_says_what_to_set(

@@ -61,7 +61,7 @@ def publish(
     return synced
 
 
-def told(labels: Labels) -> dict[str, str]:
+def reported(labels: Labels) -> dict[str, str]:
     return {name: value for name, value in labels if name != "__name__"}
 
 
@@ -132,7 +132,7 @@ def test_every_measurement_is_published_once_for_each_line_at_the_time_of_its_ru
     metrics = {(figure.name, tuple(figure.labels.items())): m for m, figure in FIGURES.items()}
     seen: Counter[tuple[str, str, str, int, float]] = Counter()
     for labels, values in receiver.kept.items():
-        name, known = name_of(labels), told(labels)
+        name, known = name_of(labels), reported(labels)
         if not name.startswith("nightshift_run_"):
             continue
         more = {key: known[key] for key in known if key not in SERIES_LABELS}
@@ -167,7 +167,7 @@ def test_revisions_are_reported_at_the_time_they_were_made(
             (values,) = [
                 values
                 for labels_, values in receiver.named(f"nightshift_revision_{figure.name}").items()
-                if told(labels_).items()
+                if reported(labels_).items()
                 >= {"line": line.name, "step": key.step, **figure.labels}.items()
             ]
             expected = {
@@ -209,7 +209,7 @@ def test_another_first_revision_is_seen_in_a_store_without_digests(
         value
         for labels, value in receiver.last().items()
         if name_of(labels) == "nightshift_revision_relative_throughput_ratio"
-        and (told(labels)["line"], told(labels)["stat"]) == ("minors", "median")
+        and (reported(labels)["line"], reported(labels)["stat"]) == ("minors", "median")
     ]
     # 17.2 is now relative to itself.
     assert newest == [1.0] * len(STEPS)
@@ -223,13 +223,13 @@ def test_revisions_of_one_time_are_all_reported(
     plan = dated(plan, dict.fromkeys(LINES["minors"], at))
     publish((store, plan), position, receiver)
     assert receiver.dropped == 0
-    told_of = {
-        told(labels)["step"]: list(values)
+    published_seconds = {
+        reported(labels)["step"]: list(values)
         for labels, values in receiver.named("nightshift_revision_operations_per_second").items()
-        if told(labels)["line"] == "minors"
+        if reported(labels)["line"] == "minors"
     }
     seconds = [milliseconds(at) + 1000 * place for place in range(len(LINES["minors"]))]
-    assert told_of == {step.name: seconds for step in STEPS}
+    assert published_seconds == {step.name: seconds for step in STEPS}
 
 
 @pytest.mark.parametrize("at", [datetime(2099, 1, 1, tzinfo=UTC), datetime(1969, 1, 1, tzinfo=UTC)])
@@ -243,7 +243,9 @@ def test_a_date_that_cannot_be_is_none(
     times = {time for values in receiver.kept.values() for time in values}
     assert milliseconds(at) not in times
     versions = receiver.named("nightshift_version_position")
-    (values,) = [each for labels, each in versions.items() if told(labels)["revision"] == "17.2"]
+    (values,) = [
+        each for labels, each in versions.items() if reported(labels)["revision"] == "17.2"
+    ]
     assert list(values) == [milliseconds(first)]
 
 
@@ -257,7 +259,7 @@ def test_versions_can_be_compared_whether_dated_or_not(
     found = {
         (known["line"], known["revision"]): values
         for labels, values in receiver.named("nightshift_version_operations_per_second").items()
-        if (known := told(labels))["step"] == STEPS[0].name
+        if (known := reported(labels))["step"] == STEPS[0].name
     }
     assert set(found) == {(line, label) for line, labels in LINES.items() for label in labels}
     assert list(found["minors", "17.2"]) == [milliseconds(first)]
@@ -265,14 +267,14 @@ def test_versions_can_be_compared_whether_dated_or_not(
     positions = {
         (known["line"], known["revision"]): list(values.values())
         for labels, values in receiver.named("nightshift_version_position").items()
-        if (known := told(labels))
+        if (known := reported(labels))
     }
     assert positions == {
         (line, label): [float(place)]
         for line, labels in LINES.items()
         for place, label in enumerate(labels)
     }
-    views = {name_of(labels) for labels in receiver.kept if "revision" in told(labels)}
+    views = {name_of(labels) for labels in receiver.kept if "revision" in reported(labels)}
     assert len(views) <= len(COMPARED) + 2
 
 
@@ -313,7 +315,7 @@ def test_relative_throughput_has_an_interval(made: tuple[Engine, Plan], position
         for labels, values in receiver.named(
             "nightshift_revision_relative_throughput_ratio"
         ).items()
-        if at in values and (known := told(labels))
+        if at in values and (known := reported(labels))
     }
     for step in STEPS:
         low, median, high = (found["majors", step.name, stat] for stat in ("low", "median", "high"))
@@ -333,7 +335,7 @@ def test_a_value_beyond_all_measure_stops_nothing(
     receiver = Receiver()
     assert publish(made, position, receiver).complete
     relative = receiver.named("nightshift_revision_relative_throughput_ratio")
-    assert {told(labels)["stat"] for labels in relative} == {"median"}
+    assert {reported(labels)["stat"] for labels in relative} == {"median"}
 
 
 def test_a_step_that_failed_its_sla_has_no_other_figures(
@@ -347,7 +349,7 @@ def test_a_step_that_failed_its_sla_has_no_other_figures(
         over_time(store, STEPS[0].name, "17.3", n, status=StepStatus.SLA_FAILED.value)
     publish(made, position, receiver)
     gone = set(before.kept) - set(receiver.kept)
-    assert {told(labels)["revision"] for labels in gone} == {"17.3"}
+    assert {reported(labels)["revision"] for labels in gone} == {"17.3"}
     name = "nightshift_run_operations_per_second"
     counts = [sum(map(len, each.named(name).values())) for each in (before, receiver)]
     assert counts[0] - counts[1] == 3
@@ -421,12 +423,12 @@ def test_change_points_are_reported_at_both_times(
     for view, at in (("run", first), ("revision", dates["17.2"])):
         ((labels, values),) = receiver.named(f"nightshift_{view}_change_point_effect_ratio").items()
         assert values == {milliseconds(at): -0.2}
-        known = told(labels)
+        known = reported(labels)
         assert known["fingerprint"] == "f00d"
         assert (known["metric"], known["worse"], known["kind"]) == ("qps", "true", "level")
         # The same labels as the series in which it is drawn.
         drawn = receiver.named(f"nightshift_{view}_operations_per_second")
-        assert any(told(each).items() <= known.items() for each in drawn)
+        assert any(reported(each).items() <= known.items() for each in drawn)
 
 
 def test_a_change_that_is_no_longer_held_is_taken_back(
@@ -466,7 +468,7 @@ def test_a_regression_goes_through_its_states(
     receiver = Receiver()
     publish(made, position, receiver, [regression(plan)])
     found = {
-        told(labels)["state"]: values
+        reported(labels)["state"]: values
         for labels, values in receiver.named("nightshift_regression_state").items()
     }
     times = [milliseconds(FOUND), milliseconds(CONFIRMED)]
@@ -477,7 +479,7 @@ def test_a_regression_goes_through_its_states(
     }
     assert all(set(values.values()) == {0.0} for values in found.values())
     ((labels, values),) = receiver.named("nightshift_regression_effect_ratio").items()
-    assert (told(labels)["first_bad"], values) == ("17.2", {times[0]: -0.2})
+    assert (reported(labels)["first_bad"], values) == ("17.2", {times[0]: -0.2})
 
 
 def test_what_is_found_when_it_has_recovered_is_resolved(
@@ -490,7 +492,7 @@ def test_what_is_found_when_it_has_recovered_is_resolved(
     row = replace(row, events=[row.events[0], resolved])
     publish(made, position, receiver, [row])
     held = {
-        told(labels)["state"]
+        reported(labels)["state"]
         for labels in receiver.named("nightshift_regression_state")
         if receiver.last()[labels]
     }
@@ -510,7 +512,7 @@ def test_runs_that_began_together_are_distinguished(
     assert receiver.dropped == 0
     name = "nightshift_run_server_cpu_seconds_per_operation"
     for labels, values in receiver.named(name).items():
-        known = told(labels)
+        known = reported(labels)
         count = 3 * len(LINES[known["line"]])
         lost = known["step"].startswith("scan") and known["line"] == "minors"
         assert len(values) == count - lost
@@ -520,7 +522,7 @@ def test_labels_are_bounded(made: tuple[Engine, Plan], position: Position) -> No
     receiver = Receiver()
     publish(made, position, receiver)
     for labels in receiver.kept:
-        names = set(told(labels))
+        names = set(reported(labels))
         if name_of(labels).startswith(("nightshift_run_", "nightshift_revision_")):
             assert set(SERIES_LABELS) <= names
             assert "revision" not in names and "run_id" not in names

@@ -67,16 +67,18 @@ def test_blocks_say_what_remote_writes_say(prometheus: Prometheus) -> None:
     prometheus.stop()
     prometheus.data = prometheus.folder / "filled"
     prometheus.data.mkdir()
-    told: list[tuple[int, int]] = []
+    reported: list[tuple[int, int]] = []
     # One by one and backwards: runs come in the order of nights, series in that of nothing.
     pieces = [TimeSeries(labels, [sample]) for labels, samples in series for sample in samples]
     filled = write_blocks(
-        reversed(pieces), prometheus.data, progress=lambda done, total: told.append((done, total))
+        reversed(pieces),
+        prometheus.data,
+        progress=lambda done, total: reported.append((done, total)),
     )
     # Ten moments, 101 days apart, in half years.
     assert filled.samples == 120 and filled.blocks in (5, 6)
-    assert len(told) == filled.blocks and told[-1] == (120, 120)
-    assert sorted(done for done, _ in told) == [done for done, _ in told]
+    assert len(reported) == filled.blocks and reported[-1] == (120, 120)
+    assert sorted(done for done, _ in reported) == [done for done, _ in reported]
     assert not (prometheus.data / SCRATCH).exists()
     prometheus.start()
     assert shown(prometheus) == written

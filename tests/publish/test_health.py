@@ -66,9 +66,9 @@ def received(groups: Iterable[SampleGroup]) -> Receiver:
 
 
 def digests(groups: Iterable[SampleGroup]) -> dict[str, str]:
-    told = [(group.key, group.digest) for group in groups]
-    assert len(dict(told)) == len(told), "no two groups have the same key"
-    return dict(told)
+    reported = [(group.key, group.digest) for group in groups]
+    assert len(dict(reported)) == len(reported), "no two groups have the same key"
+    return dict(reported)
 
 
 def test_a_night_reports_everything_at_its_end() -> None:
@@ -99,12 +99,12 @@ def test_a_night_reports_everything_at_its_end() -> None:
 def test_of_a_night_that_failed_only_what_is_known_is_reported() -> None:
     receiver = received(night_groups([NIGHT, FAILED], "bench"))
     at = milliseconds(FAILED.ended)
-    told = {
+    reported = {
         dict(labels)["__name__"].removeprefix(PREFIX): values[at]
         for labels, values in receiver.kept.items()
         if at in values
     }
-    assert told == {
+    assert reported == {
         "night_timestamp_seconds": FAILED.ended.timestamp(),
         "night_duration_seconds": 3600.0,
         "night_success": 0.0,
@@ -141,10 +141,10 @@ def test_machines_are_reported_at_the_start_of_every_run(made: tuple[Engine, Pla
     began: dict[str, set[int]] = {}
     for run in measured:
         began.setdefault(run.machine["kernel"], set()).add(milliseconds(run.started_at))
-    told = received(groups).kept
-    assert {dict(labels)["kernel"]: set(values) for labels, values in told.items()} == began
-    assert {value for values in told.values() for value in values.values()} == {1.0}
-    (labels,) = (dict(labels) for labels in told if dict(labels)["kernel"] == "6.12")
+    reported = received(groups).kept
+    assert {dict(labels)["kernel"]: set(values) for labels, values in reported.items()} == began
+    assert {value for values in reported.values() for value in values.values()} == {1.0}
+    (labels,) = (dict(labels) for labels in reported if dict(labels)["kernel"] == "6.12")
     machine = measured[0].machine
     assert (labels["hostname"], labels["cpu_model"]) == (machine["hostname"], machine["cpu_model"])
 
@@ -181,18 +181,18 @@ def test_the_digest_of_a_control_is_of_both_sides_and_reads_nothing(
 
     monkeypatch.setattr("pipeline.publish.health.published_values", refuse)
 
-    def told(metrics: Sequence[str] = METRICS) -> dict[str, str]:
+    def reported(metrics: Sequence[str] = METRICS) -> dict[str, str]:
         return digests(control_groups(store, measured_setups(store, plan), metrics))
 
-    first = told()
-    assert told(METRICS[::-1]) == first
-    assert {key for key in first if told(("qps",))[key] == first[key]} == set()
+    first = reported()
+    assert reported(METRICS[::-1]) == first
+    assert {key for key in first if reported(("qps",))[key] == first[key]} == set()
     for label, copy in (("17.1", "17.1#2"), ("17.2#2", "17.2#2")):
-        before = told()
+        before = reported()
         with store.begin() as connection:
             changed = update(schema.run).where(schema.run.c.revision == label)
             connection.execute(changed.values(digest=f"of {label}"))
-        after = told()
+        after = reported()
         (key,) = (key for key in before if after[key] != before[key])
         assert key.endswith(f" {copy}")
 
@@ -230,10 +230,10 @@ def test_a_server_is_reported_every_few_hours_until_it_is_gone() -> None:
     }
 
 
-def test_what_was_told_of_a_server_is_never_told_otherwise() -> None:
-    told: dict[str, str] = {}
+def test_published_facts_of_a_server_never_change() -> None:
+    reported: dict[str, str] = {}
     for hours in range(20):
         life = Life(rent=RENT, ended=BEGAN + timedelta(hours=15) if hours > 15 else None)
         for group in server_groups([life], BEGAN + timedelta(hours=hours)):
-            assert told.setdefault(group.key, group.digest) == group.digest
-    assert len(told) == 4
+            assert reported.setdefault(group.key, group.digest) == group.digest
+    assert len(reported) == 4

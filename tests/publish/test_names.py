@@ -45,6 +45,6 @@ def test_the_documentation_lists_every_name() -> None:
     for other in OTHERS.values():
         row = re.search(rf"(?m)^\| `{other.name}` \| (.*?) \| (.*) \|$", text)
         assert row is not None, other.name
-        told = set(re.findall(r"`(\w+)`", row[1]))
-        told |= set(SERIES_LABELS) if "those of a series" in row[1] else set()
-        assert (told, row[2]) == (set(other.labels), other.help)
+        reported = set(re.findall(r"`(\w+)`", row[1]))
+        reported |= set(SERIES_LABELS) if "those of a series" in row[1] else set()
+        assert (reported, row[2]) == (set(other.labels), other.help)

@@ -21,7 +21,7 @@ from tests.regressions.samples import series, shift
 from tests.site.page_store import make_store
 
 
-def mended(step: str, position: int, metric: str) -> float:
+def fixed(step: str, position: int, metric: str) -> float:
     """A scan is slower from 17.4 on and as before from 17.8 on."""
     slower = 0.8 if step.startswith("scan") and 4 <= position < 8 else 1.0
     return {"qps": slower, "cpu_us/o": 1 / slower}.get(metric, 1.0)
@@ -30,7 +30,7 @@ def mended(step: str, position: int, metric: str) -> float:
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> tuple[Plan, Detected]:
     revisions = [f"17.{minor}" for minor in range(12)]
-    store, plan = make_store(tmp_path_factory.mktemp("store"), {"minors": revisions}, level=mended)
+    store, plan = make_store(tmp_path_factory.mktemp("store"), {"minors": revisions}, level=fixed)
     return plan, detect_all(store, plan, DetectSection())
 
 

@@ -54,9 +54,9 @@ def test_what_is_muted_is_not_heard() -> None:
 
 def test_only_the_direction_that_is_watched_is_reported() -> None:
     both = series([100.0] * 6 + [130.0] * 6 + [90.0] * 6)
-    for direction, told in [("both", [False, True]), ("worse", [True]), ("better", [False])]:
+    for direction, reported in [("both", [False, True]), ("worse", [True]), ("better", [False])]:
         watch = Rules(SETTINGS, [rule(direction=direction)]).settings_of(both.key, 1)
-        assert [shift.worse for shift in find_shifts(both, watch)] == told
+        assert [shift.worse for shift in find_shifts(both, watch)] == reported
 
 
 def test_the_budget_gives_the_threshold() -> None:

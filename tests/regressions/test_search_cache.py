@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from changepoint import Pooled
+from changepoint.comparison.verdict import Verdict
 from pipeline.config import DetectSection
 from pipeline.measure.plan import Plan
 from pipeline.model import Shift
@@ -14,6 +16,7 @@ from pipeline.regressions import search_cache
 from pipeline.regressions.detect import search
 from pipeline.regressions.detected import Detected
 from pipeline.regressions.pooled_detection import WINDOW, Window, search_window, shared_shifts
+from pipeline.regressions.recovery import LevelPair, compare_levels
 from pipeline.regressions.rules import DetectionSettings, Rules
 from pipeline.regressions.search_cache import SearchCache
 from pipeline.regressions.shifts import find_shifts
@@ -130,3 +133,31 @@ def test_of_a_long_line_one_more_position_is_one_window(searches: list[str]) -> 
     again = shared_shifts(long, [], RULES, known.window)
     assert searches == ["800-1000"]
     assert {shift.position for shift in again} == set(places)
+
+
+def test_a_comparison_is_kept_and_another_one_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    random = np.random.default_rng(4)
+    old, new = random.normal(100.0, 1.0, (2, 12)).tolist()
+    slower = [0.8 * value for value in new]
+    asked = [
+        LevelPair(old, new, 0.05, "higher"),
+        LevelPair(old, slower, 0.05, "higher"),
+        LevelPair(slower, old, 0.05, "higher"),
+        LevelPair(old, slower, 0.05, "lower"),
+        LevelPair(old, slower, 0.5, "higher"),
+    ]
+    compared: list[LevelPair] = []
+
+    def look(levels: LevelPair) -> Verdict:
+        compared.append(levels)
+        return compare_levels(levels)
+
+    monkeypatch.setattr(search_cache, "compare_levels", look)
+    for _ in range(2):
+        known = SearchCache(tmp_path)
+        found = [known.verdict(levels) for levels in asked]
+        assert found == ["same", "worse", "better", "better", "same"]
+        known.save()
+    assert compared == asked

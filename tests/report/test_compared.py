@@ -45,8 +45,8 @@ def test_the_verdict_is_one_sentence(
 def test_that_all_was_measured_anew_is_said() -> None:
     answer = comparison(row("same", 0.001))
     moved = ("scan qps: -5.0% between two copies of base",)
-    told = answer.answer.model_copy(update={"moved_before": moved})
-    text = as_text(answer.model_copy(update={"answer": told}))
+    reported = answer.answer.model_copy(update={"moved_before": moved})
+    text = as_text(answer.model_copy(update={"answer": reported}))
     assert (
         text.splitlines()[-1] == f"the control changed: {moved[0]}; everything was measured again."
     )

@@ -86,7 +86,7 @@ class Browser:
             mobile=False,
         )
         self.events.clear()
-        # Of this page: that the empty one before it is loaded may be told late.
+        # Of this page: that the empty one before it is loaded may be reported late.
         loaded = {
             "name": "load",
             "loaderId": self.send("Page.navigate", url=path.as_uri())["loaderId"],

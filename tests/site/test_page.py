@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -291,6 +291,34 @@ def test_a_night_that_was_read_is_written_without_the_store(
     again = write_page(tmp_path / "r.html", report, later, NOW).read_text(encoding="utf-8")
     assert "acknowledged" in again
     assert "acknowledged" not in whole
+
+
+def test_pages_of_a_night_that_was_read_once_equal_those_of_their_own(
+    night: tuple[Engine, Plan, Detected], tmp_path: Path
+) -> None:
+    """The lines are drawn once for equal regressions, and again for others and other states."""
+    store, plan, detected = night
+    one, *others = detected.regressions
+    known = one.model_copy(update={"state": RegressionState.CONFIRMED})
+    report = read_night(store, plan, detected, ReportSection(), {})
+    texts = set()
+    for regressions in (
+        detected.regressions,
+        tuple(others),
+        (known, *others),
+        (),
+        detected.regressions,
+    ):
+        shown = detected.model_copy(update={"regressions": regressions})
+        text = write_page(tmp_path / "r.html", report, shown, NOW).read_text(encoding="utf-8")
+        fresh = report_page(tmp_path / "fresh.html", store, plan, shown, NOW)
+        assert text == fresh.read_text(encoding="utf-8")
+        texts.add(text)
+    assert len(texts) == 4
+    drawn = report.drawn[0]
+    later = write_page(tmp_path / "r.html", report, detected, NOW + timedelta(days=1))
+    assert report.drawn[0] is drawn
+    assert later.read_text(encoding="utf-8") not in texts
 
 
 def test_a_page_that_cannot_be_written_is_one_line(

@@ -31,7 +31,7 @@ def throughput(dip: float = 0.0) -> list[list[float | None]]:
     ]
 
 
-def told(*values: float) -> list[list[float]]:
+def reported(*values: float) -> list[list[float]]:
     return [[float(at), value] for at, value in enumerate(values)]
 
 
@@ -46,10 +46,10 @@ def page_of(folder: Path) -> str:
             1,
             timeline=throughput(),
             activity={
-                "wal_bytes/s": told(1e6, 5e6, 1e6),
-                "vacuums": told(0, 0, 0),
-                "dirty_pages": told(1000, 1001, 1002),
-                "something_new_bytes": told(0, 1, 0),
+                "wal_bytes/s": reported(1e6, 5e6, 1e6),
+                "vacuums": reported(0, 0, 0),
+                "dirty_pages": reported(1000, 1001, 1002),
+                "something_new_bytes": reported(0, 1, 0),
             },
             histogram=[[0.2, 90], [3.0, 9], [900.0, 1]],
         )

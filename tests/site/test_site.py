@@ -157,8 +157,8 @@ def test_what_happened_to_machines_is_reported() -> None:
         cause="slowly",
         effects=effects,
     )
-    (told,) = SiteMachines({}).document([event])["events"]
-    assert told == {
+    (reported,) = SiteMachines({}).document([event])["events"]
+    assert reported == {
         "since": "2026-03-28",
         "until": "",
         "machine": "ax162-s: bench-2",

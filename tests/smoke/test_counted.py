@@ -32,9 +32,13 @@ def counted(night: Night) -> list[dict[str, StepCounts]]:
 
 
 def own_costs(counts: dict[str, StepCounts]) -> dict[str, dict[str, float]]:
-    """Return what every function cost by itself, and the whole, by step."""
+    """Return what every function cost by itself, and the whole, by step.
+
+    A function without own cost is listed if its callees cost enough, which may be those of libc.
+    """
     return {
-        step: {each.function: each.self_cost for each in one.functions} | {"": one.instructions}
+        step: {each.function: each.self_cost for each in one.functions if each.self_cost}
+        | {"": one.instructions}
         for step, one in counts.items()
     }
 

@@ -289,8 +289,8 @@ def test_a_bad_package_is_refused_and_leaves_nothing(
         path.unlink()
     with pytest.raises(UserError) as error:
         make().fetch("old/1.0-1", cache / "downloads")
-    told = {"missing": "it does not exist"}.get(fault, "its answer is damaged")
-    assert told in one_line(error)
+    reported = {"missing": "it does not exist"}.get(fault, "its answer is damaged")
+    assert reported in one_line(error)
     assert left_in(cache / "downloads") == set()
     path.write_bytes(whole)
     assert make().fetch("old/1.0-1", cache / "downloads").path.is_dir()

@@ -233,9 +233,9 @@ def test_progress_is_called_for_every_bundle(store: Engine, tmp_path: Path) -> N
     paths = put_night(tmp_path)
     paths[0].write_bytes(b"damaged")
     ingest(store, paths[1:2])
-    told: list[None] = []
-    ingest(store, paths, lambda: told.append(None))
-    assert len(told) == len(paths)
+    reported: list[None] = []
+    ingest(store, paths, lambda: reported.append(None))
+    assert len(reported) == len(paths)
 
 
 def test_what_runs_share_is_kept_once(store: Engine, tmp_path: Path) -> None:

@@ -60,7 +60,7 @@ def test_a_crash_at_any_byte_loses_only_the_event_being_written(tmp_path: Path) 
         assert journal.read() == [NOTED]
         journal.append([FOUND])
         assert journal.read() == [NOTED, FOUND]
-        assert journal.path.read_bytes() == whole, "the half line is mended"
+        assert journal.path.read_bytes() == whole, "the half line is fixed"
 
 
 def test_a_last_line_without_a_newline_counts(tmp_path: Path) -> None:

@@ -203,20 +203,22 @@ def test_interleaved_writers_are_as_good_as_one_after_the_other(
         plans = [[decision(chance, writer, number) for number in range(2)] for writer in range(3)]
         current.run(
             [
-                partial(decide, results, events, told)
-                for events, told in zip(plans, said, strict=True)
+                partial(decide, results, events, reported)
+                for events, reported in zip(plans, said, strict=True)
             ]
         )
         assert current.errors == [], seed
         events = Journal(results).read()
         assert events[: len(before)] == before, seed
         assert_as_one_after_the_other(events)
-        for plan, told in zip(plans, said, strict=True):
-            assert [each for each in events if each in told.taken] == told.taken, seed
-            assert not [each for each in events if each in told.refused], seed
-            # Only a killed writer has decisions of which it was told nothing.
-            assert told is said[0] or len(told.taken) + len(told.refused) == len(plan), seed
-        refused += sum(len(told.refused) for told in said)
+        for plan, reported in zip(plans, said, strict=True):
+            assert [each for each in events if each in reported.taken] == reported.taken, seed
+            assert not [each for each in events if each in reported.refused], seed
+            # Only a killed writer has decisions without an answer.
+            assert reported is said[0] or len(reported.taken) + len(reported.refused) == len(
+                plan
+            ), seed
+        refused += sum(len(reported.refused) for reported in said)
         # The next writer goes on, whatever was left.
         Journal(results).append([decision(chance, 9, 9)])
         assert len(Journal(results).read()) == len(events) + 1

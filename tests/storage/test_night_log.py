@@ -93,5 +93,5 @@ def test_a_night_records_what_it_raised_and_what_it_confirmed() -> None:
         happened(EventKind.REJECTED, "new", 0.8),
         found("later", 24),
     ]
-    told = events_of_night(NIGHT, events)
-    assert told == {EventKind.FOUND: {"new"}, EventKind.CONFIRMED: {"old"}}
+    reported = events_of_night(NIGHT, events)
+    assert reported == {EventKind.FOUND: {"new"}, EventKind.CONFIRMED: {"old"}}

@@ -42,9 +42,9 @@ def test_a_damaged_bundle_is_moved_with_its_reason(tmp_path: Path, damaged: Path
     assert kept.read_bytes() == content
     assert list(list_bundles(tmp_path / "bundles")) == []
     assert "\n" not in line and str(kept.parent) in line and "measured again" in line
-    told = note(tmp_path, damaged.name)
-    assert "damaged or truncated" in told["reason"]
-    assert told["bundle"] == f"bundles/{damaged.name}"
+    reported = note(tmp_path, damaged.name)
+    assert "damaged or truncated" in reported["reason"]
+    assert reported["bundle"] == f"bundles/{damaged.name}"
     assert Quarantine(tmp_path).held_back() == set()
 
 

@@ -89,17 +89,17 @@ def test_what_runs_has_begun_and_not_ended(release: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("release", "told"),
+    ("release", "reported"),
     [
         ("6.11", {"dbms.stalled": 29.5}),
         ("9.11", {"dbms.stalled": 6.5, "dbms.pending_bytes": 144519002}),
     ],
 )
-def test_stalls_and_debt_are_what_was_last_said(release: str, told: dict[str, float]) -> None:
+def test_stalls_and_debt_are_what_was_last_said(release: str, reported: dict[str, float]) -> None:
     text = while_open(release)
     found = read(text)
-    assert {name: found[name] for name in told} == told
-    assert ("dbms.pending_bytes" in found) == (release == "9.11"), "6.11 does not tell its debt"
+    assert {name: found[name] for name in reported} == reported
+    assert ("dbms.pending_bytes" in found) == (release == "9.11"), "6.11 does not report its debt"
     assert found["dbms.stalls"] == text.count("Stalling writes") >= 1
     states = [event["lsm_state"] for event in events(text) if "lsm_state" in event]
     assert isinstance(states[-1], list)
@@ -201,11 +201,11 @@ def test_a_database_at_work_is_followed(
             time.sleep(0.02)
         assert writing.returncode == 0
         assert ask() == {}, "it was closed"
-    told = [each for each in seen if each]
+    reported = [each for each in seen if each]
     # 120 MB in memtables of 16 MB.
-    assert told[-1]["dbms.flush_bytes"] > 50_000_000
+    assert reported[-1]["dbms.flush_bytes"] > 50_000_000
     for name in ("dbms.flush_bytes", "dbms.compaction_bytes", "dbms.stalls"):
-        values = [each[name] for each in told]
+        values = [each[name] for each in reported]
         assert values == sorted(values)
-    assert max(each["dbms.flushes"] for each in told) >= 1
-    assert max(each.get("dbms.l0_files", 0.0) for each in told) >= 1
+    assert max(each["dbms.flushes"] for each in reported) >= 1
+    assert max(each.get("dbms.l0_files", 0.0) for each in reported) >= 1

@@ -26,13 +26,13 @@ from tests.cli.measured import write_runs
 BAD = ("16.9", "17.0", "17.9")
 
 
-def mended(cell: Cell, step: str) -> float:
+def fixed(cell: Cell, step: str) -> float:
     """Slower from 16.9 on, and as before from 17.10 on."""
     return 80.0 if cell.revision.label in BAD else 100.0
 
 
 class Night:
-    """A detection of a line that was mended, with the machine that it would be measured on."""
+    """A detection of a line that was fixed, with the machine that it would be measured on."""
 
     def __init__(self) -> None:
         self.context = MeasuringContext(Path("nightshift.toml"))
@@ -54,7 +54,7 @@ def night(nightshift: Nightshift, folder: Path, monkeypatch: pytest.MonkeyPatch)
     # Whether this machine is calm is no matter where nothing is measured.
     monkeypatch.setattr(measuring, "preflight", lambda *_: {})
     (folder / "nightshift.toml").write_text(LONGER)
-    write_runs(levels=mended)
+    write_runs(levels=fixed)
     for verb in ("ingest", "detect"):
         assert nightshift(verb).code == 0
     return Night()

@@ -45,8 +45,8 @@ def test_affected_rows_and_numbers_are_those_of_the_dbms(
     script.write_text(SCRIPT % SHARED_SCRIPTS)
     done = run_script(script, *connection_options(database.connection), "tell")
     assert done.returncode == 0, done.stdout
-    told = re.findall(r"^(affected|numbers)\t(.*)$", done.stdout, re.MULTILINE)
-    assert told == [
+    reported = re.findall(r"^(affected|numbers)\t(.*)$", done.stdout, re.MULTILINE)
+    assert reported == [
         ("numbers", "nil\t7\tnil"),
         ("affected", "3"),
         ("affected", "0"),

@@ -138,8 +138,8 @@ def test_releases_of_sqlite_that_say_table_have_the_same_plan() -> None:
     """The forms of 3.31.1 and of 3.46.0, recorded."""
     head = "nightshift plan dialect=sqlite step=a statement=SELECT c\nnightshift plan-row 2\t0\t0\t"
     old, new = (
-        read_plans(head + told)["a"]["SELECT c"]
-        for told in (
+        read_plans(head + reported)["a"]["SELECT c"]
+        for reported in (
             "SEARCH TABLE sbtest1 USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)",
             "SEARCH sbtest1 USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)",
         )

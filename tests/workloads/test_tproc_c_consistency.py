@@ -64,7 +64,7 @@ MENDED = {
         for clause, breaks in BREAKS.items()
     },
 }
-"""The same with all the others: the first half breaks, the second mends."""
+"""The same with all the others: the first half breaks, the second fixes."""
 
 
 @pytest.mark.parametrize("clause", sorted(MENDED))

@@ -62,8 +62,8 @@ def run(action: Command, connection: Connection) -> subprocess.CompletedProcess[
 def test_the_schema_is_built_in_the_database_of_the_run(installed: Path) -> None:
     done = run(Load(), POSTGRES)
     assert done.returncode == 0, done.stdout
-    told = done.stdout.splitlines()
-    assert f"in {installed}" in told
+    reported = done.stdout.splitlines()
+    assert f"in {installed}" in reported
     for setting in (
         "dbset db pg",
         "dbset bm TPC-C",
@@ -78,8 +78,8 @@ def test_the_schema_is_built_in_the_database_of_the_run(installed: Path) -> None
         "diset tpcc pg_num_vu 2",
         "diset tpcc pg_partition false",
     ):
-        assert f"did {setting}" in told
-    assert told[-1] == "ALL VIRTUAL USERS COMPLETE"
+        assert f"did {setting}" in reported
+    assert reported[-1] == "ALL VIRTUAL USERS COMPLETE"
 
 
 @pytest.mark.parametrize(("release", "written"), [("v4.5", "{{}}"), ("v5.0", "{}")])

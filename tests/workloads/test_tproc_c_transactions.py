@@ -137,7 +137,7 @@ def test_order_status_returns_the_last_order(shop: Shop) -> None:
 
 def test_a_delivery_takes_the_oldest_order_of_each_district(shop: Shop) -> None:
     shop.do("DELETE FROM new_order WHERE no_w_id = 2 AND no_d_id = 10")
-    mended = (
+    fixed = (
         "INSERT INTO new_order SELECT o_w_id, o_d_id, o_id FROM orders"
         " WHERE o_w_id = 2 AND o_d_id = 10 AND o_carrier_id IS NULL"
     )
@@ -146,7 +146,7 @@ def test_a_delivery_takes_the_oldest_order_of_each_district(shop: Shop) -> None:
     )
     before = balances(shop, oldest)
     assert shop.call("tproc_delivery", 2, 8)["delivered"] == 9
-    shop.do(mended)
+    shop.do(fixed)
     after = balances(shop, oldest)
     for (district, order), (balance, deliveries), now in zip(oldest, before, after, strict=True):
         where = f"w_id = 2 AND {{0}}_d_id = {district} AND {{0}}_"

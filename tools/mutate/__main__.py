@@ -38,7 +38,7 @@ class Candidate(NamedTuple):
     new: str
 
     @property
-    def told(self) -> str:
+    def reported(self) -> str:
         """The mutant as the lines of a diff."""
         return f"{self.change.path}:{self.line}\n  - {self.old}\n  + {self.new}"
 
@@ -108,7 +108,7 @@ def examine(module: Module, candidates: Sequence[Candidate], workers: int) -> Sc
     survived = survivors(module, [each.change for each in candidates], workers)
     for candidate, alive in sorted(zip(candidates, survived, strict=True)):
         if alive:
-            print(candidate.told)
+            print(candidate.reported)
     return Score(module.name, survived.count(False), survived.count(True))
 
 

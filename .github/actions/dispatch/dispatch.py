@@ -1,6 +1,6 @@
 """Start WORKFLOW of GITHUB_REPOSITORY on its default branch, by GitHub's REST API.
 
-For a PULL_REQUEST it is told the number, the head and the tip of the base as they are now: what is
+The inputs for a PULL_REQUEST are its number, head and the tip of the base as they are now: what is
 pushed later is not what a maintainer asked for. Nothing is started where ASKED_BY may not write.
 """
 
@@ -17,7 +17,7 @@ MAY_ASK = ("admin", "maintain", "write")
 
 
 def ask(path: str, body: object = None) -> Any:
-    """Ask about the repository, or tell it something, and return the answer."""
+    """Ask about the repository, or write to it, and return the answer."""
     request = urllib.request.Request(  # noqa: S310 - the address is the runner's own
         f"{os.environ['GITHUB_API_URL']}/repos/{os.environ['GITHUB_REPOSITORY']}{path}",
         data=None if body is None else json.dumps(body).encode(),

@@ -137,8 +137,8 @@ def _versions(processes: Mapping[EngineEnvironment, EngineProcess | str]) -> Ite
             own[package] = "not installed as a package"
     yield f"here: {_listed(own)}; {machine()}"
     for environment, running in processes.items():
-        told = running if isinstance(running, str) else _listed(running.versions)
-        yield f"{environment.name}: {told}"
+        reported = running if isinstance(running, str) else _listed(running.versions)
+        yield f"{environment.name}: {reported}"
 
 
 def _listed(versions: Mapping[str, str]) -> str:

@@ -4,7 +4,7 @@ terraform {
   required_providers {
     hcloud = {
       source = "hetznercloud/hcloud"
-      # Before 1.58 it reads the place of a server where the API no longer tells it, and makes each anew.
+      # Before 1.58 it reads the location of a server from a field that the API dropped, and replaces each server.
       version = "~> 1.58"
     }
   }

@@ -59,7 +59,7 @@ resource "hcloud_server" "bench" {
     }
     precondition {
       condition     = nonsensitive(length(local.user_data[count.index])) <= 32768
-      error_message = "What a server is told is longer than the 32 KiB that Hetzner Cloud takes: give fewer configurations."
+      error_message = "The cloud-init of a server is longer than the 32 KiB that Hetzner Cloud takes: give fewer configurations."
     }
   }
 }

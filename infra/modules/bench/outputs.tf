@@ -26,6 +26,6 @@ output "expires" {
 }
 
 output "cloud_init" {
-  description = "What a server is told when it is made, without the configurations of its runners."
+  description = "The cloud-init of a server, without the configurations of its runners."
   value       = module.host.cloud_init
 }

@@ -1,4 +1,4 @@
-# What a server is told when it is made, as pipeline/fleet/user_data.py has it: nobody gets in, jobs
+# The cloud-init of a server, as pipeline/fleet/user_data.py has it: nobody gets in, jobs
 # run as a user without rights, and nothing in it is a secret but the runners' configurations, each
 # of which is good for one job.
 
@@ -10,8 +10,8 @@ locals {
 
   # The configurations of the runners are in this text alone, of which the state keeps a hash.
   user_data = [
-    for number in range(var.server_count) : "#cloud-config\n${jsonencode(merge(module.host.told, {
-      write_files = concat(module.host.told.write_files, [
+    for number in range(var.server_count) : "#cloud-config\n${jsonencode(merge(module.host.cloud_config, {
+      write_files = concat(module.host.cloud_config.write_files, [
         for job, configuration in try(var.runner_configurations[number], []) : {
           path = "/etc/nightshift/jobs/${job + 1}", content = configuration, permissions = "0600", owner = "root:root"
         }

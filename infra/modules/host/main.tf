@@ -1,4 +1,4 @@
-# What a machine is told when it is made, whatever it is for: who gets in, what is installed, and
+# The cloud-init of a machine, whatever it is for: who gets in, what is installed, and
 # which runner it is. Nothing in it is a secret. JSON is YAML, and needs no other rules for what may
 # be in a text.
 
@@ -76,7 +76,7 @@ locals {
     var.files,
   )
 
-  told = {
+  cloud_config = {
     disable_root   = true
     ssh_pwauth     = false
     users          = local.users

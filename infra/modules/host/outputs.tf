@@ -1,6 +1,6 @@
-output "told" {
-  description = "What cloud-init is told, as an object."
-  value       = local.told
+output "cloud_config" {
+  description = "The cloud-init, as an object."
+  value       = local.cloud_config
 }
 
 output "written" {
@@ -9,6 +9,6 @@ output "written" {
 }
 
 output "cloud_init" {
-  description = "What cloud-init is told, as its text."
-  value       = "#cloud-config\n${jsonencode(local.told)}\n"
+  description = "The cloud-init, as text."
+  value       = "#cloud-config\n${jsonencode(local.cloud_config)}\n"
 }

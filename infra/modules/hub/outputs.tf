@@ -19,6 +19,6 @@ output "volume_id" {
 }
 
 output "cloud_init" {
-  description = "What the hub is told when it is made."
+  description = "The cloud-init of the hub."
   value       = local.user_data
 }

@@ -1,4 +1,4 @@
-# What the hub is told when it is made. No secret is in it: tokens come by SSH, into files that root
+# The cloud-init of the hub. No secret is in it: tokens come by SSH, into files that root
 # alone reads.
 
 locals {
@@ -14,7 +14,7 @@ locals {
     "nightshift-backup.service", "nightshift-backup.timer", "nightshift-reap.service", "nightshift-reap.timer",
   ]
 
-  user_data = "#cloud-config\n${jsonencode(merge(module.host.told, { package_upgrade = true }))}\n"
+  user_data = "#cloud-config\n${jsonencode(merge(module.host.cloud_config, { package_upgrade = true }))}\n"
 }
 
 module "host" {

@@ -111,7 +111,7 @@ class Look:
 
         A value is the JSON of smartctl, which needs root.
         """
-        told = {}
+        reported = {}
         for disk in self.disks:
             # Do not wake a sleeping disk.
             argv = ["smartctl", "--json", "--nocheck=standby", "-H", "-A", f"/dev/{disk.name}"]
@@ -121,8 +121,8 @@ class Look:
                 continue
             status = answer.get("smart_status") if isinstance(answer, dict) else None
             if isinstance(status, dict) and isinstance(status.get("passed"), bool):
-                told[disk.name] = answer
-        return told
+                reported[disk.name] = answer
+        return reported
 
     @cached_property
     def moments(self) -> tuple[CounterSnapshot, CounterSnapshot]:
@@ -154,14 +154,14 @@ class Check:
     """One check of a machine.
 
     ``name`` is its name in settings, in lower case with underscores. ``why`` says in a sentence how
-    a bad finding affects results, ``mend`` has the remedy: a command, or words. ``level`` is the
+    a bad finding affects results, ``remedy`` has the remedy: a command, or words. ``level`` is the
     effect of a bad finding on a night, unless the settings change it.
     """
 
     name: str
     level: Severity
     why: str
-    mend: str
+    remedy: str
     find: Callable[[Look], CheckFinding]
 
 
@@ -174,7 +174,7 @@ class CheckResult(Frozen):
     verdict: Verdict
     value: str
     why: str
-    mend: str
+    remedy: str
 
 
 def found(group: str, check: Check, level: Severity, finding: CheckFinding) -> CheckResult:
@@ -186,5 +186,5 @@ def found(group: str, check: Check, level: Severity, finding: CheckFinding) -> C
         verdict=finding.verdict,
         value=finding.value,
         why=check.why,
-        mend=check.mend,
+        remedy=check.remedy,
     )

@@ -42,10 +42,10 @@ _TUNE = "nightshift tune set"
 def _load(look: Look) -> CheckFinding:
     if look.shares is None:
         return unknown("not reported by the kernel")
-    told = f"{100 * look.shares.busy:.0f} % of the processors"
+    reported = f"{100 * look.shares.busy:.0f} % of the processors"
     if look.shares.busy <= BUSY:
-        return good(told)
-    return bad(told + _busiest(look))
+        return good(reported)
+    return bad(reported + _busiest(look))
 
 
 def _busiest(look: Look) -> str:

@@ -76,8 +76,8 @@ def _temperature(look: Look) -> CheckFinding:
     # Report the sensor nearest to its limit.
     name, sensor = min(known.items(), key=lambda item: (item[1].limit or 0) - item[1].degrees)
     limit = sensor.limit or 0.0
-    told = f"{name} {sensor.degrees:.0f} °C of {limit:.0f} °C"
-    return judged(sensor.degrees < limit - HOT, told)
+    reported = f"{name} {sensor.degrees:.0f} °C of {limit:.0f} °C"
+    return judged(sensor.degrees < limit - HOT, reported)
 
 
 def _power(look: Look) -> CheckFinding:

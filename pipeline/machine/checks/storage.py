@@ -64,8 +64,8 @@ def _file_system(look: Look) -> CheckFinding:
 def _atime(look: Look) -> CheckFinding:
     if look.mount is None:
         return unknown("not reported by the kernel")
-    told = {"noatime", "relatime"} & set(look.mount.options)
-    return judged("noatime" in told, ", ".join(sorted(told)) or "strictatime")
+    reported = {"noatime", "relatime"} & set(look.mount.options)
+    return judged("noatime" in reported, ", ".join(sorted(reported)) or "strictatime")
 
 
 def _trim(look: Look) -> CheckFinding:
@@ -87,8 +87,8 @@ def _scheduler(look: Look) -> CheckFinding:
     fast = [disk for disk in look.disks if disk.rotational is False and disk.scheduler]
     if not fast:
         return unknown("not reported by any SSD")
-    told = ", ".join(f"{disk.scheduler} on {disk.name}" for disk in fast)
-    return judged(all(disk.scheduler == "none" for disk in fast), told)
+    reported = ", ".join(f"{disk.scheduler} on {disk.name}" for disk in fast)
+    return judged(all(disk.scheduler == "none" for disk in fast), reported)
 
 
 def _is_virtual(disk: Disk) -> bool:
@@ -113,10 +113,10 @@ def _write_cache(look: Look) -> CheckFinding:
 
 
 def _health(look: Look) -> CheckFinding:
-    told = look.smart
-    if not told:
+    reported = look.smart
+    if not reported:
         return unknown("unknown; smartctl as root can read it")
-    ill = [name for name, answer in told.items() if not answer["smart_status"]["passed"]]
+    ill = [name for name, answer in reported.items() if not answer["smart_status"]["passed"]]
     return bad(f"{', '.join(ill)} reports a failure") if ill else good("passed")
 
 

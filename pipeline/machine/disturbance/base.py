@@ -31,10 +31,10 @@ class DisturbanceKind(StrEnum):
 
 
 class Disturbance(NamedTuple):
-    """One disturbance of a step; ``told`` is a sentence without a full stop."""
+    """One disturbance of a step; ``reported`` is a sentence without a full stop."""
 
     kind: DisturbanceKind
-    told: str
+    reported: str
 
 
 class Limits(Frozen):

@@ -101,7 +101,7 @@ class Watched:
 
     def over(self, samples: Sequence[ProbeSample] = ()) -> tuple[Disturbance, ...]:
         """Return the disturbances of the step, which has ended; ``samples`` are its own."""
-        told = {kind: ending(samples) for kind, ending in self._endings.items()}
-        found = tuple(Disturbance(kind, text) for kind, text in told.items() if text)
+        reported = {kind: ending(samples) for kind, ending in self._endings.items()}
+        found = tuple(Disturbance(kind, text) for kind, text in reported.items() if text)
         self._passed(found)
         return found

@@ -17,12 +17,12 @@ def watch_stopped(_scene: Scene) -> Ending:
 
     def ending(samples: Sequence[ProbeSample]) -> str:
         seen = {
-            told: sum(sample.values.get(f"{part}.stopped", 0) > 0 for sample in samples)
-            for part, told in _PARTS.items()
+            reported: sum(sample.values.get(f"{part}.stopped", 0) > 0 for sample in samples)
+            for part, reported in _PARTS.items()
         }
         return ", and ".join(
-            f"a signal had stopped {told} in {plural(count, 'sample')} of {len(samples)}"
-            for told, count in seen.items()
+            f"a signal had stopped {reported} in {plural(count, 'sample')} of {len(samples)}"
+            for reported, count in seen.items()
             if count
         )
 

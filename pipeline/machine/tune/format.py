@@ -14,8 +14,8 @@ def lines(outcomes: Iterable[TuneOutcome]) -> list[str]:
 
 def failures(outcomes: Iterable[TuneOutcome]) -> list[str]:
     """Return a line for each failure."""
-    told = {KnobResult.REFUSED, KnobResult.LACKING, KnobResult.LEFT}
-    return [f"tune: {_line(each)}" for each in outcomes if each.did in told]
+    reported = {KnobResult.REFUSED, KnobResult.LACKING, KnobResult.LEFT}
+    return [f"tune: {_line(each)}" for each in outcomes if each.did in reported]
 
 
 def failed(outcomes: Iterable[TuneOutcome], asked_for: Collection[str]) -> list[TuneOutcome]:

@@ -94,8 +94,8 @@ class Timer(NamedTuple):
             shown = self.host.run(["systemctl", "show", *asked, self.unit])
         except OSError:
             return ""
-        told = dict(line.split("=", 1) for line in shown.splitlines() if "=" in line)
-        return told.get("ActiveState", "") if told.get("LoadState") == "loaded" else ""
+        properties = dict(line.split("=", 1) for line in shown.splitlines() if "=" in line)
+        return properties.get("ActiveState", "") if properties.get("LoadState") == "loaded" else ""
 
     def write(self, value: str) -> None:
         """Start or stop it. Raises OSError."""

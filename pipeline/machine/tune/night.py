@@ -17,7 +17,7 @@ from pipeline.text.errors import UserError
 
 @contextmanager
 def tuned(
-    tuner: Tuner, settings: TuneSettings | None, told: Callable[[str], None]
+    tuner: Tuner, settings: TuneSettings | None, note: Callable[[str], None]
 ) -> Iterator[None]:
     """Tune the machine while the block runs; without settings, leave it unchanged.
 
@@ -26,15 +26,15 @@ def tuned(
     does this at a time. Failures are reported and do not end the night.
     """
     if settings is None:
-        _restored(tuner, told)
+        _restored(tuner, note)
         yield
         return
     try:
-        _tell(tuner.set(settings, by_hand=False), told)
-        _tell(do_once(settings, tuner.host), told)
+        _note_all(tuner.set(settings, by_hand=False), note)
+        _note_all(do_once(settings, tuner.host), note)
         yield
     finally:
-        _restored(tuner, told)
+        _restored(tuner, note)
 
 
 def restore_night(tuner: Tuner) -> list[TuneOutcome]:
@@ -43,16 +43,16 @@ def restore_night(tuner: Tuner) -> list[TuneOutcome]:
     return [] if kept is None or kept.by_hand else tuner.restore()
 
 
-def _restored(tuner: Tuner, told: Callable[[str], None]) -> None:
+def _restored(tuner: Tuner, note: Callable[[str], None]) -> None:
     try:
-        _tell(restore_night(tuner), told)
+        _note_all(restore_night(tuner), note)
     except UserError as error:
-        told(str(error))
+        note(str(error))
 
 
-def _tell(outcomes: Sequence[TuneOutcome], told: Callable[[str], None]) -> None:
+def _note_all(outcomes: Sequence[TuneOutcome], note: Callable[[str], None]) -> None:
     for line in failures(outcomes):
-        told(line)
+        note(line)
 
 
 def this_machine() -> Tuner:

@@ -15,6 +15,7 @@ import requests
 
 from pipeline import __version__
 from pipeline.publish.answer import ReceiverAnswer, one_line, retry_after
+from pipeline.publish.deadline import DEADLINE, within
 from pipeline.storage.journal import now
 from pipeline.text.errors import UserError
 
@@ -42,12 +43,16 @@ class ReceiverUnreachableError(Exception):
 
 
 class PostClock(NamedTuple):
-    """Time and chance: a monotonic clock and a sleep in seconds, a number in [0, 1), the date."""
+    """Time and chance: a monotonic clock and a sleep in seconds, a number in [0, 1), the date.
+
+    ``deadline`` is the limit of one request, in seconds.
+    """
 
     monotonic: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
     jitter: Callable[[], float] = random.random
     now: Callable[[], datetime] = now
+    deadline: float = DEADLINE
 
 
 def check_address(address: str, where: str) -> str:
@@ -119,7 +124,7 @@ class Receiver:
         wait = FIRST_WAIT
         for attempt in range(1, ATTEMPTS + 1):
             began = self._clock.monotonic()
-            answer = self._post(body, sent)
+            answer = self._answer(body, sent)
             if answer.taken:
                 return
             if answer.status in _REFUSES_MESSAGE:
@@ -134,6 +139,12 @@ class Receiver:
             self._clock.sleep(pause)
             self._patience -= pause
             wait *= 2
+
+    def _answer(self, body: bytes, headers: Mapping[str, str]) -> ReceiverAnswer:
+        try:
+            return within(self._clock.deadline, lambda: self._post(body, headers))
+        except TimeoutError as error:
+            return ReceiverAnswer(0, str(error))
 
     def _post(self, body: bytes, headers: Mapping[str, str]) -> ReceiverAnswer:
         try:

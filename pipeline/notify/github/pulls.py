@@ -64,6 +64,9 @@ class Way(StrEnum):
     STATUS = "status"
 
 
+_MARKER = "<!-- nightshift pull-request "
+
+
 class PullRequestTopic(NamedTuple):
     """The subject of a report: a repository's measurement of one target on one machine class."""
 
@@ -93,7 +96,17 @@ class PullRequestTopic(NamedTuple):
     @property
     def marker(self) -> str:
         """The marker of its comment."""
-        return f"<!-- nightshift pull-request {self.target} {self.machine_class} -->"
+        return f"{_MARKER}{self.target} {self.machine_class} -->"
+
+    def is_of(self, body: str) -> bool:
+        """Whether a comment with this body is of the subject.
+
+        A measurement that left nothing has no machine class, and may have no target. It is of all
+        comments with another one, because what they say is no longer known.
+        """
+        if self.machine_class:
+            return body.startswith(self.marker)
+        return body.startswith(f"{_MARKER}{self.target} " if self.target else _MARKER)
 
     @property
     def path(self) -> str:
@@ -245,15 +258,14 @@ def _mark_status(client: Client, subject: PullRequestTopic, words: Words) -> tup
 def _comment(
     client: Client, subject: PullRequestTopic, words: Words, author: str, page: str
 ) -> str:
-    """Create the comment if a regression was shown; update an existing one."""
+    """Create the comment if a regression was shown; update existing ones."""
     listing = f"{subject.path}/issues/{subject.measurement.number}/comments"
 
     def ours() -> list[Any]:
         return [
             each
             for each in client.read_all(listing)
-            if (each["user"] or {}).get("login") == author
-            and (each["body"] or "").startswith(subject.marker)
+            if (each["user"] or {}).get("login") == author and subject.is_of(each["body"] or "")
         ]
 
     present = ours()
@@ -263,18 +275,25 @@ def _comment(
     details = f"[details](<{page}>)" if page else "details in the job"
     parts = [before, words.body, f"{subject.name}, {subject.measurement.sha}: {details}"]
     text = "\n\n".join(part for part in parts if part)
-    body = f"{subject.marker}\n{fit(text, ROOM - len(subject.marker) - 1)}"
+
+    def under(marker: str) -> str:
+        return f"{marker}\n{fit(text, ROOM - len(marker) - 1)}"
+
     if not present:
+        body = under(subject.marker)
         made = _made(lambda: client.write("POST", listing, {"body": body}), lambda: _first(ours()))
         return str(made["html_url"])
-    first, *others = present
     place = f"{subject.path}/issues/comments"
-    if first["body"] != body:
-        change = partial(client.write, "PATCH", f"{place}/{first['id']}", {"body": body})
-        _made(change, lambda: None)
-    for other in others:
-        client.write("DELETE", f"{place}/{other['id']}", {})
-    return str(first["html_url"])
+    seen: set[str] = set()
+    for comment in present:
+        marker = comment["body"].partition("\n")[0]
+        if marker in seen:
+            client.write("DELETE", f"{place}/{comment['id']}", {})
+        elif comment["body"] != (body := under(marker)):
+            change = partial(client.write, "PATCH", f"{place}/{comment['id']}", {"body": body})
+            _made(change, lambda: None)
+        seen.add(marker)
+    return str(present[0]["html_url"])
 
 
 def _first(found: list[Any]) -> Any:

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 import requests
 from github import Auth, Github
+from github.Requester import Requester
 from urllib3.exceptions import MaxRetryError, NewConnectionError
 
 from pipeline.notify.github.failures import CutError, NotSentError
+from pipeline.publish.deadline import DEADLINE, within
 from pipeline.text.errors import UserError, first_line
 
 TIMEOUT = 30
@@ -59,23 +62,35 @@ def pygithub(url: str, token: str) -> Transport:
         raise UserError(
             f"[github] url = {url!r} is not encrypted, so the token is not sent; use https"
         )
-    requester = Github(
-        base_url=url,
-        auth=Auth.Token(token),
-        timeout=TIMEOUT,
-        user_agent="nightshift",
-        api_version=_VERSION,
-        retry=None,
-        # The client waits for both with its other, bounded delays.
-        seconds_between_requests=None,
-        seconds_between_writes=None,
-        lazy=True,
-    ).requester
+
+    def connect() -> Requester:
+        return Github(
+            base_url=url,
+            auth=Auth.Token(token),
+            timeout=TIMEOUT,
+            user_agent="nightshift",
+            api_version=_VERSION,
+            retry=None,
+            # The client waits for both with its other, bounded delays.
+            seconds_between_requests=None,
+            seconds_between_writes=None,
+            lazy=True,
+        ).requester
+
+    requester = connect()
 
     def send(method: str, path: str, query: Mapping[str, Any], payload: Any) -> GithubResponse:
+        nonlocal requester
         headers = {"Accept": "application/vnd.github+json"}
         try:
-            status, said, text = requester.requestJson(method, path, dict(query), headers, payload)
+            status, said, text = within(
+                DEADLINE,
+                partial(requester.requestJson, method, path, dict(query), headers, payload),
+            )
+        except TimeoutError as error:
+            # The abandoned request still uses the connection.
+            requester = connect()
+            raise CutError(str(error)) from None
         except requests.RequestException as error:
             reason = _reason(error).replace(token, "***")
             raise (NotSentError if _not_sent(error) else CutError)(reason) from None

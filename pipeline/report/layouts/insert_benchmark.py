@@ -158,7 +158,7 @@ def _grid(
     sheet: Sheet, title: str, rows: Sequence[GridRow], notes: tuple[str, ...], wish: TableOptions
 ) -> Grid:
     missed = any(MISSED_SIGN in cell.signs for row in rows for cell in row.cells)
-    told = (f"{MISSED_SIGN} below {SUSTAINED:.0%} of the target",) if missed else ()
+    reported = (f"{MISSED_SIGN} below {SUSTAINED:.0%} of the target",) if missed else ()
     return Grid(
         title=title,
         metric=sheet.metric,
@@ -168,6 +168,6 @@ def _grid(
         rows_are="dbms",
         sections_are="group",
         names="first",
-        notes=(*told, *notes),
+        notes=(*reported, *notes),
         decimals=wish.decimals,
     )

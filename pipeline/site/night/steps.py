@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from markupsafe import Markup, escape
+
 from pipeline.config import ReportSection
 from pipeline.model import Shift
 from pipeline.model.counts import INSTRUCTIONS
@@ -18,6 +20,11 @@ from pipeline.site.setups import THROUGHPUT
 
 Tone = Literal["", "worse", "better", "failed"]
 
+_SIGNS = {
+    "worse": '<span class="sign" title="worse">▼</span>',
+    "better": '<span class="sign" title="better">▲</span>',
+}
+
 
 @dataclass(frozen=True, slots=True)
 class HtmlCell:
@@ -27,6 +34,21 @@ class HtmlCell:
     tone: Tone = ""
     title: str = ""
     failed: str = ""
+
+    def html(self, kind: str = "") -> Markup:
+        """Return the cell as an element of its class ``kind``, if any, and its tone.
+
+        This is no macro of the template because a page has thousands of cells.
+        """
+        classes = " ".join(filter(None, (kind, self.tone)))
+        title = "; ".join(filter(None, (self.title, self.failed)))
+        partly = self.failed and self.tone != "failed"
+        return Markup(  # noqa: S704 # Everything of the results is escaped.
+            f'<td class="{classes}"'
+            + (f' title="{escape(title)}"' if title else "")
+            + f">{_SIGNS.get(self.tone, '')}{escape(self.text)}"
+            + ('<sup class="partly">✕</sup></td>' if partly else "</td>")
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,8 +52,8 @@ def over_time(outcome: StepOutcome, share: float) -> OverTime:
     if not reports:
         return OverTime()
     throughput = thin(reports, min(MOST_POINTS, int(MOST_THROUGHPUT * share)))
-    told = {name: points for name, points in outcome.activity.items() if points}
-    moved = frozenset(name for name, points in told.items() if moves([v for _, v in points]))
+    reported = {name: points for name, points in outcome.activity.items() if points}
+    moved = frozenset(name for name, points in reported.items() if moves([v for _, v in points]))
     most = min(MOST_POINTS, int(MOST_ACTIVITY * share) // max(1, len(moved)))
     return OverTime(
         throughput=throughput,
@@ -62,7 +62,7 @@ def over_time(outcome: StepOutcome, share: float) -> OverTime:
         stalls=stalls(reports) if len(reports) >= SHORTEST_TIMELINE else (),
         activity={
             name: thin(points, most) if name in moved else [points[0], points[-1]]
-            for name, points in told.items()
+            for name, points in reported.items()
         },
         moved=moved,
     )

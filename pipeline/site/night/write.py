@@ -7,29 +7,41 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from markupsafe import Markup
 from sqlalchemy import Engine
 
 from pipeline.config import ReportSection
 from pipeline.explain.settings import PER_RUN_SETTINGS
 from pipeline.files.atomic_write import write_atomically
 from pipeline.measure.plan import Plan
+from pipeline.model import Regression
 from pipeline.regressions.detected import Detected
 from pipeline.report.render.html import colour_styles
 from pipeline.site.format import Anchors
 from pipeline.site.night.charts import Charts
 from pipeline.site.night.data import LineData, gather
 from pipeline.site.night.layouts import view_layouts
-from pipeline.site.night.lines import view_lines
+from pipeline.site.night.lines import LineView, view_lines
 from pipeline.site.night.machine import runs_of, view_builds, view_machines, view_settings
 from pipeline.site.night.recent import Positions, moved, recent
 from pipeline.site.night.summary import summarise
-from pipeline.site.page import View, render
-from pipeline.site.setups import name_places
+from pipeline.site.page import View, render, render_part
+from pipeline.site.setups import Place, name_places
 from pipeline.site.trends import Trends
 from pipeline.storage.runs import settings_of
 from pipeline.text.errors import UserError
 
 _SCRIPTS = ("overtime", "responses", "scaleup", "night")
+
+
+class DrawnLines(NamedTuple):
+    """The lines of the page and their charts, drawn for ``regressions``; ``sections`` are HTML."""
+
+    regressions: Sequence[Regression]
+    places: Mapping[Place, str]
+    views: Sequence[LineView]
+    charts: Mapping[str, Any]
+    sections: Markup
 
 
 class NightReport(NamedTuple):
@@ -38,7 +50,8 @@ class NightReport(NamedTuple):
     ``plan`` has the revisions that are shown, at these ``positions`` of the whole plan.
     ``left_out`` is the number of the others, by line. ``unbuilt`` says by the keys of cells why
     revisions have no build. ``fixed`` are the parts of the page that regressions do not change.
-    ``trends`` read from the store, for the site.
+    ``trends`` read from the store, for the site. ``drawn`` has the lines once a page was rendered:
+    the page of the site shows the same as the report.
     """
 
     trends: Trends
@@ -49,6 +62,7 @@ class NightReport(NamedTuple):
     unbuilt: Mapping[str, str]
     limits: ReportSection
     fixed: Mapping[str, Any]
+    drawn: list[DrawnLines]
 
 
 def read_night(
@@ -85,6 +99,7 @@ def read_night(
             "settings": view_settings(lines, lambda settings_id: settings_of(store, settings_id)),
             "per_run": PER_RUN_SETTINGS,
         },
+        drawn=[],
     )
 
 
@@ -109,7 +124,29 @@ def render_page(
     night: NightReport, detected: Detected, now: datetime, views: Sequence[View] = ()
 ) -> str:
     """Return the page as text; ``views`` are links to the other pages of its site."""
-    seen = moved(detected, night.positions).regressions
+    lines = _drawn(night, moved(detected, night.positions).regressions)
+    return render(
+        "night.html.j2",
+        _SCRIPTS,
+        lines.charts,
+        views=views,
+        styles=colour_styles(),
+        summary=summarise(night.lines, night.plan, detected, lines.places, now),
+        lines=lines.views,
+        sections=lines.sections,
+        limits=night.limits,
+        **night.fixed,
+    )
+
+
+def _drawn(night: NightReport, regressions: Sequence[Regression]) -> DrawnLines:
+    """Return the lines with these regressions, drawn again only if those or their states differ."""
+    if not night.drawn or night.drawn[0].regressions != regressions:
+        night.drawn[:] = [_draw(night, regressions)]
+    return night.drawn[0]
+
+
+def _draw(night: NightReport, regressions: Sequence[Regression]) -> DrawnLines:
     anchors = Anchors()
     places = name_places(
         (
@@ -121,16 +158,13 @@ def render_page(
         anchors,
     )
     charts = Charts(night.lines)
-    shown = view_lines(night.lines, seen, places, anchors, night.limits, charts, night.unbuilt)
-    return render(
-        "night.html.j2",
-        _SCRIPTS,
-        charts.document(),
-        views=views,
-        styles=colour_styles(),
-        summary=summarise(night.lines, night.plan, detected, places, now),
-        lines=shown,
+    limits = night.limits
+    views = view_lines(night.lines, regressions, places, anchors, limits, charts, night.unbuilt)
+    sections = render_part(
+        "lines.html.j2",
+        lines=views,
         left_out=night.left_out,
-        limits=night.limits,
-        **night.fixed,
+        limits=limits,
+        layouts=night.fixed["layouts"],
     )
+    return DrawnLines(regressions, places, views, charts.document(), sections)

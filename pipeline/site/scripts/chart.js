@@ -62,7 +62,7 @@ function levelOf(values, every) {
    shades: [{ from, until, colour }]; rules: [{ x, colour, dash, text }], lines from top to bottom
    dots: [{ x, y, hollow }]; marks: [{ x, sign }], ✕ or ▽ at the bottom
    at: the place that is marked from the start; stops: places that `c` goes to
-   tell(place, line): lines of text; pick(place, x, y): what Enter and a click do, pickText: what that is
+   describe(place, line): lines of text; pick(place, x, y): what Enter and a click do, pickText: what that is
    zoom(first, last): what dragging does; together: the key of charts that share pointer and zoom */
 function chart(of) {
   const figure = element("figure", "chart");
@@ -86,26 +86,26 @@ function chart(of) {
   plot.setAttribute("aria-roledescription", "chart");
   plot.setAttribute("aria-label", `${of.label}. Arrow keys go from one to the next${of.lines.length > 1 ? ", up and down to another line" : ""}${of.stops ? ", C to the next change point" : ""}${of.pick ? `, Enter ${of.pickText}` : ""}.`);
 
-  function tell(place, spoken) {
+  function describe(place, spoken) {
     at = place;
     tip.hidden = at === null || !(document.activeElement === plot || figure.matches(":hover"));
     if (at === null) return;
-    const told = of.tell(at, line);
-    tip.replaceChildren(...told.split("\n").map((text) => element("div", "", text)));
+    const described = of.describe(at, line);
+    tip.replaceChildren(...described.split("\n").map((text) => element("div", "", text)));
     const where = plot.uplot.over.offsetLeft + plot.uplot.valToPos(of.x[at], "x");
     const left = where + 10 + tip.offsetWidth > figure.clientWidth ? where - tip.offsetWidth - 10 : where + 10;
     tip.style.left = `${Math.max(0, Math.min(left, figure.clientWidth - tip.offsetWidth))}px`;
-    if (spoken) say(told.replaceAll("\n", ", "));
+    if (spoken) say(described.replaceAll("\n", ", "));
   }
   const go = (place) => {
     plot.draw();
     // It is drawn in a task of its own.
     queueMicrotask(() => {
       plot.uplot.setCursor({ left: plot.uplot.valToPos(of.x[place], "x"), top: 0 }, false, true);
-      tell(place, true);
+      describe(place, true);
     });
   };
-  const leave = () => { plot.uplot?.setCursor({ left: -10, top: -10 }, false, true); tell(null); };
+  const leave = () => { plot.uplot?.setCursor({ left: -10, top: -10 }, false, true); describe(null); };
   plot.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || end < 0) return;
     const from = at ?? end;
@@ -125,7 +125,7 @@ function chart(of) {
   plot.addEventListener("blur", leave);
 
   whenNear(plot, () => {
-    const plotted = drawn(of, plot, (place) => tell(place));
+    const plotted = drawn(of, plot, (place) => describe(place));
     plot.uplot = plotted;
     sizes.observe(plot);
     plotted.over.addEventListener("click", (event) => {

@@ -62,9 +62,9 @@ function cellOf(className, text, tag = "td") {
 }
 
 function versionsIn(trend, state, base) {
-  let told = [];
-  try { told = JSON.parse(state.versions || "[]"); } catch { /* an address that was cut off */ }
-  const places = (Array.isArray(told) ? told : []).map((label) => trend.place.get(label)).filter((place) => place !== undefined);
+  let described = [];
+  try { described = JSON.parse(state.versions || "[]"); } catch { /* an address that was cut off */ }
+  const places = (Array.isArray(described) ? described : []).map((label) => trend.place.get(label)).filter((place) => place !== undefined);
   if (places.length) return places.slice(0, MOST);
   const last = trend.labels.length - 1;
   const newest = [];

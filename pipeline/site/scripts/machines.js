@@ -2,7 +2,7 @@
 VIEWS.machines = async () => {
   const { machines, controls: found, pairs, events } = await load("machines");
   const made = [heading("Machines and controls")];
-  made.push(element("p", "of", "The same program run again should measure the same. What differs here is the machine, and no change of that size can be told in a single run."));
+  made.push(element("p", "of", "The same program run again should measure the same. What differs here is the machine, and no change of that size can be shown in a single run."));
   if (events.length) made.push(table("What happened to machines, as their controls say: it is no change of a DBMS, and the trends' changes are without it", ["Since", "Machine", "What", "Why", "Moved"], events.map((one) => row([
     one.until ? `${one.since} to ${one.until}` : one.since, one.machine, one.kind, one.cause, one.moved.concat(one.more ? [`${one.more} more`] : []).join(", "),
   ]))));
@@ -29,7 +29,7 @@ VIEWS.machines = async () => {
         labels: points.map(([at]) => timeText(at)), dates: points.map(([at]) => at), range: [0, points.length - 1],
         lines: [{ name: "runs", values: [], colour: "--series-0" }],
         dots: { places, repetitions: places.map(() => 1), values: ratios }, reference: 1,
-        tell: (place) => `${timeText(points[place][0])}\n${points[place][2]} of ${trends.get(points[place][3]).line}\n${points[place][1].toFixed(3)} of its binary's median`,
+        describe: (place) => `${timeText(points[place][0])}\n${points[place][2]} of ${trends.get(points[place][3]).line}\n${points[place][1].toFixed(3)} of its binary's median`,
       }), folded("Table: runs, newest first", () => longTable("Runs relative to the median of their binary", ["Run began", "Ratio", "Revision", "Line"], points.length, (number_) => {
         const [at, ratio, label, name] = points[points.length - 1 - number_];
         return [timeText(at), ratio.toFixed(3), label, trends.get(name).line];

@@ -26,7 +26,7 @@ function drawStep(section) {
     lines: [{ values: medians, colour: "--ink" }],
     dots: { places: of.points.map(([position]) => position), repetitions: of.points.map(([, repetition]) => repetition), values, hollow: (run) => run in of.marks },
     failures: [...of.failed.map(([place, repetition]) => ({ place, repetition })), ...missed.map((run) => ({ place: of.points[run][0], repetition: of.points[run][1], sla: true }))],
-    tell: (place) => [
+    describe: (place) => [
       labels[place], `median ${number(medians[place])} ${unitOf(metric)}${versus(medians[place], reference, labels[of.base])}`,
       ...runsAt(of, place).map((run) => `repetition ${of.points[run][1]}: ${missed.includes(run) ? `failed its SLA: ${of.sla[run]}` : `${number(values[run])}${versus(values[run], reference, labels[of.base])}`}${(of.marks[run] || []).map((mark) => `; ${mark}`).join("")}`),
       ...of.failed.filter(([at]) => at === place).map(([, repetition, note]) => `repetition ${repetition} failed: ${note || "no reason was recorded"}`),

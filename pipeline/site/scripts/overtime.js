@@ -25,7 +25,7 @@ function show(section, position, focus) {
   section.querySelector(".within").scrollIntoView({ block: "nearest" });
 }
 
-// Makes a run the one that is drawn strong, told in words and laid over the activity.
+// Makes a run the one that is drawn strong, described in words and laid over the activity.
 function look(section, position, focus) {
   const of = charts.get(section.id);
   const within = states.get(section.id).within;
@@ -151,10 +151,10 @@ function drawOverTime(section, panel, of, within) {
     // The strong line lies on top.
     .sort((a, b) => (a === within.focus) - (b === within.focus));
   if (!shown.length) return;
-  // Of every revision one run: that many lines can be told apart.
-  const told = shown.filter((run) => run === within.focus
+  // Of every revision one run: that many lines can be distinguished.
+  const described = shown.filter((run) => run === within.focus
     || (of.points[run][0] !== within.position && run === runsAt(of, of.points[run][0]).find((one) => of.points[one][3] >= 0)));
-  const moves = (field) => told.some((run) => timelineOf(of, run).activity[field]?.v.some((value, _, all) => value !== all[0]));
+  const moves = (field) => described.some((run) => timelineOf(of, run).activity[field]?.v.some((value, _, all) => value !== all[0]));
   const fields = of.fields.filter(moves);
   const rows = within.allRows ? fields : fields.slice(0, FIRST_ROWS);
   const strong = shown.includes(within.focus) ? timelineOf(of, within.focus) : null;
@@ -162,11 +162,11 @@ function drawOverTime(section, panel, of, within) {
   const unit = `${of.unit || "operations"}/s`;
   const scaled = rows.map((field) => {
     const { label, unit: counted } = index.fields[field];
-    const own = told.filter((run) => timelineOf(of, run).activity[field]);
+    const own = described.filter((run) => timelineOf(of, run).activity[field]);
     const [scale, text] = readable(counted, Math.max(...own.flatMap((run) => timelineOf(of, run).activity[field].v.map(Math.abs))));
     return { field, own, scale, text, label };
   });
-  const tell = (at) => [`${at.toFixed(1)} s`, ...(strong ? [
+  const describe = (at) => [`${at.toFixed(1)} s`, ...(strong ? [
     `${number(valueAt(strong, at))} ${unit}`,
     ...scaled.filter(({ field }) => strong.activity[field]).map(({ field, scale, text, label }) => {
       const value = valueAt(strong.activity[field], at);
@@ -177,7 +177,7 @@ function drawOverTime(section, panel, of, within) {
     const x = [...new Set(found.flatMap(({ t }) => t))].sort((a, b) => a - b);
     const place = new Map(x.map((at, number_) => [at, number_]));
     return chart({
-      x, together: `over-time-${section.id}`, tell: (number_) => tell(x[number_]),
+      x, together: `over-time-${section.id}`, describe: (number_) => describe(x[number_]),
       lines: found.map(({ t, v }, number_) => {
         const values = new Array(x.length).fill(null);
         t.forEach((at, point) => { values[place.get(at)] = v[point] / scale; });

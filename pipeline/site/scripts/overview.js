@@ -47,10 +47,10 @@ VIEWS.overview = async () => {
   const look = all.filter(({ worse, state }) => worse && OPEN.includes(state));
   const better = all.filter(({ worse, state }) => !worse && OPEN.includes(state));
   const settled = all.filter((one) => !OPEN.includes(one.state));
-  const told = look.length
+  const described = look.length
     ? `${look.length} ${look.length === 1 ? "regression needs" : "regressions need"} a look`
     : all.length ? "No regression needs a look" : "No change was found";
-  const made = [heading(told)];
+  const made = [heading(described)];
   if (look.length) made.push(element("h2", "", "Regressions, worst first"), ...regressionTable("Regressions, worst first", look));
   if (better.length) made.push(element("h2", "", "Improvements, largest first"), ...regressionTable("Improvements, largest first", better));
   if (settled.length) made.push(folded(`${settled.length} settled: acknowledged, rejected, resolved or won’t fix`, () => regressionTable("Settled", settled)[0]));

@@ -26,7 +26,7 @@ function drawResponses(panel, of, within) {
       values: x.map((at) => slower[t.indexOf(at)] || null), ...lookOf(positions[place]), width: positions[place] === within.position ? 2.4 : 1.4,
     })),
     // Of each what is known at the nearest bound below.
-    tell: (at, line) => found.map(({ t, slower }, place) => {
+    describe: (at, line) => found.map(({ t, slower }, place) => {
       const bound = t.findLastIndex((one) => one <= x[at]);
       return `${place === line && found.length > 1 ? "› " : ""}${labels[place]}: ${bound < 0 ? "–" : `${percentage(slower[bound])} took longer than ${milliseconds(t[bound])}`}`;
     }).join("\n"),

@@ -8,7 +8,7 @@ const dateText = (seconds) => new Date(seconds * 1000).toISOString().slice(0, 10
 const timeText = (seconds) => new Date(seconds * 1000).toISOString().slice(0, 16).replace("T", " ");
 const changeText = ({ worse, text, interval, state }) => `${worse ? "▼" : "▲"} change point ${text} (${interval}), ${STATED[state] || state}`;
 
-// Names of revisions under an axis, from the newest on, which is always told.
+// Names of revisions under an axis, from the newest on, which is always described.
 function namesOf(labels, [first, last]) {
   return {
     splits: (u) => {
@@ -31,7 +31,7 @@ const timeAxis = (span) => ({
    lines: values by place; zero: whether the axis starts there
    dots: { places, repetitions, values, hollow }, of each run; changes: change points
    failures: [{ place, repetition, sla }]
-   tell(place, line), pick(place, run), zoom(first, last), at: in places; run is null but for a dot */
+   describe(place, line), pick(place, run), zoom(first, last), at: in places; run is null but for a dot */
 function overRevisions(of) {
   const [first, last] = of.range;
   const { dates } = of;
@@ -68,7 +68,7 @@ function overRevisions(of) {
     })),
     marks: (of.failures || []).filter(({ place }) => within(place)).map(({ place, repetition, sla }) => ({ x: across(place, repetition), sign: sla ? "▽" : "✕" })),
     at: within(of.at) ? order.indexOf(of.at) : undefined, stops: changes.map(({ at }) => order.indexOf(at)),
-    tell: (at, line) => of.tell(order[at], line),
+    describe: (at, line) => of.describe(order[at], line),
     pick: of.pick && ((at, left, top) => {
       const { uplot } = made.querySelector(".plot");
       const far = (dot) => Math.hypot(uplot.valToPos(dot.x, "x") - left, uplot.valToPos(dot.y, "y") - top);

@@ -16,7 +16,7 @@ function drawScaleUp(section) {
     xScale: { range: [0, clients[clients.length - 1] * 1.04] },
     xAxis: { label: "clients", splits: () => clients, values: (u, counts) => counts.map(String) },
     lines: [{ values: perfect, colour: "--soft", dash: [2, 3], width: 1 }, ...shown.map((position) => ({ values: values[step][position], ...lookOf(position), width: 1.8 }))],
-    tell: (at, chosen) => [`${clients[at]} clients; perfect is ${number(perfect[at])} times that with ${fewest}`,
+    describe: (at, chosen) => [`${clients[at]} clients; perfect is ${number(perfect[at])} times that with ${fewest}`,
       ...shown.map((position, number_) => `${number_ + 1 === chosen ? "› " : ""}${labels[position]} ${number(values[step][position][at])} times that with ${fewest}`)].join("\n"),
   }));
 }

@@ -24,7 +24,7 @@ VIEWS.insert = lineView(async (trend, state, { range }) => {
     changes: trend.changes.filter((change) => change.step === step && change.metric === metric),
     failures: trend.labels.map((_, place) => ({ place, repetition: 1, sla: true })).filter(({ place }) => sla[step][place] < SUSTAINED),
     reference: metric === "sla" ? SUSTAINED : undefined, zoom: zoomIn(trend),
-    tell: (place) => `${trend.labels[place]}\n${metric} ${shown(values[step][place])} ${unitOf(metric)}${target ? `\n${target} ${number(targets[step][place])}` : ""}\nSLA ${ratioText(sla[step][place])}, ${sla[step][place] < SUSTAINED ? "missed" : "met"}`,
+    describe: (place) => `${trend.labels[place]}\n${metric} ${shown(values[step][place])} ${unitOf(metric)}${target ? `\n${target} ${number(targets[step][place])}` : ""}\nSLA ${ratioText(sla[step][place])}, ${sla[step][place] < SUSTAINED ? "missed" : "met"}`,
   })));
   made.push(panels);
   const [first, last] = range;

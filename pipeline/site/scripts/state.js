@@ -8,8 +8,8 @@ function read() {
 }
 
 function link(view, state) {
-  const told = Object.entries(state).filter(([name, value]) => name !== "view" && value !== "" && value !== undefined && value !== null);
-  const query = new URLSearchParams(told).toString();
+  const described = Object.entries(state).filter(([name, value]) => name !== "view" && value !== "" && value !== undefined && value !== null);
+  const query = new URLSearchParams(described).toString();
   return `#${view}${query ? `?${query}` : ""}`;
 }
 

@@ -64,10 +64,10 @@ function panel(trend, step, metric, values, runs, base, range, state) {
     dates: state.axis ? trend.dates : null, range, lines: [{ name: metric, values, colour: "--series-0" }],
     dots: { places: trend.places, repetitions: trend.repetitions, values: runs }, changes,
     failures: failuresOf(trend, step),
-    tell: (place) => {
+    describe: (place) => {
       const each = [];
       for (let run = 0; run < runs.length; run += 1) if (trend.places[run] === place && !Number.isNaN(runs[run])) each.push(number(runs[run]));
-      return `${tellStep(trend, metric, values, ratios, changes, place, step)}${each.length > 1 ? `\nruns ${each.join(", ")}` : ""}`;
+      return `${describeStep(trend, metric, values, ratios, changes, place, step)}${each.length > 1 ? `\nruns ${each.join(", ")}` : ""}`;
     },
     zoom: zoomIn(trend), at: trend.place.get(state.at),
   });

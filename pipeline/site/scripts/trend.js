@@ -42,7 +42,7 @@ VIEWS.trend = lineView(async (trend, state, { metric, base, range }) => {
   made.push(overRevisions({
     caption: "Median over the steps of a group", height: 240, labels: trend.labels, dates, range, lines, reference: 1,
     tags: lines.map((line) => key(line.name, line)),
-    tell: (place, line) => [trend.labels[place], ...lines.map(({ name, values: of }, number_) => `${number_ === line && lines.length > 1 ? "› " : ""}${name} ${ratioText(of[place])}`)].join("\n"),
+    describe: (place, line) => [trend.labels[place], ...lines.map(({ name, values: of }, number_) => `${number_ === line && lines.length > 1 ? "› " : ""}${name} ${ratioText(of[place])}`)].join("\n"),
     zoom: zoomIn(trend),
   }));
   shownGroups.forEach(([group, steps]) => {
@@ -59,7 +59,7 @@ VIEWS.trend = lineView(async (trend, state, { metric, base, range }) => {
         caption: name, link: address(), tags: [tag], height: PANEL, labels: trend.labels, dates, range,
         lines: [{ name, values: ratios.get(step), colour: "--series-0" }], changes: own, reference: 1,
         failures: failuresOf(trend, step),
-        tell: (place) => tellStep(trend, metric, values[step], ratios.get(step), own, place, step),
+        describe: (place) => describeStep(trend, metric, values[step], ratios.get(step), own, place, step),
         pick: (place) => { location.hash = address(place); }, pickText: "shows the step", zoom: zoomIn(trend),
       }));
     });
@@ -89,7 +89,7 @@ function key(name, look) {
 const failuresOf = (trend, step) => trend.failures.filter(([, of]) => of === step)
   .map(([run, , status]) => ({ place: trend.places[run], repetition: trend.repetitions[run], sla: status !== "failed" }));
 
-function tellStep(trend, metric, values, ratios, changes, place, step) {
+function describeStep(trend, metric, values, ratios, changes, place, step) {
   const failed = trend.failures.filter(([run, of]) => of === step && trend.places[run] === place);
   return [
     trend.labels[place], dateText(trend.dates[place]),

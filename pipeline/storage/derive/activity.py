@@ -20,13 +20,13 @@ def activity(
     counter becomes its growth per second since the previous sample, and its name ends with ``/s``;
     an interval in which it decreased is left out.
     """
-    told: dict[str, list[tuple[float, float]]] = {}
+    reported: dict[str, list[tuple[float, float]]] = {}
     for at, values in samples:
         for name, value in values.items():
             if name.startswith(PREFIX):
-                told.setdefault(name, []).append((at, value))
+                reported.setdefault(name, []).append((at, value))
     found = {}
-    for name, points in told.items():
+    for name, points in reported.items():
         short = name.removeprefix(PREFIX)
         if sampled.get(name, "").startswith(FieldKind.COUNTER.value):
             found[f"{short}/s"] = _rates(points)

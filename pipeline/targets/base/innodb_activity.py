@@ -45,10 +45,10 @@ FIELDS = (_HISTORY, *_STATUS.values())
 def ask(session: Cursor) -> Mapping[str, float]:
     """Return the present values. Raises pymysql.MySQLError."""
     session.execute(_STATUS_QUERY)
-    told = {str(name): float(value) for name, value in session.fetchall()}
-    found = {field.name: told[name] for name, field in _STATUS.items() if name in told}
-    if _NOW in told and _CHECKPOINT in told:
-        found[_AGE] = told[_NOW] - told[_CHECKPOINT]
+    reported = {str(name): float(value) for name, value in session.fetchall()}
+    found = {field.name: reported[name] for name, field in _STATUS.items() if name in reported}
+    if _NOW in reported and _CHECKPOINT in reported:
+        found[_AGE] = reported[_NOW] - reported[_CHECKPOINT]
     session.execute(_HISTORY_QUERY)
     for (length,) in session.fetchall():
         found[_HISTORY.name] = float(length)

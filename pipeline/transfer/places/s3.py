@@ -66,10 +66,10 @@ class S3Place(Place):
         key, secret = (
             self._variable(access, name) for name in (access.key_variable, access.signing_variable)
         )
-        told = (
+        reported = (
             access.environment.get(name) for name in ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
         )
-        endpoint = access.endpoint or next(filter(None, told), "")
+        endpoint = access.endpoint or next(filter(None, reported), "")
         region = access.region or access.environment.get("AWS_REGION", "")
         if not endpoint and not region:
             raise PlaceError(
@@ -157,8 +157,8 @@ class S3Place(Place):
         try:
             yield
         except (BaseError, OSError, ValueError) as error:
-            told = first_line(error)
-            why = next((words for status, words in _STATUSES if status in told), told[:300])
+            reported = first_line(error)
+            why = next((words for status, words in _STATUSES if status in reported), reported[:300])
             raise PlaceError(self.name, f"{what}: {why}") from error
 
 

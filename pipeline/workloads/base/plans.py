@@ -53,12 +53,12 @@ def _postgres(cells: Sequence[str]) -> str:
 def _mysql(cells: Sequence[str]) -> str:
     """Return ``table=sbtest type=range key=PRIMARY``: the filled columns, then Extra."""
     names = _MYSQL_12 if len(cells) > len(_MYSQL_10) + 2 else _MYSQL_10
-    told = dict(zip(names, cells, strict=False))
+    reported = dict(zip(names, cells, strict=False))
     kept = [
         # The length of a key shows how many of its columns are used.
-        f"{name}={told[name] if name == 'key_len' else _numberless(told[name])}"
+        f"{name}={reported[name] if name == 'key_len' else _numberless(reported[name])}"
         for name in ("select_type", "table", "type", "key", "key_len", "ref")
-        if told.get(name)
+        if reported.get(name)
     ]
     return " ".join((*kept, cells[-1])).rstrip()
 

@@ -24,7 +24,7 @@ class Fault:
 
 
 def failing(status: int = 500, *, done: bool = False) -> Fault:
-    """Answer 500, 502, 503 or 504; with ``done`` although what was asked for was done."""
+    """Answer with a status; with ``done`` although what was asked for was done."""
     return Fault(status, "Server Error", done=done)
 
 

@@ -50,10 +50,10 @@ class Direct(requests.Session):
         call = _Call(self._fake, method)
         query = {name: _texts(value) for name, value in (params or {}).items() if value is not None}
         token = headers["Authorization"]
-        status, told = self._around(
+        status, reported = self._around(
             lambda: call.answer(urlsplit(url).path, query, json or {}, token)
         )
-        answer = _response(status, told)
+        answer = _response(status, reported)
         answer.headers = CaseInsensitiveDict(self._fake.allowance.headers)
         for hook in self.hooks["response"]:
             hook(answer)
@@ -74,16 +74,16 @@ class _Call(Handler):
         try:
             return self.answered(path, query, body, authorization)
         except Refused as error:
-            return error.status, error.told
+            return error.status, error.reported
         except Cut as error:
             raise requests.ConnectionError("cut off") from error
 
 
-def _response(status: int, told: Any) -> requests.Response:
+def _response(status: int, reported: Any) -> requests.Response:
     answer = requests.Response()
     answer.status_code = status
     answer.encoding = "utf-8"
-    answer.raw = io.BytesIO(b"" if told is None else json.dumps(told).encode())
+    answer.raw = io.BytesIO(b"" if reported is None else json.dumps(reported).encode())
     return answer
 
 

@@ -13,6 +13,6 @@ class Refused(Exception):
         self.status, self.code = status, code
 
     @property
-    def told(self) -> dict[str, Any]:
+    def reported(self) -> dict[str, Any]:
         """The body of the answer."""
         return {"error": {"code": self.code, "message": str(self), "details": None}}

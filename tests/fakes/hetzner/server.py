@@ -86,7 +86,7 @@ class Handler(BaseHTTPRequestHandler):
                 token = self.headers.get("Authorization", "")
                 status, answer = self.answered(at.path, parse_qs(at.query), body, token)
         except Refused as error:
-            status, answer = error.status, error.told
+            status, answer = error.status, error.reported
         except Cut:
             self.close_connection = True
             return
@@ -165,7 +165,7 @@ class Handler(BaseHTTPRequestHandler):
                     if str(each["id"]) == number:
                         return {kind[:-1]: each}
             case [kind, number] if kind in (*KINDS, "actions"):
-                return {kind[:-1]: _told(project.find(kind, int(number)))}
+                return {kind[:-1]: _reported(project.find(kind, int(number)))}
         raise _NOTHING
 
     def _things(self, kind: str) -> list[Thing]:
@@ -182,7 +182,7 @@ class Handler(BaseHTTPRequestHandler):
                 action = project.act(kind, int(number), command, body)
                 return 201, {"actions": [action]} if kind == "firewalls" else {"action": action}
             case "PUT", [kind, number]:
-                return 200, {kind[:-1]: _told(project.change(kind, int(number), body))}
+                return 200, {kind[:-1]: _reported(project.change(kind, int(number), body))}
             case "DELETE", [kind, number]:
                 deleting = project.delete(kind, int(number))
                 return (204, None) if deleting is None else (200, {"action": deleting})
@@ -207,7 +207,7 @@ class Handler(BaseHTTPRequestHandler):
         page = int(query.get("page", ["1"])[0])
         size = min(int(query.get("per_page", ["25"])[0]), 50)
         last = max(1, -(-len(fit) // size))
-        told = [_told(each) for each in fit[(page - 1) * size : page * size]]
+        reported = [_reported(each) for each in fit[(page - 1) * size : page * size]]
         pagination = {
             "page": page,
             "per_page": size,
@@ -216,26 +216,26 @@ class Handler(BaseHTTPRequestHandler):
             "last_page": last,
             "total_entries": len(fit),
         }
-        return {kind: told, "meta": {"pagination": pagination}}
+        return {kind: reported, "meta": {"pagination": pagination}}
 
     def log_message(self, format: str, *args: Any) -> None:
         del format, args
 
 
-def _told(thing: Thing) -> Thing:
+def _reported(thing: Thing) -> Thing:
     return {key: value for key, value in thing.items() if key not in _PRIVATE}
 
 
 def _made(kind: str, thing: Thing, actions: list[Thing]) -> dict[str, Any]:
     """Return the answer to making something, which differs by what is made."""
-    told: dict[str, Any] = {kind[:-1]: _told(thing)}
+    reported: dict[str, Any] = {kind[:-1]: _reported(thing)}
     if kind == "servers":
         return {
-            **told,
+            **reported,
             "action": actions[0],
             "next_actions": actions[1:],
             "root_password": thing["root_password"],
         }
     if kind == "volumes":
-        return {**told, "action": actions[0], "next_actions": []}
-    return {**told, "actions": []} if kind == "firewalls" else {**told, "action": None}
+        return {**reported, "action": actions[0], "next_actions": []}
+    return {**reported, "actions": []} if kind == "firewalls" else {**reported, "action": None}

@@ -511,7 +511,7 @@ def test_two_readings_are_taken_once(tmp_path: Path) -> None:
 def test_every_check_says_why_and_how(check: Any) -> None:
     assert re.fullmatch(r"[a-z][a-z_]*", check.name)
     assert check.why.endswith(".") and check.why[0].isupper()
-    assert check.mend and not check.mend.endswith(".")
+    assert check.remedy and not check.remedy.endswith(".")
 
 
 def test_names_are_of_one_check_each() -> None:

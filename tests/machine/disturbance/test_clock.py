@@ -6,7 +6,7 @@ import pytest
 
 from pipeline.machine.disturbance.base import ClockReading
 from pipeline.machine.disturbance.clock import moment, watch_clock
-from tests.machine.disturbance.trees import told
+from tests.machine.disturbance.trees import reported
 
 BEGIN = ClockReading(realtime=1000.0, monotonic=10.0, boottime=20.0)
 
@@ -23,7 +23,7 @@ BEGIN = ClockReading(realtime=1000.0, monotonic=10.0, boottime=20.0)
     ids=["evenly", "slewed", "forward", "back", "suspended"],
 )
 def test_clocks_that_go_apart(tmp_path: Path, end: ClockReading, said: str) -> None:
-    assert told(watch_clock, tmp_path, {}, {}, clocks=(BEGIN, end)) == said
+    assert reported(watch_clock, tmp_path, {}, {}, clocks=(BEGIN, end)) == said
 
 
 def test_the_clocks_of_this_machine_go_on() -> None:

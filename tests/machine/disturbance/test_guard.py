@@ -32,7 +32,7 @@ def test_all_that_disturbed_a_step_is_reported(tmp_path: Path) -> None:
     put(tmp_path, {**total(600, 560, 40), "/proc/vmstat": "oom_kill 2"})
     found = watched.over()
     assert [each.kind for each in found] == [DisturbanceKind.STEAL, DisturbanceKind.OUT_OF_MEMORY]
-    assert [each.told for each in found] == [
+    assert [each.reported for each in found] == [
         "the hypervisor took 4.0 % of the processors' time",
         "the kernel killed 2 processes because memory ran out",
     ]

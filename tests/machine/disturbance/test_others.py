@@ -14,13 +14,13 @@ from pipeline.machine.disturbance.others import ticks_used, watch_others
 from pipeline.machine.kernel_files import Tree
 from pipeline.machine.processes import read_processes
 from tests.machine.disturbance.strangers import stranger
-from tests.machine.disturbance.trees import limits, process, told, total
+from tests.machine.disturbance.trees import limits, process, reported, total
 
 HARNESS = process(100, "nightshift")
 
 
 def test_a_process_of_someone_else_is_named_with_its_share(tmp_path: Path) -> None:
-    said = told(
+    said = reported(
         watch_others,
         tmp_path,
         {**total(0, 0), **HARNESS, **process(812, "apt-get", own=50)},
@@ -32,12 +32,12 @@ def test_a_process_of_someone_else_is_named_with_its_share(tmp_path: Path) -> No
 def test_up_to_the_limit_nothing_is_said(tmp_path: Path) -> None:
     before = {**total(0, 0), **HARNESS, **process(812, "cron", own=0)}
     after = {**total(400, 600), **process(812, "cron", own=50)}
-    assert told(watch_others, tmp_path, before, after) == ""
-    assert told(watch_others, tmp_path, before, after, within=limits(others="4%")) != ""
+    assert reported(watch_others, tmp_path, before, after) == ""
+    assert reported(watch_others, tmp_path, before, after, within=limits(others="4%")) != ""
 
 
 def test_server_client_and_all_below_them_are_ours(tmp_path: Path) -> None:
-    said = told(
+    said = reported(
         watch_others,
         tmp_path,
         {**total(0, 0), **HARNESS, **process(200, "postgres")},
@@ -57,13 +57,13 @@ def test_threads_of_the_kernel_work_for_the_dbms(tmp_path: Path) -> None:
     """Also where number 2 is a process as any other, as in a container."""
     before = {**total(0, 0), **HARNESS, **process(2, "kthreadd", 0, kernel=True)}
     after = {**total(900, 100), **process(9, "kworker/u4:1-flush", 2, own=500, kernel=True)}
-    assert told(watch_others, tmp_path, before, after) == ""
+    assert reported(watch_others, tmp_path, before, after) == ""
     after |= process(9, "runner", 2, own=500)
-    assert "runner (pid 9, 50 %)" in told(watch_others, tmp_path, before, after)
+    assert "runner (pid 9, 50 %)" in reported(watch_others, tmp_path, before, after)
 
 
 def test_what_began_and_ended_meanwhile_is_its_parent_s(tmp_path: Path) -> None:
-    said = told(
+    said = reported(
         watch_others,
         tmp_path,
         {**total(0, 0), **HARNESS, **process(70, "make", own=3, reaped=1000)},
@@ -83,15 +83,15 @@ def test_what_a_process_had_used_before_is_not_counted_when_it_ends(tmp_path: Pa
     }
     after = {**total(900, 100), **process(70, "shell", reaped=79_005 + 20)}
     gone = ["/proc/71/stat", "/proc/72/stat"]
-    assert told(watch_others, tmp_path, before, after, gone=gone) == ""
+    assert reported(watch_others, tmp_path, before, after, gone=gone) == ""
     after |= process(70, "shell", reaped=79_005 + 80)
     (tmp_path / "proc/70/stat").unlink()
-    assert "shell (pid 70, 8 %)" in told(watch_others, tmp_path, before, after, gone=gone)
+    assert "shell (pid 70, 8 %)" in reported(watch_others, tmp_path, before, after, gone=gone)
 
 
 def test_a_parent_that_is_given_nothing_hides_no_other(tmp_path: Path) -> None:
     """Of children that nobody waits for, the kernel gives their time to none."""
-    said = told(
+    said = reported(
         watch_others,
         tmp_path,
         {
@@ -110,7 +110,7 @@ def test_a_parent_that_is_given_nothing_hides_no_other(tmp_path: Path) -> None:
 
 
 def test_a_number_that_was_given_to_another_process_is_another_process(tmp_path: Path) -> None:
-    said = told(
+    said = reported(
         watch_others,
         tmp_path,
         {**total(0, 0), **HARNESS, **process(70, "old", own=70_000, began=7)},
@@ -124,7 +124,7 @@ def test_the_three_that_used_most_are_named(tmp_path: Path) -> None:
     after = {**total(900, 100), **HARNESS}
     for each in others.values():
         after |= each
-    said = told(watch_others, tmp_path, {**total(0, 0), **HARNESS}, after)
+    said = reported(watch_others, tmp_path, {**total(0, 0), **HARNESS}, after)
     assert said == (
         "other processes used 15 % of the processors: "
         "p5 (pid 50, 5 %), p4 (pid 40, 4 %), p3 (pid 30, 3 %)"
@@ -140,7 +140,7 @@ def test_a_kernel_that_does_not_report_is_not_blamed(tmp_path: Path, missing: st
         after["/proc/stat"] = "intr 1"
     if missing == "passed":
         after |= total(0, 0)
-    assert told(watch_others, tmp_path, before, after) == ""
+    assert reported(watch_others, tmp_path, before, after) == ""
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from pipeline.machine.disturbance.processors import (
 )
 from pipeline.machine.kernel_files import Tree
 from pipeline.model import ProbeSample
-from tests.machine.disturbance.trees import limits, put, told, total
+from tests.machine.disturbance.trees import limits, put, reported, total
 
 THROTTLED = "/sys/devices/system/cpu/cpu{}/thermal_throttle/{}_throttle_count"
 FREQUENCY = "/sys/devices/system/cpu/cpu{}/cpufreq/scaling_cur_freq"
@@ -21,26 +21,26 @@ FREQUENCY = "/sys/devices/system/cpu/cpu{}/cpufreq/scaling_cur_freq"
 
 def test_stolen_time(tmp_path: Path) -> None:
     before = total(100, 100, 50)
-    assert told(watch_steal, tmp_path, before, total(570, 600, 80)) == (
+    assert reported(watch_steal, tmp_path, before, total(570, 600, 80)) == (
         "the hypervisor took 3.0 % of the processors' time"
     )
-    assert told(watch_steal, tmp_path, before, total(580, 600, 70)) == ""
-    assert told(watch_steal, tmp_path, before, {"/proc/stat": "intr 1"}) == ""
-    assert told(watch_steal, tmp_path, {"/proc/stat": "intr 1"}, total(1, 1, 90)) == ""
+    assert reported(watch_steal, tmp_path, before, total(580, 600, 70)) == ""
+    assert reported(watch_steal, tmp_path, before, {"/proc/stat": "intr 1"}) == ""
+    assert reported(watch_steal, tmp_path, {"/proc/stat": "intr 1"}, total(1, 1, 90)) == ""
 
 
 def test_what_counts_is_what_was_stolen_within_the_step(tmp_path: Path) -> None:
-    assert told(watch_steal, tmp_path, total(100, 0, 900_000), total(1100, 0, 900_000)) == ""
+    assert reported(watch_steal, tmp_path, total(100, 0, 900_000), total(1100, 0, 900_000)) == ""
 
 
 def test_processors_that_were_slowed_by_heat(tmp_path: Path) -> None:
     before = {THROTTLED.format(0, "core"): "7", THROTTLED.format(1, "package"): "40"}
     after = {THROTTLED.format(0, "core"): "8", THROTTLED.format(1, "package"): "43"}
-    assert told(watch_throttling, tmp_path, before, after) == (
+    assert reported(watch_throttling, tmp_path, before, after) == (
         "processors were throttled because of heat 3 times (cpu1 package)"
     )
-    assert told(watch_throttling, tmp_path, after, after) == ""
-    assert told(watch_throttling, tmp_path / "virtual", {}, {}) == ""
+    assert reported(watch_throttling, tmp_path, after, after) == ""
+    assert reported(watch_throttling, tmp_path / "virtual", {}, {}) == ""
 
 
 def samples(*rates: float) -> list[ProbeSample]:
@@ -49,11 +49,12 @@ def samples(*rates: float) -> list[ProbeSample]:
 
 def test_a_clock_rate_that_falls_within_the_step(tmp_path: Path) -> None:
     falls = samples(4.2, 4.2, 4.1, 4.2, 3.0, 3.0, 3.0, 2.9)
-    assert told(watch_clock_rate, tmp_path, {}, {}, samples=falls) == (
+    assert reported(watch_clock_rate, tmp_path, {}, {}, samples=falls) == (
         "the processors' clock rate fell from 4.20 to 3.00 GHz within the step"
     )
     assert (
-        told(watch_clock_rate, tmp_path, {}, {}, samples=falls, within=limits(slowdown="30%")) == ""
+        reported(watch_clock_rate, tmp_path, {}, {}, samples=falls, within=limits(slowdown="30%"))
+        == ""
     )
 
 
@@ -69,7 +70,7 @@ def test_a_clock_rate_that_falls_within_the_step(tmp_path: Path) -> None:
     ids=["noise", "waking up", "one reading", "too few", "not reported"],
 )
 def test_a_clock_rate_that_does_not(tmp_path: Path, rates: tuple[float, ...]) -> None:
-    assert told(watch_clock_rate, tmp_path, {}, {}, samples=samples(*rates)) == ""
+    assert reported(watch_clock_rate, tmp_path, {}, {}, samples=samples(*rates)) == ""
 
 
 def test_the_fastest_processor_reports_the_rate(tmp_path: Path) -> None:

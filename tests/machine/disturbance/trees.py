@@ -29,7 +29,7 @@ def put(root: Path, files: Files) -> Tree:
     return Tree(root)
 
 
-def told(
+def reported(
     watch: Watch,
     root: Path,
     before: Files,

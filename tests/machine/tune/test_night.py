@@ -34,13 +34,13 @@ def settled(machine: Machine) -> dict[str, bytes]:
 
 
 def test_a_night_is_tuned_and_then_as_before(machine: Machine, tuner: Tuner) -> None:
-    before, told = settled(machine), list[str]()
-    with tuned(tuner, ONCE, told.append):
+    before, reported = settled(machine), list[str]()
+    with tuned(tuner, ONCE, reported.append):
         assert machine.host.tree.read("/proc/sys/vm/swappiness") == "1"
         assert machine.host.tree.read(DROP_CACHES) == "3"
         assert ("fstrim", "--all", "--quiet-unsupported") in machine.ran
     assert settled(machine) == before
-    assert told == []
+    assert reported == []
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, ZeroDivisionError])
@@ -81,19 +81,19 @@ def test_what_was_set_by_hand_stays_after_a_night(machine: Machine, tuner: Tuner
 
 def test_what_cannot_be_done_is_reported_and_ends_no_night(machine: Machine, tuner: Tuner) -> None:
     (machine.root / "proc/sys/vm/swappiness").unlink()
-    told: list[str] = []
-    with tuned(tuner, ALL, told.append):
+    reported: list[str] = []
+    with tuned(tuner, ALL, reported.append):
         pass
-    assert told == [
+    assert reported == [
         "tune: swappiness: unavailable: /proc/sys/vm/swappiness is missing",
     ]
 
 
 def test_what_cannot_be_restored_at_all_is_reported(tuner: Tuner) -> None:
-    told: list[str] = []
-    with tuned(tuner, TuneSettings(), told.append):
+    reported: list[str] = []
+    with tuned(tuner, TuneSettings(), reported.append):
         tuner.record.path.write_text("{")
-    (line,) = told
+    (line,) = reported
     assert (
         "is damaged, so the original settings of this machine are unknown; delete the file "
         "and reboot: that restores the settings"

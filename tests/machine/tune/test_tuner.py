@@ -295,8 +295,13 @@ def test_a_kernel_that_makes_something_else_of_a_value_is_reported(
     machine: Machine, tuner: Tuner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(machine.host.tree, "write", lambda *_: None)
-    (told,) = [each for each in tuner.set(TuneSettings(), by_hand=True) if each.setting == "thp"]
-    assert (told.did, told.why) == (KnobResult.REFUSED, "the kernel changed madvise to always")
+    (reported,) = [
+        each for each in tuner.set(TuneSettings(), by_hand=True) if each.setting == "thp"
+    ]
+    assert (reported.did, reported.why) == (
+        KnobResult.REFUSED,
+        "the kernel changed madvise to always",
+    )
 
 
 def test_a_virtual_machine_lacks_what_it_lacks(tmp_path: Path, record: TuneRecord) -> None:

@@ -261,6 +261,23 @@ def test_each_machine_class_has_a_comment_and_a_check_of_its_own(
     assert len(hub.comments) == 2
 
 
+@pytest.mark.parametrize("known", [(), ("--target", "sqlite")])
+def test_a_build_that_fails_makes_no_comment_stale(
+    hub: Hub, publish: Publish, known: tuple[str, ...]
+) -> None:
+    """The action does not know the class, and a build that fails leaves none."""
+    run = hub.measure()
+    publish(SLOWER, of=run)
+    publish(measured(levels(change=0.3), machine_class="large"), of=run)
+    markers = [comment.body.splitlines()[0] for comment in hub.comments]
+    publish(FAILED, *known, of=hub.measure())
+    assert [comment.body.splitlines()[0] for comment in hub.comments] == markers
+    for comment in hub.comments:
+        assert "whether it is gone is **unknown**" in comment.body
+    publish(SLOWER, of=hub.measure())
+    assert ["unknown" in comment.body for comment in hub.comments] == [False, True]
+
+
 def test_comments_of_others_are_left_alone_whatever_they_say(hub: Hub, publish: Publish) -> None:
     marker = "<!-- nightshift pull-request sqlite small -->"
     hub.repository.comment("mallory", hub.number, f"{marker}\nall is well")
@@ -576,6 +593,15 @@ def test_github_that_stays_away_is_one_line_and_the_same_command_goes_on(
     hub.fake.fault = lambda asked: None
     publish(SLOWER)
     assert len(hub.checks) == len(hub.comments) == 1
+
+
+@pytest.mark.parametrize("status", [404, 410, 422])
+def test_what_github_refuses_is_one_line(hub: Hub, publish: Publish, status: int) -> None:
+    hub.fake.fault = lambda asked: failing(status) if "check-runs" in asked.path else None
+    ran = publish(SLOWER, code=2)
+    assert f"the result was not reported: GitHub refuses the request ({status}" in ran.err
+    assert "see whether the commit and the pull request still exist in acme/db" in ran.err
+    assert len(ran.err.splitlines()) == 1
 
 
 # --- mistakes ---------------------------------------------------------------------------

@@ -210,11 +210,11 @@ def test_activity_stands_under_throughput_on_one_time_axis(
     assert "Shaded: stalls" in says
     assert "drifts by \u22128 % through the step" in says
     assert "peak" not in says, "level stretches were left out, and no more"
-    told = browser.run(f"{plot}.shows.tell({plot}.shows.x.indexOf(599), 0)").split("\n")
-    assert told[0] == "599.0 s"
-    assert told[1] == "4\u202f000 queries/s"
-    assert len(told[2:]) == 6
-    field, _, value = told[2].partition(": ")
+    reported = browser.run(f"{plot}.shows.describe({plot}.shows.x.indexOf(599), 0)").split("\n")
+    assert reported[0] == "599.0 s"
+    assert reported[1] == "4\u202f000 queries/s"
+    assert len(reported[2:]) == 6
+    field, _, value = reported[2].partition(": ")
     assert field == "autovacuum workers"
     # At 599 s, where the throughput's first level ends.
     wave = 1e6 * (1 + math.sin(599 / 50))

@@ -44,7 +44,7 @@ def suspect() -> str:
     plan = context.plan()
     (line,) = plan.lines
     cell = line.cells[0]
-    told: Shift = shift(
+    reported: Shift = shift(
         1,
         0.5,
         step="point-query_range=100",
@@ -53,7 +53,7 @@ def suspect() -> str:
         worse=True,
         pvalue=0.001,
     )
-    key = told.series.model_copy(
+    key = reported.series.model_copy(
         update={
             "target": "sqlite",
             "workload_hash": cell.workload.hash,
@@ -63,7 +63,11 @@ def suspect() -> str:
         }
     )
     (regression,) = group_shifts(
-        [told.model_copy(update={"series": key, "last_good": "3.46.0", "first_bad": "3.46.0#2"})]
+        [
+            reported.model_copy(
+                update={"series": key, "last_good": "3.46.0", "first_bad": "3.46.0#2"}
+            )
+        ]
     )
     detected = Detected(plan=plan.hash, series=1, regressions=(regression,))
     named = reconcile(detected, plan, [], DetectSection(), context.results, now())

@@ -42,7 +42,7 @@ def broken(
         *_walls(things["firewalls"], allowed),
         *_servers(things["servers"], pipeline, backups),
         *_volumes(things["volumes"]),
-        *_told(user_data),
+        *_reported(user_data),
         *_unlabelled(things, pipeline),
     ]
 
@@ -98,7 +98,7 @@ def _volumes(volumes: Sequence[Thing]) -> Iterator[str]:
             yield f"volume {volume['name']} is not protected"
 
 
-def _told(user_data: Mapping[str, str]) -> Iterator[str]:
+def _reported(user_data: Mapping[str, str]) -> Iterator[str]:
     for name, text in user_data.items():
         for secret in SECRETS.finditer(text):
             yield f"server {name} is told what looks like a secret: {secret[0][:8]}..."

@@ -100,8 +100,8 @@ class Terraform:
 
     def outputs(self, folder: str) -> dict[str, Any]:
         """Return the outputs of what was applied."""
-        told = json.loads(self.must(folder, "output", "-json"))
-        return {name: each["value"] for name, each in told.items()}
+        reported = json.loads(self.must(folder, "output", "-json"))
+        return {name: each["value"] for name, each in reported.items()}
 
 
 def terraform(name: str, folder: Path) -> Terraform:
@@ -143,9 +143,9 @@ def _fill(bare: Terraform) -> None:
     asking.mkdir()
     needed = f'terraform {{\n  required_providers {{ hcloud = {{ source = "{_SOURCE}" }} }}\n}}\n'
     (asking / "main.tf").write_text(needed)
-    told = re.search(rf"provider\[([^/\]]+)/{_SOURCE}", bare.must("asking", "providers"))
-    assert told is not None
+    reported = re.search(rf"provider\[([^/\]]+)/{_SOURCE}", bare.must("asking", "providers"))
+    assert reported is not None
     machine = {"x86_64": "amd64", "aarch64": "arm64"}[platform.machine()]
-    place = bare.mirror / told[1] / _SOURCE / version / f"linux_{machine}"
+    place = bare.mirror / reported[1] / _SOURCE / version / f"linux_{machine}"
     place.mkdir(parents=True)
     (place / f"{_PROVIDER}_v{version}").symlink_to(provider)

@@ -101,11 +101,11 @@ def test_nothing_secret_is_in_the_state(program: Terraform, cloud: FakeHetzner) 
     small = Applied(program, "small-team", cloud)
     given = team()
     said = small.apply(given)
-    told = "".join(cloud.project.user_data.values())
+    reported = "".join(cloud.project.user_data.values())
     for (configuration,) in given["runner_configurations"]:
-        assert configuration in told
+        assert configuration in reported
         assert configuration not in small.state and configuration not in said
-    assert TOKEN not in small.state + said + told
+    assert TOKEN not in small.state + said + reported
     assert json.loads(small.state)["resources"]
 
 

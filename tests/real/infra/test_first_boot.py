@@ -71,12 +71,12 @@ def test_cloud_init_and_a_shell_take_the_user_data_of_every_environment(
     published = Applied(program, "seeds", cloud)
     published.apply(seeds())
     hosts = program.outputs(published.root)["hosts"]
-    told = dict(cloud.project.user_data)
-    assert len(told) == 4, "the trial, the hub, a bench of each class"
-    told |= {name: host["cloud_init"] for name, host in hosts.items()}
-    assert len(told) == 6
+    reported = dict(cloud.project.user_data)
+    assert len(reported) == 4, "the trial, the hub, a bench of each class"
+    reported |= {name: host["cloud_init"] for name, host in hosts.items()}
+    assert len(reported) == 6
     seen = set()
-    for name, text in told.items():
+    for name, text in reported.items():
         assert mistakes(schema, text) == [], name
         for place, script in scripts(text).items():
             assert complaints(script) == "", place

@@ -177,8 +177,8 @@ def main() -> None:
     began = time.monotonic()
     seen, failures = mutate(recorded(given.folder), given.count, given.seed)
     took = time.monotonic() - began
-    told = f"{given.count} mutations in {took:.0f} s, {len(failures)} failures"
-    sys.stdout.write("\n".join([*_lines(seen, failures), told, ""]))
+    reported = f"{given.count} mutations in {took:.0f} s, {len(failures)} failures"
+    sys.stdout.write("\n".join([*_lines(seen, failures), reported, ""]))
     raise SystemExit(bool(failures))
 
 

@@ -81,14 +81,14 @@ def test_the_site_of_a_night_is_walked_in_a_browser(
         browser.open(page)
         browser.until("document.querySelector('h1').textContent === 'No change was found'")
         assert f"qps of {version}#2 relative to {version}" in browser.run(shown)
-        for view, told in (
+        for view, reported in (
             ("trend", "scan_range=100"),
             ("step?step=scan_range%3D100", "cpu_us/o"),
             ("compare", f"{version}#2"),
             ("machines", f"{version}#2"),
         ):
             browser.run(f"location.hash = {view!r}")
-            browser.until(f"{shown}.includes({told!r})")
+            browser.until(f"{shown}.includes({reported!r})")
         assert browser.complaints() == []
         root = page.parent.as_uri()
         assert all(asked.startswith(root) for asked in browser.requests())

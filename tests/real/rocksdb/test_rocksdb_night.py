@@ -153,8 +153,8 @@ def test_what_rocksdb_did_meanwhile_is_in_the_store(
     file.write_text(more_rows.replace('steps = ["all"]', 'steps = ["fillseq"]'))
     night.run("nightly")
     with create_engine(f"sqlite:///{night.folder}/results/store.db").connect() as store:
-        (told,) = store.execute(text("SELECT activity FROM step_run")).scalars()
-    activity = json.loads(told)
+        (reported,) = store.execute(text("SELECT activity FROM step_run")).scalars()
+    activity = json.loads(reported)
     assert {"flushes", "compactions", "flush_bytes/s", "stalls/s"} <= activity.keys()
     assert max(value for _, value in activity["flush_bytes/s"]) > 10_000_000
 

@@ -63,7 +63,7 @@ class StoppedError(Exception):
     """What comes in the way of a night."""
 
 
-class Told(Silent):
+class Reporter(Silent):
     """Keeps what is said of disturbances; stops at the step of this number, if it is told one."""
 
     def __init__(self, stop_at: int = 0, on_note: Callable[[], None] = lambda: None) -> None:
@@ -113,13 +113,13 @@ class Bench:
             ),
         )
 
-    def measure(self, cell: Cell, repetition: int, guard: Guard, told: Told) -> Bundle:
+    def measure(self, cell: Cell, repetition: int, guard: Guard, reported: Reporter) -> Bundle:
         with BenchRunner(
             self.bundles.parent,
             self._builder,
             self._workspace,
             self._machine,
-            told,
+            reported,
             guard,
             Quarantine(self.bundles.parent),
             pin=False,
@@ -159,12 +159,12 @@ def store(tmp_path: Path) -> Engine:
 
 
 def test_a_step_that_reads_is_repeated_at_once(bench: Bench) -> None:
-    told = Told()
-    bundle = bench.measure(bench.cell(READ), 1, bench.guard(True, False), told)
+    reported = Reporter()
+    bundle = bench.measure(bench.cell(READ), 1, bench.guard(True, False), reported)
     (step,), (before,) = bundle.manifest.steps, bundle.manifest.repeated
     assert (step.status, step.disturbed) == (StepStatus.OK, {})
     assert (before.status, before.disturbed) == (StepStatus.OK, SET)
-    assert told.notes == [f"3.46.0 point-query_range=100 disturbed: {TOLD}; repeated"]
+    assert reported.notes == [f"3.46.0 point-query_range=100 disturbed: {TOLD}; repeated"]
     assert bench.attempts() == ["run"]
     # Both are there as they came, and were of other keys.
     assert before.folder == f"{step.folder}.disturbed-1"
@@ -175,11 +175,11 @@ def test_a_step_that_reads_is_repeated_at_once(bench: Bench) -> None:
 
 
 def test_what_stays_is_marked_and_the_next_run_is_not_repeated(bench: Bench, store: Engine) -> None:
-    cell, told = bench.cell(READ), Told()
+    cell, reported = bench.cell(READ), Reporter()
     guard = bench.guard(*[True] * 9)
-    first = bench.measure(cell, 1, guard, told).manifest
+    first = bench.measure(cell, 1, guard, reported).manifest
     assert (len(first.repeated), first.steps[0].disturbed) == (2, SET)
-    second = bench.measure(cell, 2, guard, told).manifest
+    second = bench.measure(cell, 2, guard, reported).manifest
     assert (len(second.repeated), second.steps[0].disturbed) == (0, SET)
     ingest(store, list_bundles(bench.bundles))
     assert {row.disturbed for row in rows(store)} == {True}
@@ -190,11 +190,11 @@ def test_what_stays_is_marked_and_the_next_run_is_not_repeated(bench: Bench, sto
 def test_a_run_that_writes_is_measured_again_and_its_attempt_is_kept(
     bench: Bench, store: Engine
 ) -> None:
-    cell, told = bench.cell(WRITE, READ), Told()
-    bundle = bench.measure(cell, 1, bench.guard(True, False, False, False), told)
+    cell, reported = bench.cell(WRITE, READ), Reporter()
+    bundle = bench.measure(cell, 1, bench.guard(True, False, False, False), reported)
     assert [step.disturbed for step in bundle.manifest.steps] == [{}, {}]
     assert (bundle.manifest.repeated, bundle.manifest.attempt) == ((), 0)
-    assert told.notes == [
+    assert reported.notes == [
         f"3.46.0 update-index_range=100 disturbed: {TOLD}",
         "3.46.0: this run was disturbed and is repeated",
     ]
@@ -210,7 +210,7 @@ def test_a_run_that_writes_is_measured_again_and_its_attempt_is_kept(
 
 
 def test_the_last_attempt_counts_and_is_marked(bench: Bench) -> None:
-    bundle = bench.measure(bench.cell(WRITE), 1, bench.guard(*[True] * 9), Told())
+    bundle = bench.measure(bench.cell(WRITE), 1, bench.guard(*[True] * 9), Reporter())
     assert bundle.manifest.steps[0].disturbed == SET
     assert bench.attempts() == ["1", "2", "run"]
 
@@ -218,21 +218,23 @@ def test_the_last_attempt_counts_and_is_marked(bench: Bench) -> None:
 def test_a_night_that_is_killed_goes_on_counting(bench: Bench) -> None:
     cell = bench.cell(WRITE)
     with pytest.raises(StoppedError):
-        bench.measure(cell, 1, bench.guard(True), Told(stop_at=2))
+        bench.measure(cell, 1, bench.guard(True), Reporter(stop_at=2))
     # What was measured is there, and the run is still to be made.
     assert bench.attempts() == ["1"]
     assert list(list_bundles(bench.bundles)) == []
     before = bench.bundle(f"{cell.run_id(1)}.disturbed-1").sha256
     clock = Clock([True] * 9)
     again = Guard(Limits(repeat=2), bench.silent, clock)
-    assert bench.measure(cell, 1, again, Told()).manifest.steps[0].disturbed == SET
+    assert bench.measure(cell, 1, again, Reporter()).manifest.steps[0].disturbed == SET
     assert bench.attempts() == ["1", "2", "run"]
     assert clock.steps == 2
     assert bench.bundle(f"{cell.run_id(1)}.disturbed-1").sha256 == before
 
 
 def test_marking_only(bench: Bench) -> None:
-    bundle = bench.measure(bench.cell(WRITE, READ), 1, bench.guard(True, True, repeat=0), Told())
+    bundle = bench.measure(
+        bench.cell(WRITE, READ), 1, bench.guard(True, True, repeat=0), Reporter()
+    )
     assert [step.disturbed for step in bundle.manifest.steps] == [SET, SET]
     assert bundle.manifest.repeated == ()
     assert bench.attempts() == ["run"]
@@ -267,7 +269,7 @@ def test_a_server_that_crashes_in_a_disturbed_step_is_no_result(
     # A daemon: a test that fails does not wait for it.
     crash = threading.Thread(target=crash_server, args=(WRITE,), daemon=True)
     crash.start()
-    bundle = bench.measure(cell, 1, bench.guard(True), Told())
+    bundle = bench.measure(cell, 1, bench.guard(True), Reporter())
     assert [step.status for step in bundle.manifest.steps] == [StepStatus.OK] * 2
     assert bench.attempts() == ["1", "run"]
     attempt = bench.bundle(f"{cell.run_id(1)}.disturbed-1").manifest
@@ -291,13 +293,13 @@ class Only(Tree):
 
 def test_a_real_process_disturbs_a_step_until_it_is_gone(bench: Bench) -> None:
     with stranger() as busy:
-        told = Told(on_note=lambda: end(busy))
+        reported = Reporter(on_note=lambda: end(busy))
         # However busy the machine, it gets more than that; and once it is gone, nothing.
         guard = Guard(limits(others="0.1%", steal="100%", clock_jump="24h"), Only(busy.pid))
-        bundle = bench.measure(bench.cell(READ), 1, guard, told)
+        bundle = bench.measure(bench.cell(READ), 1, guard, reported)
     (step,), (before,) = bundle.manifest.steps, bundle.manifest.repeated
     said = before.disturbed["other processes"]
     assert said.startswith("other processes used ")
     assert f"(pid {busy.pid}, " in said
     assert step.disturbed == {}
-    assert told.notes == [f"3.46.0 point-query_range=100 disturbed: {said}; repeated"]
+    assert reported.notes == [f"3.46.0 point-query_range=100 disturbed: {said}; repeated"]

@@ -156,7 +156,7 @@ def months(nightshift: Nightshift, monkeypatch: pytest.MonkeyPatch) -> Months:
 
     def spent(machine: Machine, nights: range, looked: int = 0, controls: bool = True) -> list[str]:
         monkeypatch.setattr(
-            "pipeline.use_cases.measuring.BenchRunner", lambda *_, **__: Simulated(machine)
+            "pipeline.experiments.runner.BenchRunner", lambda *_, **__: Simulated(machine)
         )
         for night in nights:
             spend(machine, night, controls)
@@ -174,7 +174,7 @@ def kinds(nightshift: Nightshift) -> list[str]:
     return [found["kind"] for found in listed if found["direction"] == "regression"]
 
 
-def told(nightshift: Nightshift) -> list[str]:
+def reported(nightshift: Nightshift) -> list[str]:
     """Return the first bad revisions of what a replay says would have been filed."""
     found = nightshift("replay", "--format", "json").json["found"]
     return sorted(one["first_bad"] for one in found if one["filed"])
@@ -197,7 +197,7 @@ def test_fifty_series_slowed_by_one_commit_are_one_issue_and_by_a_second_one_two
     both = months(machine, range(second, second + 3))
     assert [name.partition("-regression-")[0] for name in both] == ["minors-17.16", "minors-17.9"]
     assert issue in both
-    assert told(nightshift) == ["17.16", "17.9"]
+    assert reported(nightshift) == ["17.16", "17.9"]
     assert verdicts(nightshift).count("confirmed") == 2
 
 
@@ -218,7 +218,7 @@ def test_a_state_of_the_machine_that_no_control_shows_is_not_confirmed(
     assert months(machine, range(13), looked=11, controls=False) == []
     assert "level" in kinds(nightshift), "it is suspected"
     assert "noise" in verdicts(nightshift)
-    assert told(nightshift) == []
+    assert reported(nightshift) == []
 
 
 def test_a_month_in_which_nothing_changes_has_no_issue(months: Months) -> None:

@@ -163,7 +163,7 @@ def test_a_content_that_is_not_as_it_was_is_refused(
     with pytest.raises(PlaceError, match=f"(lacks|altered) .*{content.name}"):
         restored(ground, home / "new")
     assert not (home / "new" / "results").exists()
-    # What was fetched stays: once the place is mended, the same command goes on.
+    # What was fetched stays: once the place is fixed, the same command goes on.
     content.write_bytes(whole)
     assert files(restored(ground, home / "new").results) == files(hub.results)
 

@@ -65,9 +65,9 @@ def collect_alone(address: str, access: dict[str, Any], results: str, moment: in
 def started(ground: Ground, hub: Hub, moment: int = 0) -> subprocess.Popen[bytes]:
     """Begin to collect in another process."""
     access = {**vars(ground.access), "environment": dict(ground.access.environment)}
-    told = (ground.address("bench"), access, str(hub.results), moment)
+    reported = (ground.address("bench"), access, str(hub.results), moment)
     return subprocess.Popen(
-        [sys.executable, "-c", COLLECT, *map(json.dumps, told)],
+        [sys.executable, "-c", COLLECT, *map(json.dumps, reported)],
         stdout=subprocess.PIPE,
         cwd=Path(__file__).parents[3],
         env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])},
@@ -104,8 +104,10 @@ def whole(hub: Hub, bench: Path) -> None:
 def test_two_collects_at_once(ground: Ground, bench: Path, hub: Hub) -> None:
     sent(ground, bench)
     with started(ground, hub) as one, started(ground, hub) as other:
-        told = [json.loads(process.communicate(timeout=300)[0]) for process in (one, other)]
-    assert sorted(told[0] + told[1]) == [path.name for path in list_bundles(bench / "bundles")]
+        reported = [json.loads(process.communicate(timeout=300)[0]) for process in (one, other)]
+    assert sorted(reported[0] + reported[1]) == [
+        path.name for path in list_bundles(bench / "bundles")
+    ]
     whole(hub, bench)
 
 

@@ -96,11 +96,11 @@ def test_a_night_goes_on_where_a_bench_failed(
 
     done = actions.run(DATABASE, "nightly.yml", "workflow_dispatch")
     assert done.code != 0, done
-    told = done.results()
-    assert told.pop("measure", "") == "failure", done
-    # What there is was taken and told, and the server is gone.
-    assert {"plan", "provision", "ingest", "conclude", "teardown"} == told.keys(), done
-    assert set(told.values()) == {"success"}, done
+    reported = done.results()
+    assert reported.pop("measure", "") == "failure", done
+    # The results were taken and reported, and the server is gone.
+    assert {"plan", "provision", "ingest", "conclude", "teardown"} == reported.keys(), done
+    assert set(reported.values()) == {"success"}, done
     (gone,) = hetzner.project.past
     assert gone["name"].endswith("-first-1")
     assert not hetzner.project.things["servers"]

@@ -219,3 +219,16 @@ def test_a_run_that_left_nothing_is_reported_too(
     assert published(actions, github, head, "failure").results() == {"publish": "success"}
     (check,) = repository.checks.all()
     assert (check.sha, check.conclusion) == (head, "action_required")
+
+
+def test_a_run_that_waits_for_approval_is_not_reported(
+    actions: Actions, sqlite: Path, github: GithubServer
+) -> None:
+    """GitHub completes a first-time contributor's run as action_required, and fires workflow_run:
+    https://docs.github.com/actions/how-tos/manage-workflow-runs/approve-runs-from-forks."""
+    repository = github.repository(DATABASE)
+    github.repository(FORK, fork_of=DATABASE)
+    base, head = propose(sqlite, 1, STEP, STEP + WAIT)
+    repository.open_pull("mallory", "faster", sha=head, base_sha=base, head=FORK)
+    assert "success" not in published(actions, github, head, "action_required").results().values()
+    assert repository.checks.all() == []

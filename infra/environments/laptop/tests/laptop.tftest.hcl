@@ -57,7 +57,7 @@ run "tries_one_hub" {
   }
   assert {
     condition     = strcontains(module.hub[0].cloud_init, "nightshift-hub.service")
-    error_message = "what the hub is told"
+    error_message = "the cloud-init of the hub"
   }
 }
 

@@ -123,7 +123,7 @@ run "gives_each_server_its_own_configurations" {
   }
   assert {
     condition     = alltrue([for text in local.user_data : startswith(text, "#cloud-config\n") && alltrue([for file in yamldecode(text).write_files : file.owner == "root:root"])])
-    error_message = "what the servers are told"
+    error_message = "the cloud-init of the servers"
   }
   assert {
     condition     = length(hcloud_placement_group.spread) == 1 && hcloud_placement_group.spread[0].type == "spread" && hcloud_server.bench[1].placement_group_id == 102

@@ -85,7 +85,7 @@ run "hands_cloud_init_what_it_does" {
 
   assert {
     condition     = strcontains(output.hosts["ax1"].post_install, base64encode(output.hosts["ax1"].cloud_init))
-    error_message = "cloud-init is told something else"
+    error_message = "the cloud-init differs"
   }
   assert {
     condition = [

@@ -10,7 +10,7 @@ run "is_a_quiet_runner" {
   command = plan
 
   assert {
-    condition     = output.told.users[*].name == ["runner", "admin"] && alltrue(output.told.users[*].lock_passwd)
+    condition     = output.cloud_config.users[*].name == ["runner", "admin"] && alltrue(output.cloud_config.users[*].lock_passwd)
     error_message = "the accounts"
   }
   assert {
@@ -34,7 +34,7 @@ run "gets_nothing_that_it_does_not_need" {
   }
 
   assert {
-    condition     = jsonencode([keys(output.written), output.told.packages]) == jsonencode([["/etc/nftables.conf"], ["ca-certificates", "curl", "nftables"]])
+    condition     = jsonencode([keys(output.written), output.cloud_config.packages]) == jsonencode([["/etc/nftables.conf"], ["ca-certificates", "curl", "nftables"]])
     error_message = "files and packages"
   }
   assert {

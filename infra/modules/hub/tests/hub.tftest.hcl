@@ -109,7 +109,7 @@ run "gets_what_to_run" {
   }
   assert {
     condition     = !anytrue([for name in ["HCLOUD_TOKEN=", "GITHUB_TOKEN=", "PASSWORD="] : strcontains(output.cloud_init, name)])
-    error_message = "a secret is told"
+    error_message = "a secret is in the cloud-init"
   }
   assert {
     condition     = length(output.cloud_init) <= 32768
@@ -164,7 +164,7 @@ run "is_no_runner_if_not_asked" {
 
   assert {
     condition     = !contains(keys(module.host.written), "/etc/systemd/system/nightshift-actions.service") && !contains(keys(module.host.written), "/usr/local/sbin/nightshift-enrol")
-    error_message = "it is told how to be a runner"
+    error_message = "the cloud-init makes it a runner"
   }
   assert {
     condition     = strcontains(module.host.written["/etc/apt/apt.conf.d/90-nightshift"].content, "Automatic-Reboot \"false\"")
