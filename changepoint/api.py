@@ -102,9 +102,6 @@ def detection_of(
     The options are those of :func:`detect`, already checked.
     """
     chosen = _METHODS[method]
-    kept = (
-        list(outcome.found) if chosen.filters else _large_enough(series, outcome.found, min_effect)
-    )
     if not series.positions:
         return Detection(
             (),
@@ -115,8 +112,12 @@ def detection_of(
             math.inf,
             math.inf,
         )
+    means = effect.Means.of(series)
+    kept = list(outcome.found)
+    if not chosen.filters:
+        kept = _large_enough(series, means, kept, min_effect)
     ats = [found.at for found in kept]
-    measured = effect.measure(series, ats)
+    measured = effect.measure(series, ats, means)
     levels = (_change(series, measured, i, found) for i, found in enumerate(kept))
     changes = [c for c in levels if direction in (None, c.direction)]
     if chosen.spreads:
@@ -137,12 +138,11 @@ def detection_of(
 
 
 def _large_enough(
-    series: GroupedSeries, found: tuple[FoundChange, ...], min_effect: float
+    series: GroupedSeries, means: effect.Means, found: list[FoundChange], min_effect: float
 ) -> list[FoundChange]:
     kept = list(found)
     if min_effect == 0.0 or not kept:
         return kept
-    means = effect.Means.of(series)
     edges = [0, *(f.at for f in kept), series.positions]
     levels = means.levels(series, edges)
     while kept:

@@ -46,8 +46,11 @@ def compiled(function: F) -> F:
 
     Without a writable cache, as in a read-only container, each process compiles for itself.
     """
-    # No kernel is called from C, so the wrapper for that is not compiled.
-    dispatcher = numba.njit(function, no_cfunc_wrapper=True)  # type: ignore[call-overload]
+    # No kernel is called from C, so the wrapper for that is not compiled. Threads run kernels at
+    # once: they touch no Python object.
+    dispatcher = numba.njit(  # type: ignore[call-overload]
+        function, no_cfunc_wrapper=True, nogil=True
+    )
     # numba raises RuntimeError if it finds no writable folder.
     with suppress(RuntimeError):
         dispatcher._cache = _Cache(function)  # type: ignore[no-untyped-call]

@@ -52,11 +52,12 @@ def read(name: str, runs: Sequence[Run] | Floats) -> list[Floats]:
     given: object = runs
     if isinstance(given, str | bytes) or not isinstance(given, Sequence | np.ndarray):
         raise ValueError(f"{name} must be a list of runs, not {runs!r}")
-    kept: list[Floats] = []
-    for i, run in enumerate(np.atleast_1d(runs) if isinstance(runs, np.ndarray) else runs):
-        samples = _samples(f"{name}, run {i}", run)
-        if len(samples):
-            kept.append(samples)
+    if isinstance(runs, np.ndarray) and runs.ndim == 1 and runs.dtype == np.float64:
+        kept = list(_samples(name, runs)[:, np.newaxis])
+    else:
+        each = np.atleast_1d(runs) if isinstance(runs, np.ndarray) else runs
+        measured = (_samples(f"{name}, run {i}", run) for i, run in enumerate(each))
+        kept = [samples for samples in measured if len(samples)]
     if not kept:
         raise ValueError(f"{name} has no measured run")
     if len(kept) > MOST_RUNS:
@@ -83,6 +84,8 @@ def _samples(name: str, run: Run) -> Floats:
 
 def summarise(runs: list[Floats], exponent: int) -> Runs:
     """Level and standard error of each run, in units of 2**exponent to prevent overflow."""
+    if all(len(samples) == 1 for samples in runs):
+        return Runs(np.ldexp(np.concatenate(runs), -exponent), np.zeros(len(runs)))
     scaled = [np.ldexp(samples, -exponent) for samples in runs]
     return Runs(
         np.array([level(samples) for samples in scaled]),

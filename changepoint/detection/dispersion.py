@@ -135,8 +135,10 @@ def replicate_deviations(values: Floats, offsets: Ints) -> tuple[Floats, Ints, F
     bounds = np.zeros(positions + 1, np.int64)
     middles = np.empty(positions)
     size = 0
+    ordered = values.copy()
     for p in range(positions):
-        own = np.sort(values[offsets[p] : offsets[p + 1]])
+        own = ordered[offsets[p] : offsets[p + 1]]
+        own.sort()
         n = len(own)
         middle = 0.5 * (own[(n - 1) // 2] + own[n // 2])
         middles[p] = middle

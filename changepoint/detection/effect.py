@@ -108,9 +108,14 @@ class Means:
         return [level.level for level in _levels(series, table)]
 
 
-def measure(series: GroupedSeries, changes: Sequence[int]) -> SegmentedSeries:
-    """Measure a series of at least one position between its changes, given as ordinals."""
-    means = Means.of(series)
+def measure(
+    series: GroupedSeries, changes: Sequence[int], means: Means | None = None
+) -> SegmentedSeries:
+    """Measure a series of at least one position between its changes, given as ordinals.
+
+    ``means`` are the series' own, for a caller that has them.
+    """
+    means = means if means is not None else Means.of(series)
     edges = np.array([0, *changes, series.positions], dtype=np.int64)
     table = means.table(series, edges)
     levels = _levels(series, table)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
@@ -126,12 +128,17 @@ def search(
     known = known if known is not None else SearchCache()
     timed, counted = by_mode(rules.unmuted(series))
 
+    def find(one: Series) -> list[Shift]:
+        return known.shifts(one, rules.settings_of(one.key, len(timed)))
+
     def shifts_of(searched: Sequence[Series]) -> list[Shift]:
-        found = []
-        for one in searched:
-            found += known.shifts(one, rules.settings_of(one.key, len(timed)))
-            progress()
-        return found
+        shifts = []
+        # Most of a search is compiled, and runs beside the others.
+        with ThreadPoolExecutor(os.cpu_count()) as workers:
+            for found in workers.map(find, searched):
+                shifts += found
+                progress()
+        return shifts
 
     shifts = shifts_of(timed)
     shifts += shared_shifts(timed, shifts, rules, known.window)

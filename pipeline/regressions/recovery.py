@@ -15,7 +15,7 @@ from pipeline.model.counts import FLOOR
 from pipeline.model.metrics import is_worse
 from pipeline.regressions.counted import is_counted
 from pipeline.regressions.grouping import effect_size
-from pipeline.storage.series import Series
+from pipeline.storage.series import Floats, Series
 
 RECENT = 3
 """The newest positions that represent the present if no change point says when it began. A single
@@ -30,8 +30,8 @@ more than :func:`changepoint.compare` accepts."""
 class LevelPair(NamedTuple):
     """The newest values of two levels of a series, and the smallest effect of interest."""
 
-    old: list[float]
-    new: list[float]
+    old: Floats
+    new: Floats
     smallest: float
     better: Better
 
@@ -119,7 +119,7 @@ def _verdict(
         since = recent[0]
     old = _values(series, max(before, default=places[0]), shift.position)
     new = _values(series, since, places[-1] + 1)
-    if not old or not new:
+    if not len(old) or not len(new):
         return "undecided"
     better: Better = "lower" if is_worse(series.key.metric, 1.0) else "higher"
     return look(LevelPair(old, new, smallest, better))
@@ -137,8 +137,7 @@ def _counted_verdict(shift: Shift, series: Series, smallest: float) -> Verdict:
     return "worse" if is_worse(series.key.metric, effect) else "better"
 
 
-def _values(series: Series, first: int, stop: int) -> list[float]:
+def _values(series: Series, first: int, stop: int) -> Floats:
     """Return the newest values of a level, in the order of their positions."""
     first_at, stop_at = np.searchsorted(series.positions, (first, stop)).tolist()
-    values: list[float] = series.values[first_at:stop_at].tolist()
-    return values[-NEWEST_RUNS:]
+    return series.values[first_at:stop_at][-NEWEST_RUNS:]

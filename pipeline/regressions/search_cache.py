@@ -15,8 +15,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 import pipeline
 from changepoint import Pooled
 from changepoint.comparison.verdict import Verdict
@@ -77,8 +75,8 @@ class SearchCache:
         name = _digest(
             levels.better,
             repr(levels.smallest),
-            np.array(levels.old).tobytes(),
-            np.array(levels.new).tobytes(),
+            levels.old.tobytes(),
+            levels.new.tobytes(),
         )
         verdict: Verdict = self._of(name, lambda: compare_levels(levels))
         return verdict

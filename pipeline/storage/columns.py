@@ -24,6 +24,10 @@ from pipeline.storage.schema import measurement, metric, run, step, step_run
 from pipeline.storage.selection import listed_in
 from pipeline.storage.series import Ints, Mask, RunIndex, Series
 
+_WRITTEN_AGAIN = 0.02
+"""Share of the runs that must be new or gone before the file is written again: to read a few runs
+from the store costs less than to write those of five years."""
+
 _AT_ONCE = 200_000
 """Rows to convert at once, some ten megabytes as Python objects."""
 
@@ -118,8 +122,11 @@ def measurement_columns(
     if fresh or known is None:
         parts.append(_read(engine, metrics, places, fresh, figures))
     columns = MeasurementColumns(heads, figures, _joined(parts))
-    if save and file is not None and (known is None or fresh or len(known.runs) != len(heads)):
-        file.save([(one.run_id, one.digest) for one in heads], figures, columns.rows)
+    if save and file is not None:
+        held = 0 if known is None else len(known.runs)
+        gone = held + len(fresh) - len(heads)
+        if known is None or len(fresh) + gone > _WRITTEN_AGAIN * held:
+            file.save([(one.run_id, one.digest) for one in heads], figures, columns.rows)
     return columns
 
 

@@ -34,7 +34,9 @@ def detect_stage(context: MeasuringContext, plan: Plan) -> Detected:
     rules = rules_of(context)
     context.regressions.record_pending(now())
     known = SearchCache(context.results)
-    if known.inputs and known.inputs == _inputs(context, plan):
+    # Read once: what another process adds meanwhile is not what is searched here.
+    stored = contents(context.store)
+    if known.inputs and known.inputs == _inputs(context, plan, stored):
         return _logged(context.regressions.detection_of(plan, now()))
     series, environment = searched(context.store, plan, settings, context.results, save=True)
     save_environment(environment, context.results)
@@ -48,16 +50,16 @@ def detect_stage(context: MeasuringContext, plan: Plan) -> Detected:
         now(),
         known.verdict,
     )
-    known.save(_inputs(context, plan))
+    known.save(_inputs(context, plan, stored))
     return _logged(detected)
 
 
-def _inputs(context: MeasuringContext, plan: Plan) -> str:
+def _inputs(context: MeasuringContext, plan: Plan, stored: str | None) -> str:
     """Return the digest of all that a detection depends on, and of the files that it wrote.
 
-    Empty if a run in the store has no digest, or nothing was detected.
+    ``stored`` is the digest of the runs in the store. Empty if a run has none, or nothing was
+    detected.
     """
-    stored = contents(context.store)
     files = [context.results / name for name in (DETECTED, ENVIRONMENT, JOURNAL)]
     if stored is None or not files[0].is_file():
         return ""

@@ -139,8 +139,8 @@ def test_a_comparison_is_kept_and_another_one_is_made(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     random = np.random.default_rng(4)
-    old, new = random.normal(100.0, 1.0, (2, 12)).tolist()
-    slower = [0.8 * value for value in new]
+    old, new = random.normal(100.0, 1.0, (2, 12))
+    slower = 0.8 * new
     asked = [
         LevelPair(old, new, 0.05, "higher"),
         LevelPair(old, slower, 0.05, "higher"),

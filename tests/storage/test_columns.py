@@ -96,6 +96,23 @@ def test_only_what_is_new_or_has_changed_is_read_again(
     assert len(asked) == 2
 
 
+def test_the_file_is_written_again_when_enough_has_changed(
+    store: Engine, tmp_path: Path, asked: list[set[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(columns_module, "_WRITTEN_AGAIN", 0.4)
+    heads = measurement_columns(store, METRICS, tmp_path, save=True).heads
+    (path,) = (tmp_path / DERIVED).iterdir()
+    first = path.read_bytes()
+    # A run with another digest is one that is gone and a new one: two changes of six runs.
+    for number, written in ((0, False), (1, True)):
+        with store.begin() as connection:
+            other = update(run).where(run.c.run_id == heads[number].run_id)
+            connection.execute(other.values(digest="other"))
+        assert values(measurement_columns(store, METRICS, tmp_path, save=True)) == in_store(store)
+        assert (path.read_bytes() != first) is written
+    assert asked[1:] == [{heads[0].run_id}, {heads[0].run_id, heads[1].run_id}]
+
+
 def test_a_run_without_digest_is_always_read(
     store: Engine, tmp_path: Path, asked: list[set[str]]
 ) -> None:
