@@ -92,7 +92,7 @@ def step(noise: Noise, level: Level, count: int, size: float, seed: int) -> list
 
 
 def verdict(timeline: list[TimePoint]) -> tuple[bool, bool, bool]:
-    """Whether a step is said to warm, to drift, and to swing."""
+    """Whether a step is verdicts to warm, to drift, and to swing."""
     found = steadiness(timeline)
     if found is None:
         return False, False, False
@@ -116,12 +116,12 @@ def main() -> None:
     print("| noise | seconds | warming | drifting | swinging |\n| --- | --- | --- | --- | --- |")
     for name, noise in KINDS.items():
         for length in LENGTHS:
-            said = [
+            verdicts = [
                 verdict(step(noise, lambda part, _: np.ones(len(part)), length, 0.1, seed))
                 for seed in range(chosen.seed, chosen.seed + chosen.steps)
             ]
-            seen += len(said)
-            cells = (rate(sum(hits), len(said)) for hits in zip(*said, strict=True))
+            seen += len(verdicts)
+            cells = (rate(sum(hits), len(verdicts)) for hits in zip(*verdicts, strict=True))
             print(f"| {name} | {length} | {' | '.join(cells)} |", flush=True)
     print(f"\n{1000 * (time.perf_counter() - began) / seen:.1f} ms a step\n")
     print("| step | seconds | gauss | spikes | AR(.5) | AR(.8) |\n| --- " + "| --- " * 5 + "|")
@@ -129,12 +129,12 @@ def main() -> None:
         for length in LENGTHS:
             shares = []
             for kind in ("gauss", "spikes", "AR(.5)", "AR(.8)"):
-                said = [
+                verdicts = [
                     verdict(step(KINDS[kind], level, length, 0.03, seed))
                     for seed in range(chosen.seed, chosen.seed + chosen.steps // 10)
                 ]
-                counts = [sum(hits) for hits in zip(*said, strict=True)]
-                shares.append(" / ".join(f"{count / len(said):.2f}" for count in counts))
+                counts = [sum(hits) for hits in zip(*verdicts, strict=True)]
+                shares.append(" / ".join(f"{count / len(verdicts):.2f}" for count in counts))
             print(f"| {name} | {length} | {' | '.join(shares)} |", flush=True)
 
 

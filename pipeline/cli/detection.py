@@ -29,9 +29,9 @@ def show_detected(detected: Detected) -> None:
         f"in {detected.series} series"
     )
     for regression in worse:
-        out.print(f"  worse   {_told(regression)}", style="yellow", markup=False)
+        out.print(f"  worse   {_line(regression)}", style="yellow", markup=False)
     for regression in better:
-        out.print(f"  better  {_told(regression)}", style="blue", markup=False)
+        out.print(f"  better  {_line(regression)}", style="blue", markup=False)
     if detected.excused:
         machines = ", ".join(sorted({each.machine for each in detected.excused}))
         changes = plural(len(detected.excused), "change")
@@ -40,7 +40,7 @@ def show_detected(detected: Detected) -> None:
         )
 
 
-def _told(regression: Regression) -> str:
+def _line(regression: Regression) -> str:
     state = regression.state
     known = f"  ({state.value})" if state is not RegressionState.SUSPECTED else ""
     recovery = f"  (recovery of {regression.recovers})" if regression.recovers else ""

@@ -101,8 +101,8 @@ def _wrap(text: str, width: int, indent: str = "") -> list[str]:
 
 def summary(words: Sequence[str]) -> str:
     """Return the one-line summary of all checks."""
-    counts = {said: words.count(said) for said in _STYLES if said in words}
-    reported = ", ".join(f"{count} {said}" for said, count in counts.items())
+    counts = {word: words.count(word) for word in _STYLES if word in words}
+    reported = ", ".join(f"{count} {word}" for word, count in counts.items())
     end = "not fit to measure" if "refuse" in counts else "fit to measure"
     return f"\n{reported}: {end}"
 

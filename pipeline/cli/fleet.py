@@ -55,7 +55,7 @@ def quote_verb(
     Example: nightshift fleet quote --ttl 4h
     """
     context = Context(config)
-    asked = fleet_of(context, _tell).quote(seconds=_seconds(ttl))
+    asked = fleet_of(context, _note).quote(seconds=_seconds(ttl))
     if form is Format.JSON:
         print_json(asked)
         return
@@ -79,10 +79,10 @@ def up_verb(
     """
     context = Context(config)
     if not has_servers(context):
-        _tell(_NO_SERVERS)
+        _note(_NO_SERVERS)
         names = []
     else:
-        names = fleet_of(context, _tell).up(night, _seconds(ttl))
+        names = fleet_of(context, _note).up(night, _seconds(ttl))
     if form is Format.JSON:
         print_json({"servers": names})
         return
@@ -96,7 +96,7 @@ def status_verb(config: ConfigOption = DEFAULT_FILE, form: FormatOption = Format
 
     Example: nightshift fleet status
     """
-    found = fleet_of(Context(config), _tell).status()
+    found = fleet_of(Context(config), _note).status()
     if form is Format.JSON:
         print_json(found)
         return
@@ -132,10 +132,10 @@ def down_verb(
     """
     context = Context(config)
     if not has_servers(context, may_have=True):
-        _tell(_NO_SERVERS)
+        _note(_NO_SERVERS)
         _swept(Swept([], []), form)
     else:
-        _swept(fleet_of(context, _tell).down(night), form)
+        _swept(fleet_of(context, _note).down(night), form)
 
 
 @group.command("reap")
@@ -148,10 +148,10 @@ def reap_verb(config: ConfigOption = DEFAULT_FILE, form: FormatOption = Format.T
     """
     context = Context(config)
     if not has_servers(context, may_have=True):
-        _tell(_NO_SERVERS)
+        _note(_NO_SERVERS)
         _swept(Swept([], []), form)
     else:
-        _swept(fleet_of(context, _tell).reap(), form)
+        _swept(fleet_of(context, _note).reap(), form)
 
 
 def _seconds(ttl: str) -> float:
@@ -161,14 +161,14 @@ def _seconds(ttl: str) -> float:
 def _quoted(asked: Quote, context: Context) -> list[str]:
     """Return the text lines of a quote."""
     lines = []
-    for wish in asked.server_requests:
-        (kind, at), *others = wish.places
+    for request in asked.server_requests:
+        (kind, at), *others = request.places
         instead = ", ".join(f"{kind} in {at}" for kind, at in others)
         lines.append(
-            f"{wish.machine_class}: {wish.count} x {kind} in {at}"
+            f"{request.machine_class}: {request.count} x {kind} in {at}"
             + (f" (or {instead})" if instead else "")
-            + f", {asked.hours} h at up to {show_small_money(wish.dearest)}: "
-            f"{show_money(wish.cost(asked.hours))}"
+            + f", {asked.hours} h at up to {show_small_money(request.dearest)}: "
+            f"{show_money(request.cost(asked.hours))}"
         )
     settings = context.config.fleet
     lines.append(f"a night costs up to {show_money(asked.total)}{_budget(settings.per_night)}")
@@ -208,7 +208,7 @@ def _swept(swept: Swept, form: Format) -> None:
         for what in swept.deleted:
             out.print(f"deleted {what}", markup=False)
     for what in swept.left:
-        _tell(f"left {what}")
+        _note(f"left {what}")
     if swept.left:
         raise UserError(
             f"{plural(len(swept.left), 'resource')} could not be deleted and may cost money; "
@@ -220,7 +220,7 @@ def _budget(budget: Money | None) -> str:
     return f" of {show_money(budget)}" if budget is not None else " (no budget is set)"
 
 
-def _tell(text: str) -> None:
+def _note(text: str) -> None:
     """Print one line of progress on standard error: standard output lists the servers."""
     if not is_quiet():
         err.print(f"fleet: {text}", markup=False)

@@ -45,11 +45,11 @@ def status_verb(config: ConfigOption = DEFAULT_FILE, form: FormatOption = Format
     if form is Format.JSON:
         print_json(found)
         return
-    for line in _told(found):
+    for line in _status_lines(found):
         out.print(line, markup=False)
 
 
-def _told(found: HubStatus) -> list[str]:
+def _status_lines(found: HubStatus) -> list[str]:
     """Return the text lines of a status."""
     lines = [
         "the hub is not running; start it with `nightshift hub up`"
@@ -65,7 +65,7 @@ def _told(found: HubStatus) -> list[str]:
         lines.append(f"  {service.name} at {service.url}, {what}{again}")
     for last in found.state.published if found.state is not None else ():
         how = "" if last.well else f"publishing to {last.url} was incomplete: "
-        lines.append(f"  {last.at:%H:%M} UTC: {how}{last.said}")
+        lines.append(f"  {last.at:%H:%M} UTC: {how}{last.message}")
     size = "unknown" if found.bytes is None else f"{found.bytes / MEGABYTE:.1f} MB"
     lines.append(f"data: {size} in {found.folder}")
     if found.version is None:

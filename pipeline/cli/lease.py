@@ -31,7 +31,7 @@ def status_verb(form: FormatOption = Format.TEXT) -> None:
     elif claim is None:
         out.print("the lease of this machine is free: nobody measures here")
     else:
-        for line in _told(claim, lease):
+        for line in _lines(claim, lease):
             out.print(line, markup=False)
 
 
@@ -95,7 +95,7 @@ def _described(claim: Claim, lease: Lease) -> dict[str, object]:
     }
 
 
-def _told(claim: Claim, lease: Lease) -> list[str]:
+def _lines(claim: Claim, lease: Lease) -> list[str]:
     """Return text lines that describe the holder of a lease."""
     pids = ", ".join(str(each.pid) for each in claim.holders)
     expired = " (it has expired)" if lease.expired(claim) else ""

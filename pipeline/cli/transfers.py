@@ -26,20 +26,20 @@ class Now(Lines):
     def __init__(self, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
         """Print to ``console``; ``clock`` counts seconds."""
         super().__init__(console, clock)
-        self._told = 0.0
+        self._printed_at = 0.0
 
     def begin(self, stage: str, total: float) -> None:
         """Start counting a stage."""
         super().begin(stage, total)
-        self._told = self._clock()
+        self._printed_at = self._clock()
 
     def advance(self, amount: float, left: float | None = None) -> None:
         """Count transferred bytes, and print the progress if a line is due."""
         super().advance(amount, left)
         moment = self._clock()
-        if moment - self._told < _PAUSE:
+        if moment - self._printed_at < _PAUSE:
             return
-        self._told = moment
+        self._printed_at = moment
         wait = time_left(self._done, self._total, moment - self._began)
         remaining = f", {show_left(wait)} left" if wait is not None else ""
         self.note(f"{self._done / 1e6:.0f} of {self._total / 1e6:.0f} MB{remaining}")

@@ -77,11 +77,13 @@ def events_of(
     for one in standings:
         arrival = _arrival(one, standings, smallest)
         found += [arrival] if arrival is not None else []
-        found += [_event(one, changes, causes.get(one.panel.place, {})) for changes in _told(one)]
+        found += [
+            _event(one, changes, causes.get(one.panel.place, {})) for changes in _grouped(one)
+        ]
     return sorted(found, key=lambda event: (event.since, event.machine), reverse=True)
 
 
-def _told(one: MachineOffset) -> list[list[int]]:
+def _grouped(one: MachineOffset) -> list[list[int]]:
     """Group a machine's changes into events: touching ramps are one bent drift."""
     changes = one.fit.changes
     events = [[at] for at, change in enumerate(changes) if not change.ramp]

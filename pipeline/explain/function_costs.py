@@ -99,8 +99,8 @@ def growth_sentence(what: str, effect: float, changes: Iterable[FunctionCostChan
     percent = 100.0 * effect
     reported = [each for each in changes if each.share >= LEAST_PART][:NAMED]
     named = ", ".join(f"{each.function} {each.share * percent:+.3g}" for each in reported)
-    said = f"{percent:+.3g} % {what}"
-    return f"{said}: {named}" if named else said
+    sentence = f"{percent:+.3g} % {what}"
+    return f"{sentence}: {named}" if named else sentence
 
 
 def _both(before: Iterable[FunctionCost], after: Iterable[FunctionCost]) -> list[_Own]:

@@ -67,7 +67,7 @@ _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 
 
 def connect(
-    settings: FleetSection, pace: RetryPolicy, environ: Mapping[str, str] = os.environ
+    settings: FleetSection, policy: RetryPolicy, environ: Mapping[str, str] = os.environ
 ) -> Cloud:
     """Return the project of the token in the environment. Raises UserError without a token."""
     token = environ.get(settings.secret, "").strip()
@@ -87,14 +87,14 @@ def connect(
     client._client._retry_max_retries = 0
     allowance = Allowance()
     client._client._session.hooks["response"].append(allowance.hear)
-    return Cloud(client, pace, allowance)
+    return Cloud(client, policy, allowance)
 
 
 class Cloud:
     """A project. Every call may raise UserError, for a persistent failure or a refusal."""
 
-    def __init__(self, client: Client, pace: RetryPolicy, allowance: Allowance) -> None:
-        self._client, self.pace, self._allowance = client, pace, allowance
+    def __init__(self, client: Client, policy: RetryPolicy, allowance: Allowance) -> None:
+        self._client, self.policy, self._allowance = client, policy, allowance
 
     def pricing(self) -> Mapping[str, Any]:
         """Return the price list of the API."""
@@ -135,7 +135,7 @@ class Cloud:
             if any(action.status == Action.STATUS_RUNNING for action in going):
                 raise TransientError(f"server {server.name} is being created")
 
-        quiet = RetryPolicy(self.pace.patience, clock=self.pace.clock, sleep=self.pace.sleep)
+        quiet = RetryPolicy(self.policy.patience, clock=self.policy.clock, sleep=self.policy.sleep)
         quiet.persist(lambda: self._once(look), longest=_POLL)
 
     def exists(self, number: int) -> bool:
@@ -166,10 +166,10 @@ class Cloud:
 
         For a server, the time of deletion is returned, if known.
         """
-        patience = min(self.pace.patience, _IN_USE_PATIENCE)
-        pace = self.pace if isinstance(thing, BoundServer) else _shorter(self.pace, patience)
+        patience = min(self.policy.patience, _IN_USE_PATIENCE)
+        policy = self.policy if isinstance(thing, BoundServer) else _shorter(self.policy, patience)
         try:
-            return pace.persist(lambda: self._once(lambda: self._delete(thing)))
+            return policy.persist(lambda: self._once(lambda: self._delete(thing)))
         except Gone:
             return None
 
@@ -186,16 +186,16 @@ class Cloud:
             if action.status == Action.STATUS_RUNNING:
                 raise TransientError(f"{thing.name} is being deleted")
 
-        quiet = RetryPolicy(self.pace.patience, clock=self.pace.clock, sleep=self.pace.sleep)
+        quiet = RetryPolicy(self.policy.patience, clock=self.policy.clock, sleep=self.policy.sleep)
         quiet.persist(lambda: self._once(look), longest=_POLL)
         return done.started
 
     def _ask(self, ask: Callable[[], _Answer]) -> _Answer:
-        return self.pace.persist(lambda: self._once(ask))
+        return self.policy.persist(lambda: self._once(ask))
 
     def _once(self, ask: Callable[[], _Answer]) -> _Answer:
         if self._allowance.pause:
-            self.pace.sleep(self._allowance.pause)
+            self.policy.sleep(self._allowance.pause)
         return translated(ask)
 
 
@@ -208,8 +208,8 @@ def required(value: _Answer | None) -> _Answer:
     return value
 
 
-def _shorter(pace: RetryPolicy, patience: float) -> RetryPolicy:
-    return RetryPolicy(patience, pace.tell, pace.clock, pace.sleep)
+def _shorter(policy: RetryPolicy, patience: float) -> RetryPolicy:
+    return RetryPolicy(patience, policy.note, policy.clock, policy.sleep)
 
 
 def _why(action: Action) -> str:

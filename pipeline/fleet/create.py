@@ -55,18 +55,20 @@ class Up:
 
     def __init__(
         self,
-        estate: ProjectResources,
+        resources: ProjectResources,
         registry: RunnerRegistry,
         settings: FleetSection,
         night: ResourceMark,
-        tell: Callable[[str], None],
+        note: Callable[[str], None],
     ) -> None:
-        self._estate, self._registry, self._settings = estate, registry, settings
-        self._night, self._tell = night, tell
+        self._resources, self._registry, self._settings = resources, registry, settings
+        self._night, self._note = night, note
         self._made: list[BoundServer] = []
         self._registered: set[str] = set()
 
-    def make(self, wishes: Sequence[ServerRequest], there: Mapping[str, BoundServer]) -> list[str]:
+    def make(
+        self, requests: Sequence[ServerRequest], there: Mapping[str, BoundServer]
+    ) -> list[str]:
         """Create the servers that are not ``there`` and return the names of all.
 
         If a server is unavailable or unusable, or on an interrupt, the created servers are deleted.
@@ -75,12 +77,12 @@ class Up:
         try:
             wall = self._firewall()
             names = [
-                self._server(wish, number, program, wall, there)
-                for wish in wishes
-                for number in range(1, wish.count + 1)
+                self._server(request, number, program, wall, there)
+                for request in requests
+                for number in range(1, request.count + 1)
             ]
             runners = {name: self._runners(name) for name in names}
-            arrived(runners, self._registry.silent, self._estate.cloud.pace)
+            arrived(runners, self._registry.silent, self._resources.cloud.policy)
             return names
         except BaseException:
             self._undo()
@@ -88,43 +90,43 @@ class Up:
 
     def _server(
         self,
-        wish: ServerRequest,
+        request: ServerRequest,
         number: int,
         program: Program,
         wall: BoundFirewall,
         there: Mapping[str, BoundServer],
     ) -> str:
-        mark = self._night.model_copy(update={"machine_class": wish.machine_class})
-        name = server_name(self._estate.name, mark.night, wish.machine_class, number)
+        mark = self._night.model_copy(update={"machine_class": request.machine_class})
+        name = server_name(self._resources.name, mark.night, request.machine_class, number)
         if name in there and self._begun(there[name]):
             return name
-        group = self._group(wish, number)
+        group = self._group(request, number)
         configurations: list[str] = []
         limited: dict[str, Limited] = {}
-        for kind, location in wish.places:
+        for kind, location in request.places:
             if kind in limited:
                 continue
-            configurations = configurations or self._register(name, wish)
+            configurations = configurations or self._register(name, request)
             cloud_config = user_data(
-                program, wish.machine_class, configurations, self._settings.packages
+                program, request.machine_class, configurations, self._settings.packages
             )
             order = self._order(name, kind, location, mark, cloud_config, wall, group)
             try:
                 server = self._bought(name, mark, order)
             except SoldOutError as error:
-                self._tell(f"no {kind} in {location} now ({error})")
+                self._note(f"no {kind} in {location} now ({error})")
                 continue
             except Limited as error:
-                self._tell(f"no {kind} anywhere ({error})")
+                self._note(f"no {kind} anywhere ({error})")
                 limited[kind] = error
                 continue
             if self._begun(server):
-                self._tell(f"{name} is a {kind} in {location}")
+                self._note(f"{name} is a {kind} in {location}")
                 return name
             configurations = []
-        if {kind for kind, _ in wish.places} == set(limited):
+        if {kind for kind, _ in request.places} == set(limited):
             raise next(iter(limited.values()))
-        places = ", ".join(f"{kind} in {location}" for kind, location in wish.places)
+        places = ", ".join(f"{kind} in {location}" for kind, location in request.places)
         raise UserError(
             f"{name} is unavailable ({places}); name other locations in [fleet], or try later"
         )
@@ -134,9 +136,9 @@ class Up:
     ) -> BoundServer:
         """Return an ordered server, even if the response to the order was lost."""
         try:
-            server = self._estate.cloud.make(order)
+            server = self._resources.cloud.make(order)
         except NameTakenError as error:
-            found = self._estate.servers(mark.night).get(name)
+            found = self._resources.servers(mark.night).get(name)
             if found is None:
                 raise UserError(
                     f"a server {name} exists that does not belong to this night; rename or "
@@ -144,16 +146,16 @@ class Up:
                 ) from error
             server = found
         self._made.append(server)
-        self._estate.books.made(server, mark)
+        self._resources.inventory.made(server, mark)
         return server
 
     def _begun(self, server: BoundServer) -> bool:
         """Wait until a server runs; delete it if it does not."""
         try:
-            self._estate.cloud.started(server)
+            self._resources.cloud.started(server)
         except (Failed, Gone) as error:
-            self._tell(f"{server.name} did not start ({error})")
-            self._estate.delete(server)
+            self._note(f"{server.name} did not start ({error})")
+            self._resources.delete(server)
             return False
         return True
 
@@ -175,17 +177,19 @@ class Up:
                 ssh_keys=[SSHKey(name=key) for key in self._settings.ssh_keys],
                 firewalls=[wall],
                 user_data=cloud_config,
-                labels=labels(self._estate.name, mark),
+                labels=labels(self._resources.name, mark),
                 location=Location(name=location),
                 placement_group=group,
             ).server
 
         return ask
 
-    def _register(self, name: str, wish: ServerRequest) -> list[str]:
+    def _register(self, name: str, request: ServerRequest) -> list[str]:
         """Register the runners of a server and return their configurations."""
         self._registered.add(name)
-        return [self._registry.register(each, wish.runner_labels) for each in self._runners(name)]
+        return [
+            self._registry.register(each, request.runner_labels) for each in self._runners(name)
+        ]
 
     def _runners(self, name: str) -> list[str]:
         """Return the names of a server's runners, one per job."""
@@ -194,19 +198,22 @@ class Up:
     def _firewall(self) -> BoundFirewall:
         """Return the night's firewall: without rules, it blocks all inbound traffic."""
         return self._one(
-            night_name(self._estate.name, self._night.night),
+            night_name(self._resources.name, self._night.night),
             BoundFirewall,
             lambda client, name, about: (
                 client.firewalls.create(name, rules=[], labels=about).firewall
             ),
         )
 
-    def _group(self, wish: ServerRequest, number: int) -> BoundPlacementGroup | None:
+    def _group(self, request: ServerRequest, number: int) -> BoundPlacementGroup | None:
         """Return the placement group that puts a class's servers on different hosts."""
-        if wish.count == 1:
+        if request.count == 1:
             return None
         name = server_name(
-            self._estate.name, self._night.night, wish.machine_class, (number - 1) // _SPREAD + 1
+            self._resources.name,
+            self._night.night,
+            request.machine_class,
+            (number - 1) // _SPREAD + 1,
         )
         return self._one(
             name,
@@ -226,9 +233,9 @@ class Up:
         known = self._known(name, kind)
         if known is not None:
             return known
-        about = labels(self._estate.name, self._night)
+        about = labels(self._resources.name, self._night)
         try:
-            return self._estate.cloud.make(lambda client: make(client, name, about))
+            return self._resources.cloud.make(lambda client: make(client, name, about))
         except NameTakenError as error:
             known = self._known(name, kind)
             if known is None:
@@ -239,7 +246,7 @@ class Up:
             return known
 
     def _known(self, name: str, kind: type[_Thing]) -> _Thing | None:
-        owned = self._estate.owned(self._night.night, [kind])
+        owned = self._resources.owned(self._night.night, [kind])
         things = (each.thing for each in owned if isinstance(each.thing, kind))
         return next((thing for thing in things if thing.name == name), None)
 
@@ -247,13 +254,13 @@ class Up:
         """Delete the created servers; `down` and the reaper find any that remain."""
         for server in self._made:
             try:
-                self._estate.delete(server)
+                self._resources.delete(server)
             except UserError as error:
-                self._tell(
+                self._note(
                     f"{server.name} was not deleted ({error}); `nightshift fleet down` deletes it"
                 )
         for name in self._registered:
             try:
                 self._registry.remove(f"{name}-")
             except UserError as error:
-                self._tell(f"the runners of {name} could not be removed from GitHub: {error}")
+                self._note(f"the runners of {name} could not be removed from GitHub: {error}")

@@ -50,7 +50,7 @@ class Fleet:
     """Servers of a project that are created for nights.
 
     ``registry`` is called only when runners are needed: pricing and reaping need no GitHub token.
-    ``tell`` receives lines about the progress.
+    ``note`` receives lines about the progress.
     """
 
     def __init__(
@@ -58,14 +58,14 @@ class Fleet:
         config: Config,
         cloud: Cloud,
         registry: Callable[[], RunnerRegistry],
-        tell: Callable[[str], None],
+        note: Callable[[str], None],
         now: Callable[[], datetime] = present,
     ) -> None:
         self._settings, self._classes = config.fleet, config.machine_class
-        self._cloud, self._registry, self._tell, self._now = cloud, registry, tell, now
+        self._cloud, self._registry, self._note, self._now = cloud, registry, note, now
         self._results = config.paths.results
-        self._books = ServerInventory(Servers(self._results), lambda: self.prices, now)
-        self._estate = ProjectResources(cloud, self._settings.name, self._books, tell)
+        self._inventory = ServerInventory(Servers(self._results), lambda: self.prices, now)
+        self._resources = ProjectResources(cloud, self._settings.name, self._inventory, note)
 
     @cached_property
     def prices(self) -> Prices:
@@ -77,7 +77,7 @@ class Fleet:
 
         The duration is in seconds; 0 means the time to live of the configuration.
         """
-        return self._priced(self._wishes, night, seconds)
+        return self._priced(self._requests, night, seconds)
 
     def up(self, night: str, seconds: float = 0.0) -> list[str]:
         """Create the servers of a night and return their names; existing servers stay.
@@ -85,25 +85,25 @@ class Fleet:
         Raises UserError, before anything is created, if the missing servers exceed a budget.
         """
         check_label("the night", night)
-        for each in self._wishes:
+        for each in self._requests:
             check_label("the class", each.machine_class)
-        with creation_lock(self._results, self._cloud.pace):
-            there = self._estate.servers()
+        with creation_lock(self._results, self._cloud.policy):
+            there = self._resources.servers()
             missing = self._missing(night, list(there))
-            if any(wish.count for wish in missing):
+            if any(request.count for request in missing):
                 check_budgets(self._priced(missing, night, seconds), self._settings)
             mark = ResourceMark(night=night, expires=self._expires(night, seconds))
-            up = Up(self._estate, self._registry(), self._settings, mark, self._tell)
-            return up.make(self._wishes, there)
+            up = Up(self._resources, self._registry(), self._settings, mark, self._note)
+            return up.make(self._requests, there)
 
     def down(self, night: str) -> Swept:
         """Delete everything of a night, including its runners and what earlier calls left."""
         check_label("the night", night)
-        swept = self._estate.sweep(lambda mark: mark.night == night, night)
+        swept = self._resources.sweep(lambda mark: mark.night == night, night)
         try:
             self._registry().remove(f"{night_name(self._settings.name, night)}-")
         except UserError as error:
-            self._tell(
+            self._note(
                 "runners could not be removed from GitHub, which removes them itself after "
                 f"some days: {error}"
             )
@@ -112,12 +112,12 @@ class Fleet:
     def reap(self) -> Swept:
         """Delete everything that has expired."""
         moment = self._now()
-        return self._estate.sweep(lambda mark: mark.expires <= moment)
+        return self._resources.sweep(lambda mark: mark.expires <= moment)
 
     def status(self) -> FleetStatus:
         """Return the existing servers and their cost, and update the record."""
-        self._estate.servers()
-        moment, lives = self._now(), self._books.lives().values()
+        self._resources.servers()
+        moment, lives = self._now(), self._inventory.lives().values()
         standing = tuple(
             RunningServer(
                 rent=each.rent,
@@ -138,14 +138,14 @@ class Fleet:
         )
 
     @cached_property
-    def _wishes(self) -> tuple[ServerRequest, ...]:
+    def _requests(self) -> tuple[ServerRequest, ...]:
         return server_requests(self._classes, self._settings, self.prices)
 
     def _priced(self, wanted: Sequence[ServerRequest], night: str, seconds: float) -> Quote:
         return quote(
             wanted,
             seconds or self._settings.ttl,
-            self._books.lives().values(),
+            self._inventory.lives().values(),
             night,
             self._now(),
             self.prices.currency,
@@ -154,21 +154,21 @@ class Fleet:
     def _missing(self, night: str, there: Sequence[str]) -> list[ServerRequest]:
         """Return the requests without the existing servers."""
         return [
-            wish.model_copy(
+            request.model_copy(
                 update={
                     "count": sum(
-                        server_name(self._settings.name, night, wish.machine_class, number)
+                        server_name(self._settings.name, night, request.machine_class, number)
                         not in there
-                        for number in range(1, wish.count + 1)
+                        for number in range(1, request.count + 1)
                     )
                 }
             )
-            for wish in self._wishes
+            for request in self._requests
         ]
 
     def _expires(self, night: str, seconds: float) -> datetime:
         """Return when a night's servers expire: all at once, even those created later."""
-        known = [each.mark.expires for each in self._estate.owned(night)]
+        known = [each.mark.expires for each in self._resources.owned(night)]
         expires = min(known, default=self._now() + timedelta(seconds=seconds or self._settings.ttl))
         if expires <= self._now():
             raise UserError(

@@ -15,7 +15,7 @@ FILE = ".fleet.lock"
 
 
 @contextmanager
-def creation_lock(results: Path, pace: RetryPolicy) -> Iterator[None]:
+def creation_lock(results: Path, policy: RetryPolicy) -> Iterator[None]:
     """Lock the creation of servers with this record, waiting for another process.
 
     Raises UserError if the other process takes longer than the patience, and if the folder is not
@@ -23,7 +23,7 @@ def creation_lock(results: Path, pace: RetryPolicy) -> Iterator[None]:
     """
     with ExitStack() as stack:
         try:
-            pace.persist(lambda: _take(results / FILE, stack))
+            policy.persist(lambda: _take(results / FILE, stack))
         except OSError as error:
             raise UserError(
                 f"{error.filename} cannot be written ({error.strerror}), so no server is "

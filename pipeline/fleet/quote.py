@@ -108,7 +108,7 @@ def check_budgets(asked: Quote, settings: FleetSection) -> None:
         if total.amount > budget.amount:
             before = f" plus {show_money(spent)} spent before" if spent.amount else ""
             raise UserError(
-                f"{plural(sum(wish.count for wish in asked.server_requests), 'server')} for "
+                f"{plural(sum(request.count for request in asked.server_requests), 'server')} for "
                 f"{asked.hours} h cost up to {show_money(asked.total)}{before}: the total of "
                 f"{show_money(total)} exceeds {name} = {show_money(budget)} in [fleet]; no "
                 "server was created"

@@ -36,10 +36,10 @@ class ProjectResources:
     """All resources that a named pipeline created for nights, in the order of deletion."""
 
     def __init__(
-        self, cloud: Cloud, name: str, books: ServerInventory, tell: Callable[[str], None]
+        self, cloud: Cloud, name: str, inventory: ServerInventory, note: Callable[[str], None]
     ) -> None:
-        self.cloud, self.name, self.books, self._tell = cloud, name, books, tell
-        self._told: set[str] = set()
+        self.cloud, self.name, self.inventory, self._note = cloud, name, inventory, note
+        self._reported: set[str] = set()
 
     def owned(
         self,
@@ -80,9 +80,9 @@ class ProjectResources:
             if isinstance(each.thing, BoundServer)
         ]
         for server, mark in found:
-            self.books.made(server, mark)
+            self.inventory.made(server, mark)
         if not night:
-            self.books.close((required(server.id) for server, _ in found), self.cloud)
+            self.inventory.close((required(server.id) for server, _ in found), self.cloud)
         return {str(server.name): server for server, _ in found}
 
     def sweep(self, wanted: Callable[[ResourceMark], bool], night: str = "") -> Swept:
@@ -93,13 +93,13 @@ class ProjectResources:
         if even the servers cannot be listed.
         """
         swept = Swept([], [])
-        self._noted(lambda: self.servers(odd=_ignore))
+        self._recorded(lambda: self.servers(odd=_ignore))
         for kind in KINDS:
             for each in self._listed(kind, night, swept):
                 if wanted(each.mark):
                     self._sweep_one(each, swept)
         # Record servers that an earlier attempt deleted and that disappeared meanwhile.
-        self._noted(lambda: self.servers(odd=_ignore))
+        self._recorded(lambda: self.servers(odd=_ignore))
         return swept
 
     def delete(self, thing: Thing) -> None:
@@ -109,10 +109,10 @@ class ProjectResources:
             return
         number = required(thing.id)
         if thing.status != Server.STATUS_DELETING:
-            self._noted(lambda: self.books.deleting(number))
+            self._recorded(lambda: self.inventory.deleting(number))
         gone = self.cloud.delete(thing)
         # The deletion may be later than first requested, and may have begun another hour.
-        self._noted(lambda: self.books.deleted(number, gone or self.cloud.deleted(number)))
+        self._recorded(lambda: self.inventory.deleted(number, gone or self.cloud.deleted(number)))
 
     def _listed(self, kind: type[Thing], night: str, swept: Swept) -> list[Owned]:
         try:
@@ -127,7 +127,7 @@ class ProjectResources:
         server, mark = each.thing, each.mark
         if isinstance(server, BoundServer):
             # Once it is gone, its cost can no longer be determined.
-            self._noted(lambda: self.books.made(server, mark))
+            self._recorded(lambda: self.inventory.made(server, mark))
         try:
             self.delete(each.thing)
         except UserError as error:
@@ -135,7 +135,7 @@ class ProjectResources:
         else:
             swept.deleted.append(each.what)
 
-    def _noted(self, note: Callable[[], object]) -> None:
+    def _recorded(self, note: Callable[[], object]) -> None:
         """Record something if possible: a server's deletion must not depend on the record."""
         try:
             note()
@@ -143,9 +143,9 @@ class ProjectResources:
             self._log_once(f"the record of servers is incomplete: {error}")
 
     def _log_once(self, text: str) -> None:
-        if text not in self._told:
-            self._told.add(text)
-            self._tell(text)
+        if text not in self._reported:
+            self._reported.add(text)
+            self._note(text)
 
 
 def _ignore(text: str) -> None:

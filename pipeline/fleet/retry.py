@@ -27,11 +27,11 @@ class TransientError(Exception):
 class RetryPolicy:
     """The limits of retries. ``patience`` and the results of ``clock`` are in seconds.
 
-    ``tell`` receives a line when something does not succeed at once.
+    ``note`` receives a line when something does not succeed at once.
     """
 
     patience: float
-    tell: Callable[[str], None] = lambda text: None
+    note: Callable[[str], None] = lambda text: None
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
 
@@ -45,14 +45,14 @@ class RetryPolicy:
             try:
                 return attempt()
             except TransientError as passing:
-                said = str(passing)
+                problem = str(passing)
                 if self.clock() + wait > until:
                     raise UserError(
-                        f"{said}; this lasted longer than {self.patience:.0f} s: try again later"
+                        f"{problem}; this lasted longer than {self.patience:.0f} s: try again later"
                     ) from passing
-            if said != reported:
-                self.tell(f"{said}; trying again")
-            reported = said
-            _LOG.info("%s; retrying in %.0f s", said, wait)
+            if problem != reported:
+                self.note(f"{problem}; trying again")
+            reported = problem
+            _LOG.info("%s; retrying in %.0f s", problem, wait)
             self.sleep(wait)
             wait = min(2 * wait, longest)

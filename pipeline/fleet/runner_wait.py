@@ -8,7 +8,7 @@ from pipeline.fleet.retry import RetryPolicy, TransientError
 
 
 def arrived(
-    runners: Mapping[str, Sequence[str]], silent: Callable[[], set[str]], pace: RetryPolicy
+    runners: Mapping[str, Sequence[str]], silent: Callable[[], set[str]], policy: RetryPolicy
 ) -> None:
     """Wait until a runner of each server connected; ``runners`` are by server name.
 
@@ -23,4 +23,4 @@ def arrived(
         if missing:
             raise TransientError(f"no runner of {', '.join(missing)} has registered yet")
 
-    pace.persist(look)
+    policy.persist(look)

@@ -39,10 +39,10 @@ class Runners:
     """The runners of a repository."""
 
     def __init__(
-        self, url: str, repository: str, token: str, variable: str, pace: RetryPolicy
+        self, url: str, repository: str, token: str, variable: str, policy: RetryPolicy
     ) -> None:
         self._root = f"{url.rstrip('/')}/repos/{repository}/actions/runners"
-        self._repository, self._variable, self._pace = repository, variable, pace
+        self._repository, self._variable, self._policy = repository, variable, policy
         self._session = requests.Session()
         self._session.headers.update(
             {
@@ -68,7 +68,7 @@ class Runners:
 
         An existing runner with the name is removed: its configuration is lost.
         """
-        wish = {
+        body = {
             "name": name,
             "runner_group_id": _GROUP,
             "labels": list(labels),
@@ -77,13 +77,13 @@ class Runners:
 
         def attempt() -> str:
             try:
-                answer = self._asked("POST", "/generate-jitconfig", wish)
+                answer = self._asked("POST", "/generate-jitconfig", body)
             except _Conflict as error:
                 self._remove(lambda other: other == name)
                 raise TransientError(f"a runner {name} is registered already") from error
             return str(answer["encoded_jit_config"])
 
-        return self._pace.persist(attempt)
+        return self._policy.persist(attempt)
 
     def remove(self, prefix: str) -> int:
         """Remove the runners with this name prefix, except busy ones; return their number."""
@@ -101,7 +101,7 @@ class Runners:
                 self._asked("DELETE", f"/{each['id']}")
                 removed += 1
             except _Conflict:
-                self._pace.tell(f"runner {each['name']} is busy and stays registered")
+                self._policy.note(f"runner {each['name']} is busy and stays registered")
         return removed
 
     def _all(self) -> Iterator[Mapping[str, Any]]:
@@ -114,7 +114,7 @@ class Runners:
             page += 1
 
     def _asked(self, method: str, path: str, body: Any = None) -> Any:
-        return self._pace.persist(lambda: self._ask(method, path, body))
+        return self._policy.persist(lambda: self._ask(method, path, body))
 
     def _ask(self, method: str, path: str, body: Any) -> Any:
         try:
@@ -145,7 +145,7 @@ class Runners:
 
 
 def find_runners(
-    config: Config, pace: RetryPolicy, environ: Mapping[str, str] = os.environ
+    config: Config, policy: RetryPolicy, environ: Mapping[str, str] = os.environ
 ) -> Runners:
     """Return the runners of the configured repository. Raises UserError without one."""
     variable, repository = config.fleet.runner_secret, config.github.repository
@@ -160,7 +160,7 @@ def find_runners(
             f"the environment variable {variable} ([fleet] runner_secret) holds no token; set "
             f"it to a token with administration rights to {repository}"
         )
-    return Runners(config.github.url, repository, token, variable, pace)
+    return Runners(config.github.url, repository, token, variable, policy)
 
 
 class _Conflict(Exception):

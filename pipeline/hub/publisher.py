@@ -27,7 +27,7 @@ class Published(Frozen):
     url: str
     at: datetime
     well: bool
-    said: str
+    message: str
 
 
 class Publisher:
@@ -69,11 +69,11 @@ class Publisher:
                 self._process = None
         elif self._clock() >= self._due:
             self._due = self._clock() + self._every
-            with self._log.open("wb") as said:
+            with self._log.open("wb") as output:
                 self._process = subprocess.Popen(
                     contained(self._command, death_signal="TERM"),
                     stdin=subprocess.DEVNULL,
-                    stdout=said,
+                    stdout=output,
                     stderr=subprocess.STDOUT,
                     start_new_session=True,
                 )
@@ -97,19 +97,22 @@ class Publisher:
     def _see(self, code: int) -> None:
         lines = read_log(self._log).strip().splitlines()
         warned = [line for line in lines if line.startswith(_WARNING)]
-        said = "; ".join(line.removeprefix(_WARNING) for line in warned or lines[-1:])
+        message = "; ".join(line.removeprefix(_WARNING) for line in warned or lines[-1:])
         before = self.last
         self.last = Published(
             url=self._url,
             at=datetime.now(UTC),
             well=code == 0 and not warned,
-            said=said or f"exit code {code}",
+            message=message or f"exit code {code}",
         )
-        if before is not None and (before.well, before.said) == (self.last.well, self.last.said):
+        if before is not None and (before.well, before.message) == (
+            self.last.well,
+            self.last.message,
+        ):
             return
         if not self.last.well:
-            self._report(f"publishing to {self._url} was incomplete: {self.last.said}")
+            self._report(f"publishing to {self._url} was incomplete: {self.last.message}")
         elif before is None:
-            self._report(self.last.said)
+            self._report(self.last.message)
         elif not before.well:
-            self._report(f"publishing works again: {self.last.said}")
+            self._report(f"publishing works again: {self.last.message}")

@@ -86,8 +86,8 @@ def preflight(
                 f'to measure anyway, set warn = ["{each.name}"] in [preflight]'
             )
     if fresh := [f"{each.name}: {each.value}" for each in unfit if each.name not in reported]:
-        said = "; ".join(fresh)
-        note(f"preflight: {said}. `nightshift doctor` explains the effect and the remedy")
+        findings = "; ".join(fresh)
+        note(f"preflight: {findings}. `nightshift doctor` explains the effect and the remedy")
     return {each.name: each.value for each in unfit}
 
 

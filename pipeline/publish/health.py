@@ -62,8 +62,8 @@ def machine_groups(
     for run in runs.values():
         machine = fingerprints[run.machine]
         known = {name: machine[name] for name in OTHERS["machine_info"].labels}
-        said = digest([known, milliseconds(run.started_at)])
-        yield SampleGroup(f"machine {run.run_id}", said, partial(_machine, run, known))
+        content = digest([known, milliseconds(run.started_at)])
+        yield SampleGroup(f"machine {run.run_id}", content, partial(_machine, run, known))
 
 
 def control_groups(
@@ -78,7 +78,7 @@ def control_groups(
         for copy in measured.standings:
             original = standings.get(copy.label.partition("#")[0])
             if original is not None and original is not copy:
-                pair = [original.said, copy.said]
+                pair = [original.identity, copy.identity]
                 yield SampleGroup(
                     f"control {' '.join(map(str, (*measured.setup, copy.label)))}",
                     digest([pair, sorted(metrics), milliseconds(copy.runs[-1].started_at)]),

@@ -76,7 +76,7 @@ class RevisionRuns:
         return self.runs[0].started_at
 
     @property
-    def said(self) -> list[tuple[str, str | None]]:
+    def identity(self) -> list[tuple[str, str | None]]:
         """Its runs and their digests. A store from before digests has names alone."""
         return [(run.run_id, run.digest) for run in self.runs]
 

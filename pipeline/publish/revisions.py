@@ -46,11 +46,11 @@ def end_groups(store: Engine, setups: Iterable[MeasuredSetup]) -> Iterator[Sampl
     """
     for measured in setups:
         ends = {"first": measured.standings[0], "newest": measured.standings[-1]}
-        said = [standing.said for standing in ends.values()]
+        content = [standing.identity for standing in ends.values()]
         at = milliseconds(measured.standings[-1].runs[-1].started_at)
         key = " ".join(map(str, measured.setup))
         yield SampleGroup(
-            f"ends {key}", digest([said, at]), partial(_ends, store, measured, ends, at)
+            f"ends {key}", digest([content, at]), partial(_ends, store, measured, ends, at)
         )
 
 
@@ -105,16 +105,16 @@ def _group(
                     labels = measured.label(name, step, group, stat=stat)
                     yield TimeSeries(labels, [TimedValue(at, value)])
 
-    said = digest(
+    content = digest(
         [
-            standing.said,
-            first.said,
+            standing.identity,
+            first.identity,
             standing.made,
             standing.first_run,
         ]
     )
     key = " ".join(map(str, (*measured.setup, standing.label)))
-    return SampleGroup(f"revision {key}", said, series)
+    return SampleGroup(f"revision {key}", content, series)
 
 
 def _figures_of(

@@ -69,7 +69,7 @@ def shared_shifts(
                     continue
                 for member in change.members:
                     one = group[int(member.name)]
-                    if _told(member, one, rules, len(series)):
+                    if _reported(member, one, rules, len(series)):
                         shift = _shift(one, change, member)
                         shifts += [] if _known(shift, known.get(one.key, [])) else [shift]
     return shifts
@@ -138,7 +138,7 @@ def _known(shared: Shift, own: Iterable[Shift]) -> bool:
     return any(shift.earliest <= shared.latest and shared.earliest <= shift.latest for shift in own)
 
 
-def _told(member: PooledMember, series: Series, rules: Rules, count: int) -> bool:
+def _reported(member: PooledMember, series: Series, rules: Rules, count: int) -> bool:
     metric = series.key.metric
     watch = rules.settings_of(series.key, count)
     low, high = member.effect_interval

@@ -28,6 +28,6 @@ def fleet_of(context: Context, note: Callable[[str], None]) -> Fleet:
 
     Raises UserError without a token.
     """
-    pace = RetryPolicy(context.config.fleet.patience, note)
-    cloud = connect(context.config.fleet, pace)
-    return Fleet(context.config, cloud, partial(find_runners, context.config, pace), note)
+    policy = RetryPolicy(context.config.fleet.patience, note)
+    cloud = connect(context.config.fleet, policy)
+    return Fleet(context.config, cloud, partial(find_runners, context.config, policy), note)

@@ -121,9 +121,9 @@ class Scene:
         return ConfigFile(Path("nightshift.toml"), text).config
 
     def cloud(self, patience: float = 600.0) -> Cloud:
-        pace = RetryPolicy(patience, self.reported.append, self.time, self.time.sleep)
+        policy = RetryPolicy(patience, self.reported.append, self.time, self.time.sleep)
         environ = {"HCLOUD_TOKEN": TOKEN, "HCLOUD_ENDPOINT": self.fake.url}
-        return connect(self.config.fleet, pace, environ)
+        return connect(self.config.fleet, policy, environ)
 
     def fleet(self, patience: float = 600.0) -> Fleet:
         """Return the fleet as a process that has just begun has it."""

@@ -80,14 +80,14 @@ def test_faults_are_met_once_each(fake: FakeHetzner, client: Client) -> None:
         Fault(taken=True),
         Fault(fails="failed"),
     ]
-    wish = (ServerType(name="ccx13"), Image(name="debian-12"))
+    body = (ServerType(name="ccx13"), Image(name="debian-12"))
     with pytest.raises(APIException, match="unavailable"):
-        client.servers.create("one", *wish)
+        client.servers.create("one", *body)
     with pytest.raises(requests.ConnectionError):
-        client.servers.create("one", *wish)
+        client.servers.create("one", *body)
     assert fake.project.named("servers") == {"one"}
     with pytest.raises(ActionFailedException):
-        client.servers.create("two", *wish).action.wait_until_finished()
+        client.servers.create("two", *body).action.wait_until_finished()
 
 
 @pytest.mark.parametrize("labels", [{"expires": "2026-03-01T02:00"}, {"night": "-1"}, {"a b": ""}])

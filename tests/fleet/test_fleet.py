@@ -303,8 +303,8 @@ def test_a_server_that_is_between_two_jobs_is_there(scene: Scene) -> None:
 def test_a_name_that_is_somebody_elses_is_left_to_them(scene: Scene) -> None:
     (name, *_) = scene.fleet().up(NIGHT)
     scene.fleet().down(NIGHT)
-    wish = {"name": name, "server_type": "ccx13", "image": "debian-12"}
-    scene.fake.project.make("servers", wish)
+    body = {"name": name, "server_type": "ccx13", "image": "debian-12"}
+    scene.fake.project.make("servers", body)
     with pytest.raises(
         UserError, match="exists that does not belong to this night; rename or delete it"
     ):

@@ -20,12 +20,12 @@ from tests.fleet.conftest import Scene
 
 def test_another_process_is_waited_for_and_named(tmp_path: Path) -> None:
     sleeps, reported = Sleeps(), list[str]()
-    pace = RetryPolicy(5.0, reported.append, lambda: sum(sleeps), sleeps)
-    begun = creation_lock(tmp_path, pace)
-    with creation_lock(tmp_path, pace), pytest.raises(UserError, match=f"process {os.getpid()}"):
+    policy = RetryPolicy(5.0, reported.append, lambda: sum(sleeps), sleeps)
+    begun = creation_lock(tmp_path, policy)
+    with creation_lock(tmp_path, policy), pytest.raises(UserError, match=f"process {os.getpid()}"):
         begun.__enter__()
     assert sleeps == [1, 2] and len(reported) == 1
-    with creation_lock(tmp_path, pace):
+    with creation_lock(tmp_path, policy):
         assert (tmp_path / FILE).read_text() == str(os.getpid())
 
 

@@ -32,8 +32,8 @@ WISHES: dict[str, dict[str, Any]] = {
 def make(scene: Scene, name: str, labels: dict[str, str]) -> None:
     """Make a resource of each kind, with its kind in its name."""
     for kind in KINDS:
-        wish = {"name": f"{name}-{kind.replace('_', '-')}", "labels": labels, **WISHES[kind]}
-        scene.fake.project.make(kind, wish)
+        body = {"name": f"{name}-{kind.replace('_', '-')}", "labels": labels, **WISHES[kind]}
+        scene.fake.project.make(kind, body)
 
 
 def test_every_kind_is_reaped(scene: Scene) -> None:

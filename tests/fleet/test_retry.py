@@ -11,20 +11,20 @@ from tests.fakes.site import Sleeps
 
 def test_waits_double_up_to_the_longest_and_end_with_the_patience() -> None:
     sleeps, reported = Sleeps(), list[str]()
-    pace = RetryPolicy(100.0, reported.append, lambda: sum(sleeps), sleeps)
+    policy = RetryPolicy(100.0, reported.append, lambda: sum(sleeps), sleeps)
 
     def never() -> None:
         raise TransientError("it is closed")
 
     with pytest.raises(UserError, match="it is closed; this lasted longer than 100 s"):
-        pace.persist(never)
+        policy.persist(never)
     assert sleeps == [1, 2, 4, 8, 16, 30, 30]
     assert reported == ["it is closed; trying again"], "once"
 
 
 def test_what_passes_is_answered_and_what_is_wrong_is_raised_at_once() -> None:
     sleeps = Sleeps()
-    pace = RetryPolicy(100.0, clock=lambda: sum(sleeps), sleep=sleeps)
+    policy = RetryPolicy(100.0, clock=lambda: sum(sleeps), sleep=sleeps)
     answers = iter([TransientError("a"), TransientError("b"), None])
 
     def attempt() -> str:
@@ -32,8 +32,8 @@ def test_what_passes_is_answered_and_what_is_wrong_is_raised_at_once() -> None:
             raise error
         return "done"
 
-    assert pace.persist(attempt, longest=1.5) == "done"
+    assert policy.persist(attempt, longest=1.5) == "done"
     assert sleeps == [1, 1.5]
     with pytest.raises(ZeroDivisionError):
-        pace.persist(lambda: 1 / 0)
+        policy.persist(lambda: 1 / 0)
     assert len(sleeps) == 2

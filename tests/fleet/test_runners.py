@@ -41,8 +41,8 @@ class World:
         config = Config(
             fleet=FleetSection(), github=GithubSection(repository=REPOSITORY, url=self.fake.url)
         )
-        pace = RetryPolicy(600.0, self.reported.append, self.time, self.time.sleep)
-        return find_runners(config, pace, {"GITHUB_TOKEN": token})
+        policy = RetryPolicy(600.0, self.reported.append, self.time, self.time.sleep)
+        return find_runners(config, policy, {"GITHUB_TOKEN": token})
 
     @property
     def names(self) -> list[str]:

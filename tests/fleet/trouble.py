@@ -123,7 +123,7 @@ class Stage(Scene):
     def fleet(self, patience: float = 600.0) -> Fleet:
         self.hands = self.github.hands = Hands()
         fleet = super().fleet(patience)
-        fleet._books._record = Record(self.folder, self.hands)
+        fleet._inventory._record = Record(self.folder, self.hands)
         hands, time, skew = self.hands, self.time, self.skew
 
         def now() -> Any:
@@ -131,14 +131,14 @@ class Stage(Scene):
                 raise Killed
             return time.now_with(skew)
 
-        fleet._now = fleet._books.now = now
+        fleet._now = fleet._inventory.now = now
         return fleet
 
     def make_by_hand(self, name: str, labels: Mapping[str, str]) -> None:
         """Make a resource of each kind, with its kind in its name."""
         for kind in KINDS:
-            wish = {"name": f"{name}-{kind.replace('_', '-')}", "labels": labels, **WISHES[kind]}
-            self.fake.project.make(kind, wish)
+            body = {"name": f"{name}-{kind.replace('_', '-')}", "labels": labels, **WISHES[kind]}
+            self.fake.project.make(kind, body)
 
     def through(self, verb: Callable[[Fleet], Any], trouble: Trouble | None = None) -> Any:
         """Do what a verb does in a process of its own; None where that failed or was killed."""

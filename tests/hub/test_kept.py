@@ -133,7 +133,7 @@ def test_a_log_that_is_taken_away_ends_no_hub(
     log = str(service.folder / "publish.log")
     shown = publisher(service.folder, f"import os; os.remove({log!r})", reported, clock)
     once(shown, clock)
-    assert shown.last is not None and shown.last.said == "exit code 0"
+    assert shown.last is not None and shown.last.message == "exit code 0"
 
 
 def test_what_never_served_needs_a_repair(service: Service, account: Account) -> None:
@@ -214,7 +214,7 @@ def test_publishing_is_reported_first_when_it_fails_and_when_it_goes_on(
         "publishing works again: published 7 samples",
     ]
     assert shown.last is not None
-    assert (shown.last.well, shown.last.said) == (True, "published nothing new")
+    assert (shown.last.well, shown.last.message) == (True, "published nothing new")
 
 
 def test_what_publishing_warns_of_is_not_hidden_by_its_last_line(
@@ -303,5 +303,5 @@ def test_several_receivers_are_served_in_turn(
         for each in both:
             each.stop()
     assert begun[1].exists()
-    assert [each.last and each.last.said for each in both] == ["published", "published"]
+    assert [each.last and each.last.message for each in both] == ["published", "published"]
     assert reported == ["published", "published"]

@@ -30,8 +30,8 @@ def shown(grid: Grid) -> dict[str, dict[str, list[str]]]:
     return found
 
 
-def only(subjects: list[MeasuredSubject], layout: str, wish: TableOptions = WISH) -> Grid:
-    (grid,) = make_grids(subjects, wish, layout)
+def only(subjects: list[MeasuredSubject], layout: str, options: TableOptions = WISH) -> Grid:
+    (grid,) = make_grids(subjects, options, layout)
     return grid
 
 

@@ -24,7 +24,7 @@ class Progress:
         self._made = dict.fromkeys(planned, 0)
         self._spent = dict.fromkeys(planned, 0.0)
         self._guess = guess
-        self._last = self._told = time.monotonic()
+        self._last = self._printed_at = time.monotonic()
 
     def called(self, engine: str, doing: str) -> None:
         """Count one call of an engine; report the progress now and then."""
@@ -33,8 +33,8 @@ class Progress:
         self._made[engine] += 1
         self._spent[engine] += now - self._last
         self._last = now
-        if now - self._told >= EVERY:
-            self._told = now
+        if now - self._printed_at >= EVERY:
+            self._printed_at = now
             sys.stderr.write(f"{doing}: about {self.seconds_left() / 60.0:.0f} min left\n")
             sys.stderr.flush()
 

@@ -83,7 +83,7 @@ def pygithub(url: str, token: str) -> Transport:
         nonlocal requester
         headers = {"Accept": "application/vnd.github+json"}
         try:
-            status, said, text = within(
+            status, received, text = within(
                 DEADLINE,
                 partial(requester.requestJson, method, path, dict(query), headers, payload),
             )
@@ -98,7 +98,7 @@ def pygithub(url: str, token: str) -> Transport:
             raise UserError(
                 f"[github] url = {url!r} is not the address of the API: {first_line(error)}"
             ) from None
-        return GithubResponse(status, said, _parsed(status, text))
+        return GithubResponse(status, received, _parsed(status, text))
 
     return send
 

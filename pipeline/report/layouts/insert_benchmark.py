@@ -41,7 +41,7 @@ DETAILS: tuple[Block, ...] = (
 """The published columns of a step."""
 
 
-def insert_benchmark(subjects: Sequence[MeasuredSubject], wish: TableOptions) -> list[Grid]:
+def insert_benchmark(subjects: Sequence[MeasuredSubject], options: TableOptions) -> list[Grid]:
     """Return throughput, throughput relative to the first row, and the background rates.
 
     Workloads that differ only in name and configuration share one table.
@@ -49,28 +49,28 @@ def insert_benchmark(subjects: Sequence[MeasuredSubject], wish: TableOptions) ->
     grids = []
     for same in _same_work(subjects):
         title = " and ".join(dict.fromkeys(subject.name for subject in same))
-        sheet = sheet_of(same, wish.metric or THROUGHPUT, _step)
+        sheet = sheet_of(same, options.metric or THROUGHPUT, _step)
         if not sheet.parts:
             continue
         notes = notes_of(same, lambda _: "")
         sheets = [] if sheet.base else [sheet]
         if sheet.base or len(sheet.columns) > 1:
-            sheets.append(sheet.relative(title, wish.base))
+            sheets.append(sheet.relative(title, options.base))
         for each in sheets:
-            grids.append(_grid(each, title, _rows(each, wish), notes, wish))
-        if not wish.metric:
+            grids.append(_grid(each, title, _rows(each, options), notes, options))
+        if not options.metric:
             grids += [
                 grid
                 for name in BACKGROUND
-                if (grid := _background(same, name, title, notes, wish)) is not None
+                if (grid := _background(same, name, title, notes, options)) is not None
             ]
     return grids
 
 
-def details(subjects: Sequence[MeasuredSubject], wish: TableOptions) -> list[Grid]:
+def details(subjects: Sequence[MeasuredSubject], options: TableOptions) -> list[Grid]:
     """Return the columns of the published summaries for each step with figures."""
     return explained_once(
-        block_grid(each, DETAILS, "per step", wish, relative=False)
+        block_grid(each, DETAILS, "per step", options, relative=False)
         for each in subjects
         if each.workload.family == FAMILY
     )
@@ -88,12 +88,12 @@ def _step(subject: MeasuredSubject, step: str) -> str:
     return step
 
 
-def _rows(sheet: Sheet, wish: TableOptions) -> list[GridRow]:
+def _rows(sheet: Sheet, options: TableOptions) -> list[GridRow]:
     return [
         GridRow(
             name=column.name,
             cells=tuple(
-                sheet.cell((step, column.name), wish, RATIO_DECIMALS) for step in sheet.parts
+                sheet.cell((step, column.name), options, RATIO_DECIMALS) for step in sheet.parts
             ),
         )
         for column in sheet.columns
@@ -105,7 +105,7 @@ def _background(
     name: str,
     title: str,
     notes: tuple[str, ...],
-    wish: TableOptions,
+    options: TableOptions,
 ) -> Grid | None:
     """Return the achieved background rates with their targets, for steps that have a target."""
     targets = sheet_of(subjects, f"{name}_target", _step)
@@ -122,7 +122,7 @@ def _background(
                         for column in targets.columns
                         if (step, column.name) in targets.values
                     ),
-                    wish.decimals or 0,
+                    options.decimals or 0,
                 )
                 for step in targets.parts
             ),
@@ -135,7 +135,7 @@ def _background(
                 _rate(
                     achieved.values.get((step, column.name)),
                     targets.values.get((step, column.name)),
-                    wish,
+                    options,
                 )
                 for step in targets.parts
             ),
@@ -143,19 +143,19 @@ def _background(
         for column in achieved.columns
     ]
     sheet = Sheet(f"{name}/s", targets.parts, achieved.columns, {}, {}, None)
-    return _grid(sheet, title, rows, notes, wish)
+    return _grid(sheet, title, rows, notes, options)
 
 
-def _rate(rate: float | None, target: float | None, wish: TableOptions) -> TableCell:
-    cell = value_cell(rate, wish.decimals or 0)
+def _rate(rate: float | None, target: float | None, options: TableOptions) -> TableCell:
+    cell = value_cell(rate, options.decimals or 0)
     if rate is None or target is None or rate >= SUSTAINED * target:
         return cell
-    missed = {"tone": "worse", "colour": wish.settings.missed_colour, "signs": MISSED_SIGN}
+    missed = {"tone": "worse", "colour": options.settings.missed_colour, "signs": MISSED_SIGN}
     return cell.model_copy(update=missed)
 
 
 def _grid(
-    sheet: Sheet, title: str, rows: Sequence[GridRow], notes: tuple[str, ...], wish: TableOptions
+    sheet: Sheet, title: str, rows: Sequence[GridRow], notes: tuple[str, ...], options: TableOptions
 ) -> Grid:
     missed = any(MISSED_SIGN in cell.signs for row in rows for cell in row.cells)
     reported = (f"{MISSED_SIGN} below {SUSTAINED:.0%} of the target",) if missed else ()
@@ -169,5 +169,5 @@ def _grid(
         sections_are="group",
         names="first",
         notes=(*reported, *notes),
-        decimals=wish.decimals,
+        decimals=options.decimals,
     )

@@ -36,7 +36,7 @@ def view_layouts(store: Engine, line: Line, settings: ReportSection) -> list[Lay
 
     Per-operation values are already beside the charts.
     """
-    wish = TableOptions(settings)
+    options = TableOptions(settings)
     own = by_layout(measured_subjects(store, line))
     wanted = [(name, subjects, False) for name, subjects in own.items() if name != _ITS_OWN]
     for name in _FOLDED:
@@ -47,7 +47,7 @@ def view_layouts(store: Engine, line: Line, settings: ReportSection) -> list[Lay
     views = []
     for name, subjects, folded in wanted:
         # The renderer escapes all text.
-        tables = tuple(Markup(as_html(grid)) for grid in LAYOUTS[name].make(subjects, wish))  # noqa: S704
+        tables = tuple(Markup(as_html(grid)) for grid in LAYOUTS[name].make(subjects, options))  # noqa: S704
         if tables:
             views.append(LayoutView(name, LAYOUTS[name].help, folded, tables))
     return views

@@ -19,45 +19,45 @@ _WINDOW = "22-02"
 _GIB = 10240
 
 
-def _enable_backup(project: Project, server: Thing, wish: Mapping[str, Any]) -> None:
-    del project, wish
+def _enable_backup(project: Project, server: Thing, body: Mapping[str, Any]) -> None:
+    del project, body
     server["backup_window"] = _WINDOW
 
 
-def _disable_backup(project: Project, server: Thing, wish: Mapping[str, Any]) -> None:
-    del project, wish
+def _disable_backup(project: Project, server: Thing, body: Mapping[str, Any]) -> None:
+    del project, body
     server["backup_window"] = None
 
 
-def _change_type(project: Project, server: Thing, wish: Mapping[str, Any]) -> None:
+def _change_type(project: Project, server: Thing, body: Mapping[str, Any]) -> None:
     del project
     if server["status"] != "off":
         raise Refused(422, "server_not_stopped", "the server has to be off")
-    wanted = next((each for each in SERVER_TYPES if each["name"] == wish["server_type"]), None)
+    wanted = next((each for each in SERVER_TYPES if each["name"] == body["server_type"]), None)
     if wanted is None or (
-        wish.get("upgrade_disk") and wanted["disk"] < server["primary_disk_size"]
+        body.get("upgrade_disk") and wanted["disk"] < server["primary_disk_size"]
     ):
         raise Refused(422, "invalid_server_type", "the server cannot become of this type")
     server["server_type"] = wanted
-    if wish.get("upgrade_disk"):
+    if body.get("upgrade_disk"):
         server["primary_disk_size"] = wanted["disk"]
 
 
-def _resize(project: Project, volume: Thing, wish: Mapping[str, Any]) -> None:
+def _resize(project: Project, volume: Thing, body: Mapping[str, Any]) -> None:
     del project
-    if not volume["size"] < wish["size"] <= _GIB:
+    if not volume["size"] < body["size"] <= _GIB:
         raise Refused(422, "invalid_input", "a volume can only become larger")
-    volume["size"] = wish["size"]
+    volume["size"] = body["size"]
 
 
-def _add_to_group(project: Project, server: Thing, wish: Mapping[str, Any]) -> None:
-    group = project.find("placement_groups", wish["placement_group"])
+def _add_to_group(project: Project, server: Thing, body: Mapping[str, Any]) -> None:
+    group = project.find("placement_groups", body["placement_group"])
     group["servers"].append(server["id"])
     server["placement_group"] = group
 
 
-def _remove_from_group(project: Project, server: Thing, wish: Mapping[str, Any]) -> None:
-    del project, wish
+def _remove_from_group(project: Project, server: Thing, body: Mapping[str, Any]) -> None:
+    del project, body
     server["placement_group"]["servers"].remove(server["id"])
     server["placement_group"] = None
 

@@ -19,17 +19,17 @@ _RULE: Mapping[str, Any] = {
 """What the API returns for a rule without it."""
 
 
-def make(project: Project, thing: Thing, wish: Mapping[str, Any]) -> list[Thing]:
+def make(project: Project, thing: Thing, body: Mapping[str, Any]) -> list[Thing]:
     """Make a firewall, before no server yet."""
     thing["applied_to"] = []
-    set_rules(project, thing, wish)
+    set_rules(project, thing, body)
     return []
 
 
-def set_rules(project: Project, wall: Thing, wish: Mapping[str, Any]) -> None:
+def set_rules(project: Project, wall: Thing, body: Mapping[str, Any]) -> None:
     """Give a firewall other rules."""
     del project
-    rules = [{**_RULE, **each} for each in wish.get("rules", [])]
+    rules = [{**_RULE, **each} for each in body.get("rules", [])]
     for each in rules:
         if each["direction"] == "in" and not each["source_ips"]:
             raise Refused(422, "invalid_input", "a rule for what comes in needs source_ips")
@@ -38,9 +38,9 @@ def set_rules(project: Project, wall: Thing, wish: Mapping[str, Any]) -> None:
     wall["rules"] = rules
 
 
-def apply(project: Project, wall: Thing, wish: Mapping[str, Any]) -> None:
+def apply(project: Project, wall: Thing, body: Mapping[str, Any]) -> None:
     """Put a firewall before servers that it is not before yet."""
-    for each in wish["apply_to"]:
+    for each in body["apply_to"]:
         server = project.find("servers", _server_of(each))
         if each in wall["applied_to"]:
             raise Refused(422, "firewall_already_applied", "firewall was already applied")
@@ -48,9 +48,9 @@ def apply(project: Project, wall: Thing, wish: Mapping[str, Any]) -> None:
         server["public_net"]["firewalls"].append({"id": wall["id"], "status": "applied"})
 
 
-def remove(project: Project, wall: Thing, wish: Mapping[str, Any]) -> None:
+def remove(project: Project, wall: Thing, body: Mapping[str, Any]) -> None:
     """Take a firewall from servers that it is before."""
-    for each in wish["remove_from"]:
+    for each in body["remove_from"]:
         server = project.find("servers", _server_of(each))
         if each not in wall["applied_to"]:
             raise Refused(422, "firewall_resource_not_found", "firewall was not applied to this")

@@ -17,36 +17,36 @@ if TYPE_CHECKING:
 _KINDS = ("cloud", "server", "vswitch")
 
 
-def make(project: Project, thing: Thing, wish: Mapping[str, Any]) -> list[Thing]:
-    """Make a network, with the subnets that the wish has."""
+def make(project: Project, thing: Thing, body: Mapping[str, Any]) -> list[Thing]:
+    """Make a network, with the subnets that the body has."""
     del project
     thing.update(
-        ip_range=str(_range(wish.get("ip_range"), "ip_range")),
+        ip_range=str(_range(body.get("ip_range"), "ip_range")),
         subnets=[],
-        routes=list(wish.get("routes", [])),
+        routes=list(body.get("routes", [])),
         servers=[],
         load_balancers=[],
         protection={"delete": False},
-        expose_routes_to_vswitch=bool(wish.get("expose_routes_to_vswitch", False)),
+        expose_routes_to_vswitch=bool(body.get("expose_routes_to_vswitch", False)),
     )
-    for each in wish.get("subnets", []):
+    for each in body.get("subnets", []):
         _add(thing, each)
     return []
 
 
-def add_subnet(project: Project, network: Thing, wish: Mapping[str, Any]) -> None:
+def add_subnet(project: Project, network: Thing, body: Mapping[str, Any]) -> None:
     """Give a network a subnet inside its range that overlaps no other."""
     del project
-    _add(network, wish)
+    _add(network, body)
 
 
-def delete_subnet(project: Project, network: Thing, wish: Mapping[str, Any]) -> None:
+def delete_subnet(project: Project, network: Thing, body: Mapping[str, Any]) -> None:
     """Take a subnet out of a network; refused while a server has an address of it."""
     found = next(
-        (each for each in network["subnets"] if each["ip_range"] == wish["ip_range"]), None
+        (each for each in network["subnets"] if each["ip_range"] == body["ip_range"]), None
     )
     if found is None:
-        raise Refused(404, "not_found", f"subnet {wish['ip_range']} not found")
+        raise Refused(404, "not_found", f"subnet {body['ip_range']} not found")
     if any(IPv4Address(ip) in IPv4Network(found["ip_range"]) for ip in _taken(project, network)):
         raise Refused(
             422, "service_error", "cannot remove subnet because servers are attached to it"
@@ -54,20 +54,20 @@ def delete_subnet(project: Project, network: Thing, wish: Mapping[str, Any]) -> 
     network["subnets"].remove(found)
 
 
-def attach(project: Project, server: Thing, wish: Mapping[str, Any]) -> None:
+def attach(project: Project, server: Thing, body: Mapping[str, Any]) -> None:
     """Put a server into a network, with the address that is asked for or the first that is free."""
-    network = project.find("networks", wish["network"])
+    network = project.find("networks", body["network"])
     if server["id"] in network["servers"]:
         raise Refused(409, "server_already_attached", "server is already attached to this network")
     ranges = [IPv4Network(each["ip_range"]) for each in network["subnets"]]
-    wanted = IPv4Network(wish["ip_range"]) if "ip_range" in wish else None
+    wanted = IPv4Network(body["ip_range"]) if "ip_range" in body else None
     ranges = [each for each in ranges if wanted in (None, each)]
     if not ranges:
         raise Refused(409, "no_subnet_available", "the network has no subnet for this")
     taken = set(_taken(project, network))
     # The first address of a subnet is its gateway's.
     free = (str(ip) for each in ranges for ip in list(each.hosts())[1:])
-    ip = wish.get("ip") or next((each for each in free if each not in taken), None)
+    ip = body.get("ip") or next((each for each in free if each not in taken), None)
     if ip is None or ip in taken or not any(IPv4Address(ip) in each for each in ranges):
         raise Refused(409, "ip_not_available", f"address {ip} cannot be had in this network")
     network["servers"].append(server["id"])
@@ -75,15 +75,15 @@ def attach(project: Project, server: Thing, wish: Mapping[str, Any]) -> None:
         {
             "network": network["id"],
             "ip": ip,
-            "alias_ips": list(wish.get("alias_ips", [])),
+            "alias_ips": list(body.get("alias_ips", [])),
             "mac_address": "86:00:ff:" + ":".join(f"{each:02x}" for each in _last_three(ip)),
         }
     )
 
 
-def detach(project: Project, server: Thing, wish: Mapping[str, Any]) -> None:
+def detach(project: Project, server: Thing, body: Mapping[str, Any]) -> None:
     """Take a server out of a network."""
-    network = project.find("networks", wish["network"])
+    network = project.find("networks", body["network"])
     if server["id"] not in network["servers"]:
         raise Refused(404, "not_found", "server is not attached to this network")
     _leave(network, server)
@@ -109,20 +109,20 @@ def _leave(network: Thing, server: Thing) -> None:
     ]
 
 
-def _add(network: Thing, wish: Mapping[str, Any]) -> None:
-    if wish.get("type") not in _KINDS:
+def _add(network: Thing, body: Mapping[str, Any]) -> None:
+    if body.get("type") not in _KINDS:
         raise Refused(422, "invalid_input", "invalid input in field 'type'")
-    wanted = _range(wish.get("ip_range"), "ip_range")
+    wanted = _range(body.get("ip_range"), "ip_range")
     if not wanted.subnet_of(IPv4Network(network["ip_range"])):
         raise Refused(422, "invalid_input", "the range of a subnet is a part of the network's")
     if any(wanted.overlaps(IPv4Network(each["ip_range"])) for each in network["subnets"]):
         raise Refused(422, "invalid_input", "the range of a subnet overlaps another's")
     subnet = {
-        "type": wish["type"],
+        "type": body["type"],
         "ip_range": str(wanted),
-        "network_zone": wish["network_zone"],
+        "network_zone": body["network_zone"],
         "gateway": str(IPv4Network(network["ip_range"])[1]),
-        "vswitch_id": wish.get("vswitch_id"),
+        "vswitch_id": body.get("vswitch_id"),
     }
     network["subnets"].append(subnet)
 

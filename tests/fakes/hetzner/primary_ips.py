@@ -12,25 +12,25 @@ if TYPE_CHECKING:
     from tests.fakes.hetzner.project import Project, Thing
 
 
-def make(project: Project, thing: Thing, wish: Mapping[str, Any]) -> list[Thing]:
+def make(project: Project, thing: Thing, body: Mapping[str, Any]) -> list[Thing]:
     """Make an address, at a location or for a server that has none of its kind yet."""
-    if wish.get("type") not in ("ipv4", "ipv6") or wish.get("assignee_type") != "server":
+    if body.get("type") not in ("ipv4", "ipv6") or body.get("assignee_type") != "server":
         raise Refused(422, "invalid_input", "invalid input in field 'type'")
     number, server = thing["id"], None
-    if wish.get("assignee_id") is not None:
-        server = project.find("servers", wish["assignee_id"])
-    where = server["location"]["name"] if server is not None else wish.get("location", "fsn1")
+    if body.get("assignee_id") is not None:
+        server = project.find("servers", body["assignee_id"])
+    where = server["location"]["name"] if server is not None else body.get("location", "fsn1")
     place = next((each for each in LOCATIONS if each["name"] == where), None)
     if place is None:
         raise Refused(422, "invalid_input", "invalid input in field 'location'")
-    ipv4 = wish["type"] == "ipv4"
+    ipv4 = body["type"] == "ipv4"
     thing.update(
-        type=wish["type"],
+        type=body["type"],
         ip=f"198.51.100.{number % 254 + 1}" if ipv4 else f"2001:db8:{number:x}::/64",
         location=place,
         assignee_type="server",
         assignee_id=None,
-        auto_delete=bool(wish.get("auto_delete", False)),
+        auto_delete=bool(body.get("auto_delete", False)),
         blocked=False,
         dns_ptr=[],
         protection={"delete": False},
@@ -41,24 +41,24 @@ def make(project: Project, thing: Thing, wish: Mapping[str, Any]) -> list[Thing]
     return [project.begin("assign_primary_ip", "primary_ip", number)]
 
 
-def assign(project: Project, address: Thing, wish: Mapping[str, Any]) -> None:
+def assign(project: Project, address: Thing, body: Mapping[str, Any]) -> None:
     """Give an address to a server, which has to be off."""
-    _give(address, project.find("servers", wish["assignee_id"]))
+    _give(address, project.find("servers", body["assignee_id"]))
 
 
-def unassign(project: Project, address: Thing, wish: Mapping[str, Any]) -> None:
+def unassign(project: Project, address: Thing, body: Mapping[str, Any]) -> None:
     """Take an address from its server, which has to be off."""
-    del wish
+    del body
     server = project.find("servers", address["assignee_id"])
     if server["status"] != "off":
         raise Refused(422, "server_not_stopped", "the server has to be off")
     address["assignee_id"] = None
 
 
-def take(project: Project, server: Thing, wish: Mapping[str, Any]) -> None:
-    """Give a server that is being made the addresses that its wish has."""
+def take(project: Project, server: Thing, body: Mapping[str, Any]) -> None:
+    """Give a server that is being made the addresses that its body has."""
     for kind in ("ipv4", "ipv6"):
-        number = wish.get("public_net", {}).get(kind)
+        number = body.get("public_net", {}).get(kind)
         if number is None:
             continue
         address = project.find("primary_ips", number)

@@ -95,12 +95,12 @@ class Project:
 
     # --- making ----------------------------------------------------------------------
 
-    def make(self, kind: str, wish: Mapping[str, Any]) -> tuple[Thing, list[Thing]]:
+    def make(self, kind: str, body: Mapping[str, Any]) -> tuple[Thing, list[Thing]]:
         """Make a resource; return it with the actions that this takes. Raises Refused."""
-        name = wish.get("name")
+        name = body.get("name")
         if not isinstance(name, str) or not name:
             raise Refused(422, "invalid_input", "invalid input in field 'name'")
-        if not valid(wish.get("labels", {})):
+        if not valid(body.get("labels", {})):
             raise Refused(422, "invalid_input", "invalid input in field 'labels'")
         if name in self.named(kind):
             raise Refused(409, "uniqueness_error", f"{kind[:-1]} name is already used")
@@ -109,41 +109,41 @@ class Project:
         thing: Thing = {
             "id": next(self._ids),
             "name": name,
-            "labels": dict(wish.get("labels", {})),
+            "labels": dict(body.get("labels", {})),
             "created": self._stamp(),
         }
-        actions = getattr(self, f"_make_{kind}")(thing, wish)
+        actions = getattr(self, f"_make_{kind}")(thing, body)
         self.things[kind][thing["id"]] = thing
         return thing, actions
 
-    def _make_ssh_keys(self, thing: Thing, wish: Mapping[str, Any]) -> list[Thing]:
-        if not str(wish.get("public_key", "")).startswith("ssh-"):
+    def _make_ssh_keys(self, thing: Thing, body: Mapping[str, Any]) -> list[Thing]:
+        if not str(body.get("public_key", "")).startswith("ssh-"):
             raise Refused(422, "invalid_input", "invalid input in field 'public_key'")
         print_ = ":".join(f"{byte:02x}" for byte in thing["id"].to_bytes(16))
-        thing.update(public_key=wish["public_key"], fingerprint=print_)
+        thing.update(public_key=body["public_key"], fingerprint=print_)
         return []
 
-    def _make_placement_groups(self, thing: Thing, wish: Mapping[str, Any]) -> list[Thing]:
-        if wish.get("type") != "spread":
+    def _make_placement_groups(self, thing: Thing, body: Mapping[str, Any]) -> list[Thing]:
+        if body.get("type") != "spread":
             raise Refused(422, "invalid_input", "invalid input in field 'type'")
         thing.update(type="spread", servers=[])
         return []
 
-    def _make_networks(self, thing: Thing, wish: Mapping[str, Any]) -> list[Thing]:
-        return networks.make(self, thing, wish)
+    def _make_networks(self, thing: Thing, body: Mapping[str, Any]) -> list[Thing]:
+        return networks.make(self, thing, body)
 
-    def _make_primary_ips(self, thing: Thing, wish: Mapping[str, Any]) -> list[Thing]:
-        return primary_ips.make(self, thing, wish)
+    def _make_primary_ips(self, thing: Thing, body: Mapping[str, Any]) -> list[Thing]:
+        return primary_ips.make(self, thing, body)
 
-    def _make_volumes(self, thing: Thing, wish: Mapping[str, Any]) -> list[Thing]:
-        server = self.find("servers", wish["server"]) if wish.get("server") is not None else None
-        where = wish.get("location", "fsn1") if server is None else server["location"]["name"]
+    def _make_volumes(self, thing: Thing, body: Mapping[str, Any]) -> list[Thing]:
+        server = self.find("servers", body["server"]) if body.get("server") is not None else None
+        where = body.get("location", "fsn1") if server is None else server["location"]["name"]
         thing.update(
-            size=int(wish.get("size", 10)),
+            size=int(body.get("size", 10)),
             server=None if server is None else server["id"],
             location=_one(LOCATIONS, where, "location"),
             status="available",
-            format=wish.get("format"),
+            format=body.get("format"),
             linux_device=f"/dev/disk/by-id/scsi-0HC_Volume_{thing['id']}",
             protection={"delete": False},
         )
@@ -151,20 +151,20 @@ class Project:
             server["volumes"].append(thing["id"])
         return [self.begin("create_volume", "volume", thing["id"])]
 
-    def _make_firewalls(self, thing: Thing, wish: Mapping[str, Any]) -> list[Thing]:
-        return firewalls.make(self, thing, wish)
+    def _make_firewalls(self, thing: Thing, body: Mapping[str, Any]) -> list[Thing]:
+        return firewalls.make(self, thing, body)
 
-    def _make_servers(self, thing: Thing, wish: Mapping[str, Any]) -> list[Thing]:
-        kind = _one(SERVER_TYPES, wish.get("server_type"), "server type")
-        where = _one(LOCATIONS, wish.get("location", "fsn1"), "location")
-        image = _one(IMAGES, wish.get("image"), "image")
+    def _make_servers(self, thing: Thing, body: Mapping[str, Any]) -> list[Thing]:
+        kind = _one(SERVER_TYPES, body.get("server_type"), "server type")
+        where = _one(LOCATIONS, body.get("location", "fsn1"), "location")
+        image = _one(IMAGES, body.get("image"), "image")
         if not _HOSTNAME.fullmatch(thing["name"]) or len(thing["name"]) > 63:
             raise Refused(422, "invalid_input", "invalid input in field 'name'")
-        if len(str(wish.get("user_data", "")).encode()) > _USER_DATA:
+        if len(str(body.get("user_data", "")).encode()) > _USER_DATA:
             raise Refused(422, "invalid_input", "invalid input in field 'user_data'")
-        keys = [self._known("ssh_keys", each) for each in wish.get("ssh_keys", [])]
-        walls = [self._known("firewalls", each["firewall"]) for each in wish.get("firewalls", [])]
-        group = wish.get("placement_group")
+        keys = [self._known("ssh_keys", each) for each in body.get("ssh_keys", [])]
+        walls = [self._known("firewalls", each["firewall"]) for each in body.get("firewalls", [])]
+        group = body.get("placement_group")
         spread = self._known("placement_groups", group) if group is not None else None
         if spread is not None and len(spread["servers"]) >= _AT_ONCE:
             raise Refused(422, "placement_error", "error during placement")
@@ -211,8 +211,8 @@ class Project:
             wall["applied_to"].append({"type": "server", "server": {"id": number}})
         if spread is not None:
             spread["servers"].append(number)
-        primary_ips.take(self, thing, wish)
-        self.user_data[thing["name"]] = str(wish.get("user_data", ""))
+        primary_ips.take(self, thing, body)
+        self.user_data[thing["name"]] = str(body.get("user_data", ""))
         thing["root_password"] = None if keys else "e2WDDDN7nTc3"
         return [
             self.begin("create_server", "server", number),
@@ -221,15 +221,15 @@ class Project:
 
     # --- changing and deleting -------------------------------------------------------
 
-    def change(self, kind: str, number: int, wish: Mapping[str, Any]) -> Thing:
+    def change(self, kind: str, number: int, body: Mapping[str, Any]) -> Thing:
         """Give a resource another name or other labels."""
         thing = self.find(kind, number)
-        if not valid(wish.get("labels", {})):
+        if not valid(body.get("labels", {})):
             raise Refused(422, "invalid_input", "invalid input in field 'labels'")
-        thing.update({key: wish[key] for key in ("name", "labels") if key in wish})
+        thing.update({key: body[key] for key in ("name", "labels") if key in body})
         return thing
 
-    def act(self, kind: str, number: int, command: str, wish: Mapping[str, Any]) -> Thing:
+    def act(self, kind: str, number: int, command: str, body: Mapping[str, Any]) -> Thing:
         """Begin something that a resource can do."""
         thing = self.find(kind, number)
         match kind, command:
@@ -238,16 +238,16 @@ class Project:
             case "servers", "poweron" | "reboot" | "reset":
                 thing["status"] = "running"
             case (("servers" | "volumes"), "change_protection"):
-                thing["protection"].update(wish)
+                thing["protection"].update(body)
             case "volumes", "attach":
-                self.find("servers", wish["server"])["volumes"].append(number)
-                thing["server"] = wish["server"]
+                self.find("servers", body["server"])["volumes"].append(number)
+                thing["server"] = body["server"]
             case "volumes", "detach":
                 self._detach(thing)
             case (("networks" | "primary_ips"), "change_protection"):
-                thing["protection"].update(wish)
+                thing["protection"].update(body)
             case _ if (kind, command) in COMMANDS:
-                COMMANDS[kind, command](self, thing, wish)
+                COMMANDS[kind, command](self, thing, body)
             case _:
                 raise Refused(404, "not_found", f"there is no action {command}")
         return self.begin(command, kind[:-1], number)

@@ -18,7 +18,9 @@ NOTHING = TuneSettings(
 )
 
 
-def wishes(tmp_path: Path, changes: dict[str, object], files: dict[str, str]) -> list[KnobRequest]:
+def requested(
+    tmp_path: Path, changes: dict[str, object], files: dict[str, str]
+) -> list[KnobRequest]:
     """Return what settings ask beyond nothing; a file without content is not there."""
     have = {path: text for path, text in {**FILES, **files}.items() if text}
     machine = Machine(tmp_path).make(have)
@@ -26,7 +28,7 @@ def wishes(tmp_path: Path, changes: dict[str, object], files: dict[str, str]) ->
 
 
 def test_what_is_kept_is_not_asked_for(tmp_path: Path) -> None:
-    assert wishes(tmp_path, {}, {}) == []
+    assert requested(tmp_path, {}, {}) == []
 
 
 NO_INTEL = {f"{CPU}/intel_pstate/no_turbo": ""}
@@ -61,7 +63,7 @@ NO_INTEL = {f"{CPU}/intel_pstate/no_turbo": ""}
 def test_turbo(
     tmp_path: Path, turbo: str, files: dict[str, str], expected: list[KnobRequest]
 ) -> None:
-    assert wishes(tmp_path, {"turbo": turbo}, files) == expected
+    assert requested(tmp_path, {"turbo": turbo}, files) == expected
 
 
 @pytest.mark.parametrize(
@@ -84,11 +86,11 @@ def test_turbo(
     ],
 )
 def test_smt(tmp_path: Path, smt: str, control: str, expected: list[KnobRequest]) -> None:
-    assert wishes(tmp_path, {"smt": smt}, {f"{CPU}/smt/control": control}) == expected
+    assert requested(tmp_path, {"smt": smt}, {f"{CPU}/smt/control": control}) == expected
 
 
 def test_a_governor_that_the_kernel_does_not_know(tmp_path: Path) -> None:
-    found = wishes(tmp_path, {"governor": "ondemand"}, {})
+    found = requested(tmp_path, {"governor": "ondemand"}, {})
     assert found[0] == UnavailableSetting(
         "governor",
         f"{CPU}/cpufreq/policy0/scaling_governor supports performance, powersave, schedutil",
@@ -100,12 +102,12 @@ def test_a_governor_that_the_kernel_does_not_know(tmp_path: Path) -> None:
 def test_idle_states_that_take_longer_are_left_out(
     tmp_path: Path, limit: int, left_out: int
 ) -> None:
-    assert len(wishes(tmp_path, {"idle_latency_us": limit}, {})) == left_out
+    assert len(requested(tmp_path, {"idle_latency_us": limit}, {})) == left_out
 
 
 def test_a_limit_of_dirty_memory_in_bytes_goes_before(tmp_path: Path) -> None:
     files = {"/proc/sys/vm/dirty_bytes": "1048576"}
-    assert wishes(tmp_path, {"dirty_ratio": 5, "dirty_background_ratio": 2}, files) == [
+    assert requested(tmp_path, {"dirty_ratio": 5, "dirty_background_ratio": 2}, files) == [
         UnavailableSetting("dirty_ratio", "/proc/sys/vm/dirty_bytes is set and overrides it"),
         DesiredValue("dirty_background_ratio", "/proc/sys/vm/dirty_background_ratio", "2"),
     ]
@@ -113,16 +115,16 @@ def test_a_limit_of_dirty_memory_in_bytes_goes_before(tmp_path: Path) -> None:
 
 def test_only_disks_that_do_not_rotate_have_their_scheduler_set(tmp_path: Path) -> None:
     path = "/sys/block/nvme0n1/queue/scheduler"
-    assert wishes(tmp_path, {"io_scheduler": "none"}, {}) == [
+    assert requested(tmp_path, {"io_scheduler": "none"}, {}) == [
         DesiredValue("io_scheduler", path, "none")
     ]
-    assert wishes(tmp_path, {"io_scheduler": "bfq"}, {}) == [
+    assert requested(tmp_path, {"io_scheduler": "bfq"}, {}) == [
         UnavailableSetting("io_scheduler", f"{path} supports none, mq-deadline, kyber")
     ]
 
 
 def test_a_timer_that_is_not_there(tmp_path: Path) -> None:
-    assert wishes(tmp_path, {"stop_timers": ("apt-daily.timer", "other.timer")}, {}) == [
+    assert requested(tmp_path, {"stop_timers": ("apt-daily.timer", "other.timer")}, {}) == [
         DesiredValue("stop_timers", "timer apt-daily.timer", "inactive"),
         UnavailableSetting("stop_timers", "systemd has no unit other.timer on this machine"),
     ]
