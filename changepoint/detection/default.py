@@ -11,11 +11,12 @@ The search of a growing series (incremental.py) ends with the same compiled func
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
-from changepoint.detection import calibration, edivisive, power
+from changepoint.detection import calibration, edivisive, newest, power
 from changepoint.detection.between_positions import is_replicated
 from changepoint.detection.inner_intervals import Inner, inner_of
 from changepoint.detection.interval_cache import Memo, cached_interval, memo_of
@@ -58,14 +59,27 @@ def find(series: GroupedSeries, request: Request) -> MethodResult:
     replicated = is_replicated(counts)
     if replicated and series.positions <= LADDER:
         return edivisive.find(series, request)
-    limit = calibration.limit(series.positions, request.alarms_per_1000)
+    budget = request.alarms_per_1000
+    if replicated:
+        budget *= 1.0 - newest.SHARE
+    limit = calibration.limit(series.positions, budget)
     least = LEAST_REPLICATED if replicated else LEAST
     if series.positions < 2 * least:
         return outcome(series.positions, limit, ())
     values = position_values(series)
     floor = floor_of(values, equal_neighbours(values))
     places, strengths = changes(values, limit, floor, least, LEEWAY if replicated else 1.0)
-    return outcome(series.positions, limit, zip(places.tolist(), strengths.tolist(), strict=True))
+    found = list(zip(places.tolist(), strengths.tolist(), strict=True))
+    result = outcome(series.positions, limit, found)
+    if replicated:
+        # The scan places a step of the newest night some nights too early, if it finds one.
+        older = sum(at < series.positions - newest.NEWEST for at, _ in found)
+        ats = [at for at, _ in found[:older]]
+        probability = newest.SHARE * request.alarms_per_1000 / 1000.0
+        fresh = newest.find(series, values, ats, probability)
+        if fresh is not None:
+            result = replace(result, found=(*result.found[:older], fresh))
+    return result
 
 
 def outcome(positions: int, limit: float, changes: Iterable[tuple[int, float]]) -> MethodResult:

@@ -14,6 +14,7 @@ weight a spike more, smaller ones lose power against a plain shift of level.
 from __future__ import annotations
 
 import numpy as np
+from scipy.special import gammaln
 
 from changepoint.jit import compiled
 from changepoint.series import Floats, Ints
@@ -68,6 +69,43 @@ def maximum(values: Floats, offsets: Ints) -> tuple[float, int, int]:
                 best_tau = tau
                 best_kappa = kappa
     return best, best_tau, best_kappa
+
+
+def arrangements(offsets: Ints) -> float:
+    """The number of ways to distribute values over positions of these sizes."""
+    sizes = np.diff(offsets)
+    return float(np.exp(gammaln(offsets[-1] + 1.0) - np.sum(gammaln(sizes + 1.0))))
+
+
+@compiled
+def exact_pvalue(values: Floats, offsets: Ints, observed: float) -> float:
+    """The share of all arrangements of the values whose maximum is at least the observed one."""
+    n = len(values)
+    # The position of each value; its orders are the arrangements, in lexicographic order (Knuth,
+    # The Art of Computer Programming 4A, algorithm 7.2.1.2 L).
+    places = np.empty(n, np.int64)
+    for p in range(len(offsets) - 1):
+        places[offsets[p] : offsets[p + 1]] = p
+    arranged = np.empty(n)
+    free = np.empty(len(offsets), np.int64)
+    total = exceeding = 0
+    while True:
+        free[:] = offsets
+        for k in range(n):
+            arranged[free[places[k]]] = values[k]
+            free[places[k]] += 1
+        total += 1
+        exceeding += maximum(arranged, offsets)[0] >= observed * TIE
+        i = n - 2
+        while i >= 0 and places[i] >= places[i + 1]:
+            i -= 1
+        if i < 0:
+            return exceeding / total
+        j = n - 1
+        while places[j] <= places[i]:
+            j -= 1
+        places[i], places[j] = places[j], places[i]
+        places[i + 1 :] = places[i + 1 :][::-1].copy()
 
 
 @compiled

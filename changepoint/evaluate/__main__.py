@@ -15,6 +15,7 @@ from changepoint.evaluate.calibrate import calibration_table
 from changepoint.evaluate.field.engines import ENTRIES
 from changepoint.evaluate.field.table import field_table
 from changepoint.evaluate.measure import alarms, recall
+from changepoint.evaluate.newest import newest_table
 from changepoint.evaluate.powers import power_table
 from changepoint.evaluate.simulate import NOISES, SeriesShape
 from changepoint.evaluate.spreads import spread_table
@@ -70,7 +71,7 @@ def main() -> None:
         "--noise",
         default=",".join(KINDS),
         help=(
-            "kinds of noise for the commands budget, steps and power, separated by commas "
+            "kinds of noise for the commands budget, newest, steps and power, separated by commas "
             "(default: %(default)s)"
         ),
     )
@@ -156,7 +157,12 @@ TABLES: Mapping[str, Table] = MappingProxyType(
 )
 
 BY_NOISE: Mapping[str, Table] = MappingProxyType(
-    {"budget": budget_table, "steps": steps_table, "power": power_table}
+    {
+        "budget": budget_table,
+        "newest": newest_table,
+        "steps": steps_table,
+        "power": power_table,
+    }
 )
 
 

@@ -55,11 +55,14 @@ def reported(method: str, alarms_per_1000: float) -> Places:
     return places
 
 
-def alarms(places: Places, noise: Noise, length: int, trials: int, seed: int) -> Alarms:
+def alarms(
+    places: Places, noise: Noise, length: int, trials: int, seed: int, replicates: int = 1
+) -> Alarms:
     """New alarms of ``trials`` unchanged series that grow to ``length`` positions."""
     random = np.random.default_rng(seed)
-    drawn = (draw(noise, SeriesShape(length, 1), random, sigma=SIGMA) for _ in range(trials))
-    counts = [_new_alarms(places, values) for values in drawn]
+    shape = SeriesShape(length, replicates)
+    drawn = (draw(noise, shape, random, sigma=SIGMA) for _ in range(trials))
+    counts = [_new_alarms(places, values, shape) for values in drawn]
     nights = length - FIRST_NIGHT + 1
     per_night = np.array(counts) / nights * 1000.0
     rate = float(np.mean(per_night))
@@ -71,11 +74,12 @@ def alarms(places: Places, noise: Noise, length: int, trials: int, seed: int) ->
     return Alarms(rate, max(rate - 1.96 * spread, 0.0), rate + 1.96 * spread, trials * nights)
 
 
-def _new_alarms(places: Places, values: Floats) -> int:
-    labels = np.arange(len(values))
+def _new_alarms(places: Places, values: Floats, shape: SeriesShape) -> int:
+    labels = shape.labels()
     seen: list[int] = []
-    for night in range(FIRST_NIGHT, len(values) + 1):
-        for at in places(values[:night], labels[:night]):
+    for night in range(FIRST_NIGHT, shape.positions + 1):
+        count = night * shape.replicates
+        for at in places(values[:count], labels[:count]):
             if all(abs(at - earlier) > MARGIN for earlier in seen):
                 seen.append(at)
     return len(seen)

@@ -35,6 +35,14 @@ def found(values: Floats, positions: Labels, **options: Any) -> Labels:
     return [c.position for c in detect(values, positions=positions, **options).changes]
 
 
+@pytest.mark.parametrize("at", [2, 3])
+def test_a_halving_in_five_positions_of_two_is_found_whatever_the_seed(at: int) -> None:
+    """Its exact p-value, 2/210, is so near the limit that random permutations would decide."""
+    for seed in range(100):
+        values, positions = ladder(5, 2, sigma=0.005, step=-0.5, at=at, seed=seed)
+        assert found(values, positions, seed=seed) == [at]
+
+
 def test_two_positions_of_three_replicates_never_alarm() -> None:
     for seed in range(50):
         values, positions = ladder(2, 3, sigma=0.001, step=0.5, at=1, seed=seed)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from itertools import permutations
+from math import factorial
+
 import numpy as np
 import pytest
 
@@ -63,3 +66,18 @@ def test_pvalues_are_uniform_when_nothing_changed() -> None:
 def test_gives_up_once_the_limit_is_out_of_reach() -> None:
     values = np.random.default_rng(1).normal(size=30)
     assert energy.permutation_pvalue(values, np.arange(31), 0.0, 999, 0.01, 0) == 1.0
+
+
+@pytest.mark.parametrize("sizes", [(2, 2, 2), (1, 1, 1, 1, 1, 1), (1, 3, 2)])
+def test_the_exact_pvalue_counts_every_arrangement(sizes: tuple[int, ...]) -> None:
+    values = np.random.default_rng(5).normal(size=sum(sizes))
+    values[sizes[0] :] += 1.0
+    offsets = np.concatenate(([0], np.cumsum(sizes)))
+    observed = energy.maximum(values, offsets)[0]
+    orders = [np.array(order) for order in permutations(values.tolist())]
+    share = np.mean(
+        [energy.maximum(order, offsets)[0] >= observed * energy.TIE for order in orders]
+    )
+    assert energy.exact_pvalue(values, offsets, observed) == pytest.approx(float(share))
+    repeated = np.prod([factorial(size) for size in sizes])
+    assert energy.arrangements(offsets) == pytest.approx(len(orders) / repeated)

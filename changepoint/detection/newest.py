@@ -1,0 +1,103 @@
+"""Changes at the newest positions of a replicated line.
+
+The scan of :mod:`changepoint.detection.default` needs several positions on each side, so it sees a
+step some nights late. Replicates that agree are evidence on the first night: the mean of the newest
+positions is compared with the level of the last segment, by the noise between positions.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+import numpy as np
+from scipy.special import stdtr
+
+from changepoint.detection.method import FoundChange
+from changepoint.detection.scan import CLIP, TAIL, TAIL_MARGIN
+from changepoint.noise import NORMAL_MEDIAN, replicate_scale
+from changepoint.series import RESOLUTION, Floats, GroupedSeries
+
+SHARE = 0.1
+"""Share of the budget for changes of level that this test spends on replicated lines."""
+
+NEWEST = 6
+"""Most newest positions that are compared with those before. The scan finds a step of any size
+after four nights, so a step that this test found stays found."""
+
+LEAST_BEFORE = 3
+"""Fewest positions of the level before: fewer may be a disturbance that has just ended."""
+
+AGREEMENT = 0.5
+"""Share of the difference of the means that every newest replicate must show by itself. A spike
+moves the mean by a third of its size, and the other two replicates do not follow it."""
+
+
+def find(
+    series: GroupedSeries, values: Floats, ats: list[int], alarm_probability: float
+) -> FoundChange | None:
+    """The change at one of the newest positions, if one is significant: where it explains most.
+
+    values: (positions,) the mean of each position after clipping. ats: ascending positions, before
+    the newest, where the level changes. alarm_probability: of one night.
+    """
+    edges = [0, *ats, series.positions]
+    start, end = edges[-2:]
+    # No candidate is part of the level before.
+    stop = max(end - NEWEST, start + LEAST_BEFORE)
+    levels = [float(np.median(values[a:b])) for a, b in pairwise([*edges[:-1], stop])]
+    away = values - np.repeat(levels, np.diff(edges))
+    agreed = _agreed(series, np.repeat(levels, np.diff(series.offsets[edges])))
+    settled = np.abs(agreed)
+    place, explained, pvalue = stop, 0.0, 1.0
+    for at in range(stop, end):
+        shift = float(np.mean(away[at:]))
+        own = shift * shift * (at - start) * (end - at) / (end - start)
+        if own > explained:
+            place, explained = at, own
+        least = AGREEMENT * abs(shift)
+        agree = np.all(math.copysign(1.0, shift) * agreed[at:] >= least)
+        # An earlier position that shows half as much in all replicates was no change of level.
+        if shift != 0.0 and agree and not np.any(settled[:at] >= least):
+            known = (len(levels), stop - start)
+            pvalue = min(pvalue, _pvalue(shift, away[:stop], known, series))
+    return FoundChange(place, pvalue) if pvalue <= alarm_probability else None
+
+
+def _agreed(series: GroupedSeries, levels: Floats) -> Floats:
+    """The difference from its level that all replicates of a position show, (positions,).
+
+    It is the smallest of them if they have one sign, and else 0. levels: (values,).
+    """
+    differences = series.scaled - levels
+    least = np.minimum.reduceat(differences, series.offsets[:-1])
+    most = np.maximum.reduceat(differences, series.offsets[:-1])
+    return np.asarray(np.maximum(least, 0.0) + np.minimum(most, 0.0), dtype=np.float64)
+
+
+def _pvalue(shift: float, away: Floats, known: tuple[int, int], series: GroupedSeries) -> float:
+    """The two-sided p-value of a difference, by Student's t with the noise between positions.
+
+    away: (n,) differences of earlier positions from their levels. known: the number of these
+    levels, and of positions of the last one. The newest positions may share the state of a
+    machine, so their mean counts as one of them. As in the scan, heavy tails of the noise count
+    against the difference.
+    """
+    degrees = len(away) - known[0]
+    reach = CLIP / NORMAL_MEDIAN * float(np.median(np.abs(away)))
+    inside = np.clip(away, -reach, reach)
+    # Positions cannot scatter less than the means of their replicates do.
+    replicates = len(series.scaled) / series.positions
+    within = replicate_scale(series.scaled, series.offsets) ** 2 / replicates
+    square = max(float(np.sum(inside**2)) / degrees, within, RESOLUTION**2)
+    strength = shift * shift / (square * (1.0 + 1.0 / known[1]) * (1.0 + TAIL * _heaviness(inside)))
+    return 2.0 * float(stdtr(degrees, -math.sqrt(strength)))
+
+
+def _heaviness(away: Floats) -> float:
+    """The significant excess kurtosis of differences (n,), 0 or more, as in the scan."""
+    two = float(np.sum(away**2))
+    if two <= 0.0:
+        return 0.0
+    n = len(away)
+    return max(n * float(np.sum(away**4)) / two**2 - 3.0 - TAIL_MARGIN / math.sqrt(n), 0.0)
