@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from pipeline.model import CallCost, Frozen, StepCounts
+from pipeline.model import Frozen, StepCounts
 from pipeline.model.counts import FLOOR
 
 LEAST_FRAME = 0.003
@@ -69,12 +69,12 @@ class _Calls:
         ]
         self.own: dict[_Function, float] = {}
         called: dict[_Function, float] = {}
-        for key, cost in zip(keys, counts.functions, strict=True):
-            self.own[key] = self.own.get(key, 0.0) + max(0.0, cost.self_cost)
-            called[key] = called.get(key, 0.0) + cost.inclusive_cost
+        for key, each in zip(keys, counts.functions, strict=True):
+            self.own[key] = self.own.get(key, 0.0) + max(0.0, each.self_cost)
+            called[key] = called.get(key, 0.0) + each.inclusive_cost
         calls = [
             (keys[call.caller], keys[call.callee], call.cost)
-            for call in map(CallCost._make, counts.calls)
+            for call in counts.calls
             if not any(_START.fullmatch(keys[place].name) for place in call[:2])
         ]
         from_callers: dict[_Function, float] = {}

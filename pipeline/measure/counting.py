@@ -109,7 +109,8 @@ def _calls(
     for call, cost in more.calls.items():
         per_operation_cost = (cost - less.calls.get(call, 0.0)) / operations
         if per_operation_cost >= least and place.keys() >= set(call):
-            found.append(CallCost(*(place[key] for key in call), per_operation_cost))
+            caller, callee = call
+            found.append(CallCost(place[caller], place[callee], per_operation_cost))
     return sorted(found, key=lambda call: (-call.cost, *call))[:MOST_CALLS]
 
 

@@ -151,15 +151,17 @@ def counted(tmp_path_factory: pytest.TempPathFactory) -> Made:
 
 def explained(regression: Regression) -> Explanation:
     """Explain a counted regression by a function that grew and one that is new."""
-    sides = [step_counts({**counted_costs("scan", place), "main": 0.0}, "main") for place in (2, 3)]
-    functions = function_cost_changes(*sides)
+    before, after = (
+        step_counts({**counted_costs("scan", place), "main": 0.0}, "main") for place in (2, 3)
+    )
+    functions = function_cost_changes(before, after)
     change = CountedChange(
-        before=sides[0].instructions,
-        after=sides[1].instructions,
-        sentence=instructions_sentence("rows", *sides, functions),
+        before=before.instructions,
+        after=after.instructions,
+        sentence=instructions_sentence("rows", before, after, functions),
         functions=functions,
         slower=False,
-        calls=call_tree(*sides),
+        calls=call_tree(before, after),
     )
     step = StepExplanation(
         step=regression.shifts[0].series.step,
