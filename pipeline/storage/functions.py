@@ -8,7 +8,7 @@ from typing import NamedTuple
 from sqlalchemy import Engine, func, select
 
 from pipeline.storage.schema import function, function_cost, run, step, step_run
-from pipeline.storage.selection import OLDEST_FIRST, listed_in, of_steps
+from pipeline.storage.selection import listed_in, of_steps
 
 
 class FunctionRange(NamedTuple):
@@ -39,33 +39,45 @@ def function_ranges(engine: Engine, cells: Sequence[str]) -> list[FunctionRange]
     The store has a function of a step only where it executes at least LEAST_SHARE of the step's
     instructions, so a function may have fewer runs than its step.
     """
-    wanted = listed_in(
-        of_steps(
-            select(
-                step.c.name,
-                function.c.id,
-                function.c.name,
-                function.c.binary,
-                func.min(function_cost.c.self_cost),
-                func.max(function_cost.c.self_cost),
-                func.count(),
-            )
+    # Grouped by ids, and the names joined afterwards: twice as fast over millions of rows.
+    found = listed_in(
+        select(
+            step_run.c.step.label("step"),
+            function_cost.c.function.label("function"),
+            func.min(function_cost.c.self_cost).label("low"),
+            func.max(function_cost.c.self_cost).label("high"),
+            func.count().label("runs"),
         )
+        .select_from(run)
+        .join(step_run, step_run.c.run == run.c.id)
         .join(function_cost, function_cost.c.step_run == step_run.c.id)
-        .join(function, function.c.id == function_cost.c.function)
-        .group_by(step.c.name, function.c.id, function.c.name, function.c.binary),
+        .group_by(step_run.c.step, function_cost.c.function),
         run.c.cell_key,
         cells,
+    ).subquery()
+    wanted = (
+        select(
+            step.c.name,
+            found.c.function,
+            function.c.name,
+            function.c.binary,
+            found.c.low,
+            found.c.high,
+            found.c.runs,
+        )
+        .select_from(found)
+        .join(step, step.c.id == found.c.step)
+        .join(function, function.c.id == found.c.function)
     )
     with engine.connect() as connection:
-        found = [FunctionRange(*row) for row in connection.execute(wanted)]
-    return sorted(found, key=lambda each: (each.step, each.name, each.binary))
+        ranges = [FunctionRange(*row) for row in connection.execute(wanted)]
+    return sorted(ranges, key=lambda each: (each.step, each.name, each.binary))
 
 
 def function_costs(
     engine: Engine, cells: Sequence[str], functions: Sequence[int]
 ) -> list[StoredFunctionCost]:
-    """Return the costs of some functions in the runs of some cells, oldest run first."""
+    """Return the costs of some functions in the runs of some cells, in any order."""
     wanted = listed_in(
         of_steps(
             select(
@@ -77,8 +89,7 @@ def function_costs(
             )
         )
         .join(function_cost, function_cost.c.step_run == step_run.c.id)
-        .where(function_cost.c.function.in_(functions))
-        .order_by(*OLDEST_FIRST, step_run.c.place, function_cost.c.function),
+        .where(function_cost.c.function.in_(functions)),
         run.c.cell_key,
         cells,
     )
