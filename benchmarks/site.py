@@ -33,6 +33,7 @@ from pipeline.measure.plan import Line, Plan
 from pipeline.model import (
     Cell,
     Machine,
+    Mode,
     Origin,
     Revision,
     Scale,
@@ -90,7 +91,7 @@ VIEWS = (
 )
 """Ways through the site, each from the one before."""
 
-_SHOWN = """
+SHOWN_VIEW = """
 new Promise((done) => {{
   const began = performance.now();
   performance.clearMarks("nightshift-shown");
@@ -127,16 +128,16 @@ def main() -> None:
         began = time.perf_counter()
         night = read_night(store, plan, detected, ReportSection(), {})
         page = write_site(site, plan, detected, [], night, datetime.now(UTC))
-        print(f"written in {time.perf_counter() - began:.1f} s: {_size(site)}")
+        print(f"written in {time.perf_counter() - began:.1f} s: {size(site)}")
         began = time.perf_counter()
         night = read_night(store, plan, detected, ReportSection(), {})
         report = write_page(folder / "report.html", night, detected, datetime.now(UTC))
-        size = report.stat().st_size / 1e6
-        print(f"the report page in {time.perf_counter() - began:.1f} s: {size:.1f} MB")
+        megabytes = report.stat().st_size / 1e6
+        print(f"the report page in {time.perf_counter() - began:.1f} s: {megabytes:.1f} MB")
         with started(folder / "profile") as browser:
             measure(browser, page, options.times)
-            paints = [_paint(browser, report) for _ in range(options.times)]
-            print(f"the report's first contentful paint {_spread(paints)}")
+            paints = [paint(browser, report) for _ in range(options.times)]
+            print(f"the report's first contentful paint {spread(paints)}")
 
 
 def measure(browser: Browser, page: Path, times: int) -> None:
@@ -144,21 +145,21 @@ def measure(browser: Browser, page: Path, times: int) -> None:
     paints, overviews = [], []
     views: dict[str, list[float]] = {address: [] for address in VIEWS}
     for _ in range(times):
-        paints.append(_paint(browser, page))
+        paints.append(paint(browser, page))
         browser.until("performance.getEntriesByName('nightshift-shown').length > 0")
         overviews.append(
             browser.run("performance.getEntriesByName('nightshift-shown')[0].startTime")
         )
         for address in VIEWS:
-            views[address].append(browser.run(_SHOWN.format(address=address)))
+            views[address].append(browser.run(SHOWN_VIEW.format(address=address)))
         assert browser.complaints() == []
-    print(f"first contentful paint  {_spread(paints)}")
-    print(f"overview is there       {_spread(overviews)}")
+    print(f"first contentful paint  {spread(paints)}")
+    print(f"overview is there       {spread(overviews)}")
     for address, found in views.items():
-        print(f"{address:<42} {_spread(found)}")
+        print(f"{address:<42} {spread(found)}")
 
 
-def _paint(browser: Browser, page: Path) -> float:
+def paint(browser: Browser, page: Path) -> float:
     """Open a page and return when something was seen of it, in milliseconds."""
     browser.open(Path("/dev/null"))
     browser.open(page, height=900)
@@ -167,12 +168,13 @@ def _paint(browser: Browser, page: Path) -> float:
     return float(browser.run(entry))
 
 
-def make_plan(revisions: int, steps: int, repetitions: int) -> Plan:
+def make_plan(revisions: int, steps: int, repetitions: int, mode: Mode = Mode.TIME) -> Plan:
     """Return the plan of one line of commits, r0000 and on."""
     workload = Workload(
         family="sysbench",
         name="cached",
         version="1",
+        mode=mode,
         scale=Scale(tables=1, rows=20_000, clients=1, measure=1, warmup=0),
         steps=tuple(
             Step(
@@ -271,6 +273,7 @@ def _workload(workload: Workload) -> dict[str, object]:
         "name": workload.name,
         "version": workload.version,
         "clients": workload.scale.clients,
+        "mode": workload.mode.value,
         "definition": workload.model_dump(mode="json"),
     }
 
@@ -349,14 +352,16 @@ def changes(plan: Plan) -> list[Shift]:
     ]
 
 
-def _spread(milliseconds: list[float]) -> str:
+def spread(milliseconds: list[float]) -> str:
+    """Format the median of some times, their number and their ends."""
     return (
         f"{statistics.median(milliseconds):6.0f} ms  median of {len(milliseconds)}, "
         f"{min(milliseconds):.0f} to {max(milliseconds):.0f}"
     )
 
 
-def _size(folder: Path) -> str:
+def size(folder: Path) -> str:
+    """Format the size of a site."""
     files = [path for path in folder.rglob("*") if path.is_file()]
     total = sum(path.stat().st_size for path in files) / 1e6
     first = (folder / "index.html").stat().st_size / 1e3

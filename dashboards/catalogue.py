@@ -8,6 +8,7 @@ from grafana_foundation_sdk.builders.dashboard import ConstantVariable
 from grafana_foundation_sdk.models.dashboard import Dashboard
 
 from dashboards.compare import compare
+from dashboards.counts import counts
 from dashboards.insert_benchmark import insert_benchmark
 from dashboards.machines import machines
 from dashboards.nights import pipeline
@@ -19,6 +20,7 @@ DASHBOARDS: Mapping[str, Callable[[Sequence[ConstantVariable]], Dashboard]] = {
     "overview": overview,
     "target-trend": trend,
     "step-detail": step,
+    "counts": counts,
     "compare-versions": compare,
     "insert-benchmark": insert_benchmark,
     "machines": machines,

@@ -6,12 +6,13 @@ from grafana_foundation_sdk.builders.dashboard import DashboardLink
 from grafana_foundation_sdk.models.dashboard import DashboardLinkType
 
 TAG = "nightshift"
-OVERVIEW, TREND, STEP, COMPARE, INSERT_BENCHMARK, MACHINES, PIPELINE = (
+OVERVIEW, TREND, STEP, COUNTS, COMPARE, INSERT_BENCHMARK, MACHINES, PIPELINE = (
     f"nightshift-{name}"
     for name in (
         "overview",
         "trend",
         "step",
+        "counts",
         "compare",
         "insert-benchmark",
         "machines",

@@ -35,6 +35,11 @@ def relative_limits() -> ThresholdsConfig:
     return limits(WORSE, (0.90, BAD), (0.97, UNCHANGED), (1.03, GOOD), (1.10, BETTER))
 
 
+def cost_limits() -> ThresholdsConfig:
+    """Return the limits of relative counts: coloured beyond .5 %, strongly beyond 5 %."""
+    return limits(BETTER, (0.95, GOOD), (0.995, UNCHANGED), (1.005, BAD), (1.05, WORSE))
+
+
 def no_limits() -> ThresholdsConfig:
     """Return limits without colours, for values that are neither good nor bad."""
     return limits(PLAIN)

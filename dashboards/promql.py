@@ -13,7 +13,6 @@ from pipeline.publish.names import (
     OTHERS,
     RELATIVE,
     REVISION,
-    RUN,
     SERIES_LABELS,
     VERSION,
     full_name,
@@ -27,6 +26,17 @@ SETUP = (
 
 STEPS = f'{SETUP},group=~"$group",step=~"$step"'
 """The same, limited to the chosen steps."""
+
+_LINE = (
+    'target="$target",line="$line",machine_class="$machine_class",config="$config",'
+    'group=~"$group",step=~"$step"'
+)
+
+COUNTED = f'{_LINE},mode="count"'
+"""Matchers of the counted steps of the chosen line, whatever their workload."""
+
+TIMED = f'{_LINE},mode=""'
+"""The same of the timed steps."""
 
 EITHER = "${view}"
 """The chosen view: by time of the run, or of the revision."""
@@ -90,13 +100,30 @@ def median(labels: str, expression: str) -> str:
     return f"quantile by ({labels}) (0.5, {expression})"
 
 
-def runs_relative_to_base(matchers: str = STEPS) -> str:
-    """Return the throughput of each run over the median of the base revision's runs."""
-    base = figure(VERSION, "qps", f'{matchers},revision="$base"')
+def over_base(view: str, metric: str, matchers: str = STEPS) -> str:
+    """Return a metric in a view over the median of the base revision's runs."""
+    base = figure(VERSION, metric, f'{matchers},revision="$base"')
     return (
-        f"{points(figure(RUN, 'qps', matchers))} / on ({_SERIES}) group_left () "
+        f"{points(figure(view, metric, matchers))} / on ({_SERIES}) group_left () "
         f"last_over_time({base}{EVER} {_NOW})"
     )
+
+
+def newest_version_over_base(metric: str, matchers: str) -> str:
+    """Return a metric of each step in the revision with the last place over that of the base."""
+    base = last(figure(VERSION, metric, f'{matchers},revision="$base"'))
+    places = last(other("version_position", 'target="$target",line="$line"'))
+    return (
+        f"({last(figure(VERSION, metric, matchers))} "
+        f"and on (target, line, revision) topk(1, {places})) / on ({_SERIES}) {base}"
+    )
+
+
+def versions_over_base(metric: str, matchers: str) -> str:
+    """Return a metric of every version over that of the base."""
+    base = last(figure(VERSION, metric, f'{matchers},revision="$base"'))
+    of_versions = last(figure(VERSION, metric, matchers))
+    return _in_order(f"{of_versions} / on ({_SERIES}) group_left () {base}")
 
 
 def change_points(view: str, matchers: str) -> str:

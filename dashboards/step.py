@@ -40,7 +40,7 @@ def step(addresses: Sequence[ConstantVariable]) -> Dashboard:
             Row(8, [(8, chart) for chart in charts[7:10]], "The machine"),
             Row(8, [(8, chart) for chart in charts[10:13]], "Work in the background"),
             Row(9, [(15, _activity()), (9, _activities())], "The DBMS"),
-            Row(8, [(24, change_point_table(_STEP))]),
+            Row(8, [(24, change_point_table(_STEP, [links.to_step(links.of_row("step"))]))]),
         ],
         events=[
             BoardEvent(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from grafana_foundation_sdk.builders.dashboard import ConstantVariable
+from grafana_foundation_sdk.builders.dashboard import ConstantVariable, DashboardLink
 from grafana_foundation_sdk.builders.table import Panel as Table
 from grafana_foundation_sdk.models.dashboard import Dashboard
 
@@ -74,7 +74,7 @@ def trend(addresses: Sequence[ConstantVariable]) -> Dashboard:
                             _BY_RUN,
                             "Every repetition at the time it was measured, over the median of the "
                             "base revision: what the nights and the machine did.",
-                            {"{{step}}": promql.runs_relative_to_base()},
+                            {"{{step}}": promql.over_base(RUN, "qps")},
                             unit=look.RATIO,
                             link=step,
                             thresholds=look.relative_limits(),
@@ -83,7 +83,7 @@ def trend(addresses: Sequence[ConstantVariable]) -> Dashboard:
                     ),
                 ],
             ),
-            Row(9, [(24, change_point_table(promql.STEPS))]),
+            Row(9, [(24, change_point_table(promql.STEPS, [links.to_step(links.of_row("step"))]))]),
         ],
         events=change_point_events(promql.STEPS, [_BY_REVISION, _GROUPS], [_BY_RUN]),
     )
@@ -115,8 +115,8 @@ def change_point_events(
     ]
 
 
-def change_point_table(matchers: str) -> Table:
-    """Return a table of the current change points, the largest first."""
+def change_point_table(matchers: str, steps: Sequence[DashboardLink] = ()) -> Table:
+    """Return a table of the current change points, the largest first. ``steps`` are their links."""
     effects = f"{promql.newest(promql.other('revision_change_point_effect_ratio', matchers))} != 0"
     fingerprint = links.of_row("fingerprint")
     return panels.table(
@@ -126,7 +126,7 @@ def change_point_table(matchers: str) -> Table:
         {
             "Value #A": panels.TableColumn("effect", unit=look.PERCENT, decimals=1, width=90),
             "worse": panels.TableColumn("worse", width=70),
-            "step": panels.TableColumn("step", links=[links.to_step(links.of_row("step"))]),
+            "step": panels.TableColumn("step", links=steps),
             "group": panels.TableColumn("group"),
             "metric": panels.TableColumn("metric"),
             "kind": panels.TableColumn("kind", width=80),

@@ -32,6 +32,8 @@ SOURCE = DataSourceRef(type_val="prometheus", uid="${datasource}")
 THROUGHPUT = full_name(VERSION, FIGURES["qps"])
 """A metric that every line has, also a line whose revisions have no known time."""
 
+_COUNTED = 'mode="count"'
+
 _ALL = VariableOption(selected=True, text="All", value="$__all")
 
 
@@ -52,16 +54,19 @@ def label(
     *,
     among: tuple[str, ...] = (),
     several: bool = False,
+    only: str = "",
+    variable: str = "",
 ) -> QueryVariable:
     """Return the variable of a label's value, limited by the previous variables.
 
-    With ``several`` any number of values can be chosen, initially all.
+    With ``several`` any number of values can be chosen, initially all. ``only`` are further
+    matchers. The variable has the name of its label, or the name ``variable``.
     """
     built = (
-        QueryVariable(name)
-        .label(name.replace("_", " ").capitalize())
+        QueryVariable(variable or name)
+        .label((variable or name).replace("_", " ").capitalize())
         .datasource(SOURCE)
-        .query(f"label_values({metric}{{{_with(among)}}}, {name})")
+        .query(f"label_values({metric}{{{_with(among, only)}}}, {name})")
         .refresh(VariableRefresh.ON_TIME_RANGE_CHANGED)
         .sort(VariableSort.NATURAL_ASC)
     )
@@ -70,9 +75,10 @@ def label(
     return built
 
 
-def _with(names: tuple[str, ...]) -> str:
+def _with(names: tuple[str, ...], only: str = "") -> str:
     several = ("group",)
-    return ",".join(f'{name}{"=~" if name in several else "="}"${name}"' for name in names)
+    chosen = (f'{name}{"=~" if name in several else "="}"${name}"' for name in names)
+    return ",".join((*chosen, only) if only else chosen)
 
 
 def setup(metric: str = THROUGHPUT) -> list[QueryVariable]:
@@ -85,6 +91,21 @@ def groups_and_steps(metric: str = THROUGHPUT) -> list[QueryVariable]:
     return [
         label("group", metric, among=SETUP, several=True),
         label("step", metric, among=(*SETUP, "group"), several=True),
+    ]
+
+
+def counted_steps() -> list[QueryVariable]:
+    """Return the variables of a line's counted steps: the line, groups, steps and the base."""
+    metric = full_name(VERSION, FIGURES["instructions/o"])
+    names = ("target", "line", "machine_class", "config")
+    return [
+        *(
+            label(name, metric, among=names[:place], only=_COUNTED)
+            for place, name in enumerate(names)
+        ),
+        label("group", metric, among=names, several=True, only=_COUNTED),
+        label("step", metric, among=(*names, "group"), several=True, only=_COUNTED),
+        label("revision", metric, among=names, only=_COUNTED, variable="base"),
     ]
 
 

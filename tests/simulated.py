@@ -35,6 +35,7 @@ from pipeline.measure.build import Builder, NotBuiltError
 from pipeline.measure.execution import Bench
 from pipeline.model import (
     Build,
+    CallCost,
     Cell,
     FunctionCost,
     Machine,
@@ -493,17 +494,23 @@ def _figures(
 def _counts(
     folder: str, step: Step, costs: Mapping[str, float], draw: random.Random
 ) -> dict[str, bytes]:
-    """Return the output and the counts of a step whose functions all have one caller."""
+    """Return the output and the counts of a step whose functions are all called by main."""
     exact = draw.gauss(1.0, COUNT_NOISE)
     functions = [
         FunctionCost(function=name, binary="engine.so", self_cost=cost, inclusive_cost=cost)
         for name, cost in costs.items()
     ]
+    functions.sort(key=lambda each: -each.self_cost)
+    whole = sum(costs.values())
+    main = FunctionCost(function="main", binary="engine.so", self_cost=0.0, inclusive_cost=whole)
     counts = StepCounts(
         operations=(1000.0, 2000.0),
-        instructions=sum(costs.values()) * exact,
+        instructions=whole * exact,
         waiting=1234.0,
-        functions=tuple(sorted(functions, key=lambda each: -each.self_cost)),
+        functions=(*functions, main),
+        calls=tuple(
+            CallCost(len(functions), place, each.self_cost) for place, each in enumerate(functions)
+        ),
     )
     return {
         f"{folder}/stdout.txt": output(step.name.partition("_")[0]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pipeline.explain.call_tree import CallFrame
 from pipeline.model import Frozen, FunctionCostChange
 from pipeline.model.counts import FLOOR
 
@@ -10,6 +11,7 @@ class CountedChange(Frozen):
     """The instructions of a step on both sides, and the functions that the change comes from.
 
     ``slower`` says whether the same step became slower in time; None if its time is not watched.
+    ``calls`` is the call tree of both sides, empty for bundles without calls.
     """
 
     before: float
@@ -17,6 +19,7 @@ class CountedChange(Frozen):
     sentence: str
     functions: tuple[FunctionCostChange, ...]
     slower: bool | None
+    calls: tuple[CallFrame, ...] = ()
 
     @property
     def effect(self) -> float:

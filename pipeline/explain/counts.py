@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from pipeline.explain.call_tree import call_tree
 from pipeline.explain.counted_change import CountedChange
 from pipeline.explain.function_costs import function_cost_changes, instructions_sentence
 from pipeline.measure.plan import Line, Plan
@@ -69,6 +70,7 @@ def _between(
         sentence=instructions_sentence(key.unit, one, other, functions),
         functions=functions,
         slower=slower,
+        calls=call_tree(one, other) if functions else (),
     )
 
 

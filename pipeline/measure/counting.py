@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from pipeline.model import FunctionCost, StepCounts
-from pipeline.profiles.callgrind import INSTRUCTIONS, CallgrindProfile, FunctionKey
+from pipeline.model import CallCost, FunctionCost, StepCounts
+from pipeline.profiles.callgrind import INSTRUCTIONS, Call, CallgrindProfile, FunctionKey
 from pipeline.targets.base import Counting
 
 MISSES: Mapping[str, tuple[str, ...]] = {
@@ -18,6 +18,14 @@ MISSES: Mapping[str, tuple[str, ...]] = {
 
 LEAST_COST = 1e-5
 """The smallest own or inclusive cost of a function that is kept, as a share of the whole."""
+
+LEAST_CALL = 1e-3
+"""The smallest cost of the calls from one function to another that is kept, as a share of the
+whole."""
+
+MOST_CALLS = 1000
+"""Pairs of caller and callee that are kept, the largest: a statement of Postgres has some 500 above
+the least share."""
 
 
 class CountError(Exception):
@@ -32,7 +40,7 @@ class CountedLength(NamedTuple):
 
 
 class _Sums(NamedTuple):
-    """Instructions of one run, events of the simulation, and own and inclusive costs."""
+    """Instructions of one run, events of the simulation, and costs: own, inclusive, of calls."""
 
     serving: float
     waiting: float
@@ -41,6 +49,7 @@ class _Sums(NamedTuple):
     events: Mapping[str, float]
     own: Mapping[FunctionKey, float]
     inclusive: Mapping[FunctionKey, float]
+    calls: Mapping[Call, float]
 
 
 def per_operation(shorter: CountedLength, longer: CountedLength, counting: Counting) -> StepCounts:
@@ -75,6 +84,7 @@ def per_operation(shorter: CountedLength, longer: CountedLength, counting: Count
         for each in functions
         if max(abs(each.self_cost), abs(each.inclusive_cost)) >= LEAST_COST * whole
     ]
+    ordered = tuple(sorted(kept, key=lambda each: (-each.self_cost, each.function)))
     return StepCounts(
         operations=(shorter.operations, longer.operations),
         instructions=whole,
@@ -85,8 +95,23 @@ def per_operation(shorter: CountedLength, longer: CountedLength, counting: Count
             metric: (more.events[metric] - less.events[metric]) / operations
             for metric in more.events
         },
-        functions=tuple(sorted(kept, key=lambda each: (-each.self_cost, each.function))),
+        functions=ordered,
+        calls=tuple(_calls(less, more, operations, ordered, LEAST_CALL * whole)),
     )
+
+
+def _calls(
+    less: _Sums, more: _Sums, operations: float, functions: Sequence[FunctionCost], least: float
+) -> list[CallCost]:
+    """Return the calls between the functions, per operation, the most expensive first."""
+    place = {FunctionKey(each.function, each.binary): at for at, each in enumerate(functions)}
+    found = []
+    for call, cost in more.calls.items():
+        per_operation_cost = (cost - less.calls.get(call, 0.0)) / operations
+        if per_operation_cost >= least and place.keys() >= set(call):
+            caller, callee = call
+            found.append(CallCost(place[caller], place[callee], per_operation_cost))
+    return sorted(found, key=lambda call: (-call.cost, *call))[:MOST_CALLS]
 
 
 def serves(profile: CallgrindProfile, counting: Counting) -> bool:
@@ -110,6 +135,7 @@ def _sums(profiles: Sequence[CallgrindProfile], counting: Counting) -> _Sums:
         )
     own: dict[FunctionKey, float] = {}
     inclusive: dict[FunctionKey, float] = {}
+    calls: dict[Call, float] = {}
     total = waiting = outside = 0.0
     events = dict.fromkeys(_simulated(serving[0]), 0.0)
     for profile in serving:
@@ -130,13 +156,15 @@ def _sums(profiles: Sequence[CallgrindProfile], counting: Counting) -> _Sums:
             inclusive[key] = inclusive.get(key, 0.0) + whole
             for metric, places in simulated.items():
                 events[metric] += sum(costs.own[place] for place in places)
+        for call, costs_of_call in profile.calls.items():
+            calls[call] = calls.get(call, 0.0) + costs_of_call[at]
     others = (profile for profile in profiles if not serves(profile, counting))
     background = sum(
         costs.own[profile.events.index(INSTRUCTIONS)]
         for profile in others
         for costs in profile.costs.values()
     )
-    return _Sums(total, waiting, background, outside, events, own, inclusive)
+    return _Sums(total, waiting, background, outside, events, own, inclusive, calls)
 
 
 def _simulated(profile: CallgrindProfile) -> list[str]:

@@ -23,7 +23,7 @@ from pipeline.model.changes import (
     SeriesKey,
     Shift,
 )
-from pipeline.model.counts import FunctionCost, FunctionCostChange, StepCounts
+from pipeline.model.counts import CallCost, FunctionCost, FunctionCostChange, StepCounts
 from pipeline.model.machines import (
     Connection,
     Disk,
@@ -53,6 +53,7 @@ __all__ = [
     "Background",
     "Build",
     "BuildOptions",
+    "CallCost",
     "Cell",
     "Connection",
     "Control",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from pydantic import Field
 
 from pipeline.model.base import Frozen
@@ -9,6 +11,10 @@ from pipeline.model.base import Frozen
 FLOOR = 0.0005
 """The largest relative difference between the counts of equal programs. Two measurements of one
 build differ by a millionth to a ten-thousandth; .05 % is the bar that they keep."""
+
+LEAST_SHARE = 0.001
+"""The smallest share of a step's instructions that a function has by itself where the store keeps
+its series. Some 25 to 180 functions of a step have it; the bundle has all."""
 
 INSTRUCTIONS = "instructions/o"
 """The metric in which counted series are watched."""
@@ -30,6 +36,18 @@ class FunctionCost(Frozen):
     inclusive_cost: float
 
 
+class CallCost(NamedTuple):
+    """The instructions of one function's calls of another, per operation.
+
+    ``caller`` and ``callee`` are places in the functions of the step. ``cost`` includes the
+    functions that the callee calls in turn.
+    """
+
+    caller: int
+    callee: int
+    cost: float
+
+
 class StepCounts(Frozen):
     """What one counted step costs per operation.
 
@@ -40,7 +58,8 @@ class StepCounts(Frozen):
     ``background`` are those of the server's other processes and threads. ``outside`` are those of
     other binaries than the DBMS's own, such as the C library, where these depend on the state of
     the heap. ``misses`` has further events of the cache simulation by metric, such as
-    ``ll_misses/o``. ``functions`` are in descending order of their own cost.
+    ``ll_misses/o``. ``functions`` are in descending order of their own cost, ``calls`` between them
+    in descending order of theirs.
     """
 
     operations: tuple[float, float]
@@ -50,6 +69,13 @@ class StepCounts(Frozen):
     outside: float = Field(default=0.0, allow_inf_nan=False)
     misses: dict[str, float] = Field(default_factory=dict)
     functions: tuple[FunctionCost, ...] = ()
+    calls: tuple[CallCost, ...] = ()
+
+    @property
+    def large_functions(self) -> tuple[FunctionCost, ...]:
+        """The functions that execute at least LEAST_SHARE of the instructions by themselves."""
+        least = LEAST_SHARE * self.instructions
+        return tuple(each for each in self.functions if each.self_cost >= least)
 
 
 class FunctionCostChange(Frozen):

@@ -9,13 +9,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from pathlib import PurePath
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 INSTRUCTIONS = "Ir"
 """The name of the event of an executed instruction."""
 
 NO_SYMBOL = "(no symbol)"
 """The name of all functions of a binary whose names the binary does not have."""
+
+_Key = TypeVar("_Key")
 
 _NAME = re.compile(r"\((\d+)\)(?: (.*))?")
 _ADDRESS = re.compile(r"0x[0-9a-f]+|\?\?\?")
@@ -37,11 +39,19 @@ class Costs(NamedTuple):
     called: tuple[float, ...]
 
 
+Call = tuple[FunctionKey, FunctionKey]
+"""A caller and the function that it calls."""
+
+
 class CallgrindProfile(NamedTuple):
-    """The costs of every function that ran; ``events`` names the costs, in order."""
+    """The costs of every function that ran; ``events`` names the costs, in order.
+
+    ``calls`` has the costs of the calls, including those of the functions called in turn.
+    """
 
     events: tuple[str, ...]
     costs: dict[FunctionKey, Costs]
+    calls: dict[Call, tuple[float, ...]]
 
 
 class CallgrindError(ValueError):
@@ -72,6 +82,7 @@ class _Reader:
         self._binaries: dict[str, str] = {}
         self._own: dict[FunctionKey, list[float]] = {}
         self._called: dict[FunctionKey, list[float]] = {}
+        self._calls: dict[Call, list[float]] = {}
 
     def read(self, lines: Iterable[str]) -> CallgrindProfile:
         events: tuple[str, ...] = ()
@@ -86,6 +97,7 @@ class _Reader:
                     _add(self._own, present, costs, len(events))
                 elif callee != present:
                     _add(self._called, present, costs, len(events))
+                    _add(self._calls, (present, callee), costs, len(events))
                 is_call, called_binary = False, ""
                 continue
             key, _, value = line.partition("=")
@@ -109,6 +121,7 @@ class _Reader:
                 key: Costs(tuple(self._own.get(key, none)), tuple(self._called.get(key, none)))
                 for key in functions
             },
+            {call: tuple(costs) for call, costs in self._calls.items()},
         )
 
     def _function(self, value: str) -> str:
@@ -137,9 +150,7 @@ def _plain(name: str) -> str:
     return _CLONE.sub("", name)
 
 
-def _add(
-    sums: dict[FunctionKey, list[float]], key: FunctionKey, costs: list[str], events: int
-) -> None:
+def _add(sums: dict[_Key, list[float]], key: _Key, costs: list[str], events: int) -> None:
     """Add the costs of a line, which leaves out zeros at its end."""
     held = sums.get(key)
     if held is None:

@@ -80,7 +80,7 @@ def control_groups(
             if original is not None and original is not copy:
                 pair = [original.identity, copy.identity]
                 yield SampleGroup(
-                    f"control {' '.join(map(str, (*measured.setup, copy.label)))}",
+                    f"control {measured.setup.key} {copy.label}",
                     digest([pair, sorted(metrics), milliseconds(copy.runs[-1].started_at)]),
                     partial(_control, store, measured, original, copy, metrics),
                 )

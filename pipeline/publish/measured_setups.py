@@ -10,7 +10,7 @@ from typing import NamedTuple
 from sqlalchemy import Engine
 
 from pipeline.measure.plan import Line, Plan
-from pipeline.model import Revision, SeriesKey, StepStatus
+from pipeline.model import Mode, Revision, SeriesKey, StepStatus
 from pipeline.publish.names import FIGURES, full_name
 from pipeline.publish.samples import Labels, labelled
 from pipeline.storage.derive.background import SLA_METRICS
@@ -32,7 +32,10 @@ _AT_ONCE = 100
 
 
 class PublishedSetup(NamedTuple):
-    """The identity of a setup: the labels of its series except step and group."""
+    """The identity of a setup: the labels of its series except step and group.
+
+    ``mode`` is empty for timed steps, so that their series are the same as before counts.
+    """
 
     line: str
     target: str
@@ -42,6 +45,7 @@ class PublishedSetup(NamedTuple):
     workload: str
     workload_version: str
     clients: int
+    mode: str = ""
 
     @classmethod
     def of(cls, line: str, measured: RunHead | SeriesKey) -> PublishedSetup:
@@ -55,7 +59,14 @@ class PublishedSetup(NamedTuple):
             workload=measured.workload,
             workload_version=measured.workload_hash[:VERSION_LENGTH],
             clients=measured.clients,
+            mode=measured.mode.value if measured.mode is not Mode.TIME else "",
         )
+
+    @property
+    def key(self) -> str:
+        """The setup as a part of the keys of its groups."""
+        timed = self[:-1]
+        return " ".join(map(str, (*timed, self.mode) if self.mode else timed))
 
 
 @dataclass(frozen=True)

@@ -26,8 +26,10 @@ SERIES_LABELS = (
     "clients",
     "step",
     "group",
+    "mode",
 )
-"""The labels of every figure of a step. They are constant along a series of the store."""
+"""The labels of every figure of a step. They are constant along a series of the store. ``mode`` is
+``count`` for counted steps, and missing for timed ones."""
 
 RUN, REVISION, VERSION = "run", "revision", "version"
 """The views, which are also the beginnings of their names."""
@@ -142,7 +144,7 @@ FIGURES: Mapping[str, PublishedMetric] = {
 }
 """Every published metric of the store. Imported tables may have others, which are not published."""
 
-COMPARED = ("qps", "nopm", "cpu_us/o", "server_cs/o", "latency_p95", "sla")
+COMPARED = ("qps", "nopm", "cpu_us/o", "server_cs/o", "latency_p95", "sla", "instructions/o")
 """The metrics also published with the revision as a label; each adds a series per revision."""
 
 RELATIVE = "relative_throughput_ratio"

@@ -48,7 +48,7 @@ def end_groups(store: Engine, setups: Iterable[MeasuredSetup]) -> Iterator[Sampl
         ends = {"first": measured.standings[0], "newest": measured.standings[-1]}
         content = [standing.identity for standing in ends.values()]
         at = milliseconds(measured.standings[-1].runs[-1].started_at)
-        key = " ".join(map(str, measured.setup))
+        key = measured.setup.key
         yield SampleGroup(
             f"ends {key}", digest([content, at]), partial(_ends, store, measured, ends, at)
         )
@@ -113,7 +113,7 @@ def _group(
             standing.first_run,
         ]
     )
-    key = " ".join(map(str, (*measured.setup, standing.label)))
+    key = f"{measured.setup.key} {standing.label}"
     return SampleGroup(f"revision {key}", content, series)
 
 

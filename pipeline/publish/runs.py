@@ -43,5 +43,5 @@ def _group(store: Engine, measured: MeasuredSetup, run: RunHead, at: int) -> Sam
             labels = measured.label(OTHERS["activity"].name, step, group, activity=activity)
             yield TimeSeries(labels, [TimedValue(at, mean)])
 
-    key = " ".join(map(str, (*measured.setup, run.run_id)))
+    key = f"{measured.setup.key} {run.run_id}"
     return SampleGroup(f"run {key}", digest([run.digest, at]), series)

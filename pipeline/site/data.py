@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -37,11 +37,17 @@ def packed(values: npt.NDArray[Any], kind: str) -> str:
     return base64.b64encode(np.ascontiguousarray(values, dtype=kind).tobytes()).decode()
 
 
-def view_trend(trend: Trend, name: str, folder: str, places: Mapping[Place, str]) -> dict[str, Any]:
+def view_trend(
+    trend: Trend,
+    name: str,
+    folder: str,
+    places: Mapping[Place, str],
+    functions: Collection[str] = (),
+) -> dict[str, Any]:
     """Return the data of a trend that the page has from the start.
 
-    ``name`` is its name in links, ``folder`` the folder of its data files, and ``places`` has the
-    anchors of its steps on the report page.
+    ``name`` is its name in links, ``folder`` the folder of its data files, ``places`` has the
+    anchors of its steps on the report page, and ``functions`` the steps with series by function.
     """
     metrics = trend.metrics
     return {
@@ -50,12 +56,15 @@ def view_trend(trend: Trend, name: str, folder: str, places: Mapping[Place, str]
         "line": trend.line.name,
         "target": trend.line.target,
         "title": trend.setup.title,
+        "mode": trend.mode.value,
+        "setup": [trend.setup.config, trend.setup.build_options, trend.setup.machine_class],
         "steps": [
             {
                 "name": step.name,
                 "group": step.group,
                 "unit": step.unit,
                 "anchor": places.get((trend.line.name, trend.setup, step.name), ""),
+                "functions": step.name in functions,
             }
             for step in trend.steps
         ],

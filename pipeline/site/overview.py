@@ -36,10 +36,12 @@ def view_regressions(
     known: Sequence[KnownRegression],
     trends: Mapping[tuple[str, LineSetup], str],
     issues: Mapping[str, str],
+    explained: Mapping[str, str],
 ) -> list[dict[str, Any]]:
     """Return known regressions and improvements: by state, then the largest first.
 
-    ``trends`` has the names of trends by line and setup, ``issues`` links by fingerprint.
+    ``trends`` has the names of trends by line and setup, ``issues`` links and ``explained`` the
+    data files of the pages by fingerprint.
     """
     rows = {row.regression.fingerprint: row for row in known}
     found = {one.fingerprint: one for one in detected.regressions}
@@ -70,6 +72,7 @@ def view_regressions(
                 "note": row.note if row is not None else "",
                 "trend": trends.get((regression.line, LineSetup.of(largest.series)), ""),
                 "issue": issues.get(regression.fingerprint, ""),
+                "explained": explained.get(regression.fingerprint, ""),
             }
         )
     return views

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from sqlalchemy import Engine
 
 from pipeline.measure.plan import Line, Plan
-from pipeline.model import Cell, Revision, Step
+from pipeline.model import Cell, Mode, Revision, Step
 from pipeline.site.setups import SHOWN_METRICS, TABLE_METRICS, LineSetup, ordered
 from pipeline.storage.columns import MeasurementColumns, measurement_columns
 from pipeline.storage.derive.background import SLA_METRICS
@@ -34,11 +34,13 @@ class Trend:
 
     ``revisions`` are those with runs, in order, ``positions`` their positions on the line. ``runs``
     are ordered by position and repetition, and ``places`` has the index of each run's revision.
+    ``mode`` says whether its steps were timed or counted.
     ``values`` has, by step and metric, a value for each run.
     """
 
     line: Line
     setup: LineSetup
+    mode: Mode
     steps: tuple[Step, ...]
     revisions: tuple[Revision, ...]
     positions: tuple[int, ...]
@@ -146,6 +148,7 @@ class Trends:
         return Trend(
             line=line,
             setup=setup,
+            mode=cells[0].workload.mode,
             steps=tuple(ordered(cells[0].workload.steps)),
             revisions=tuple(line.revisions[place] for place in positions),
             positions=tuple(positions),

@@ -6,19 +6,23 @@ import os
 import shutil
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from itertools import chain
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from pipeline.environment.events import EnvironmentEvent
+from pipeline.explain.explanation import Explanation
 from pipeline.files.atomic_write import write_atomically
 from pipeline.measure.plan import Plan
-from pipeline.model import digest
+from pipeline.model import Mode, Regression, digest
 from pipeline.regressions.detected import Detected
 from pipeline.regressions.states import KnownRegression
 from pipeline.site.changes import changes_at
 from pipeline.site.data import files_of, script, view_metrics, view_trend
+from pipeline.site.explained import view_explained
 from pipeline.site.format import Anchors, moment
+from pipeline.site.functions import function_files, functions_of
 from pipeline.site.machines import SiteMachines
 from pipeline.site.night.write import NightReport, render_page
 from pipeline.site.overview import view_regressions
@@ -31,7 +35,8 @@ from pipeline.text.errors import UserError
 
 _SCRIPTS = (
     *("data", "state", "controls", "table"),
-    *("overview", "trend", "step", "compare", "sla", "machines", "site"),
+    *("overview", "trend", "functions", "step", "flame", "regression"),
+    *("compare", "sla", "machines", "site"),
 )
 _STAMP = 12
 """Length of the hash that distinguishes the data folders of successive sites."""
@@ -46,12 +51,14 @@ def write_site(
     now: datetime,
     issues: Mapping[str, Path] | None = None,
     events: Sequence[EnvironmentEvent] = (),
+    explanations: Sequence[tuple[Regression, Explanation]] = (),
 ) -> Path:
     """Write the trend site of a plan's lines into ``folder`` and return its first page.
 
     ``detected`` is what the last detection found, ``known`` the regressions of the store,
     ``night`` the report, ``now`` the time with its zone. ``issues`` are the files of regressions
     by fingerprint, for links. ``events`` are those of the machines, the newest first.
+    ``explanations`` are the explained regressions, each with a page of its own.
 
     Data go into a folder with a new name, then the pages are put in place of the old ones, and
     then the old data leave: killed at any moment, there is a whole site. Raises UserError when it
@@ -66,6 +73,8 @@ def write_site(
             )
         data.mkdir(parents=True, exist_ok=True)
         index = _write_data(data, night.trends, plan, detected, events)
+        names = index.pop("names")
+        explained = _write_explained(data, explanations, names)
         index |= {
             "data": data.name,
             "written": moment(now),
@@ -78,8 +87,9 @@ def write_site(
             "regressions": view_regressions(
                 detected,
                 known,
-                index.pop("names"),
+                names,
                 {name: _link(path, folder) for name, path in (issues or {}).items()},
+                explained,
             ),
         }
         sla = any(trend["sla"] for trend in index["trends"])
@@ -127,14 +137,34 @@ def _write_data(
         name = names.new(*_name(trend))
         named[trend.line.name, trend.setup] = name
         steps = ((trend.line.name, trend.setup, step.name) for step in trend.steps)
-        views.append(view_trend(trend, name, str(number), name_places(steps, anchors)))
+        functions = functions_of(trends.store, trend) if trend.mode is Mode.COUNT else {}
+        places = name_places(steps, anchors)
+        views.append(view_trend(trend, name, str(number), places, functions))
         metrics |= set(trend.metrics)
         (data / str(number)).mkdir(exist_ok=True)
-        for file, content in files_of(trend, str(number), changes):
+        for file, content in chain(
+            files_of(trend, str(number), changes),
+            function_files(trend, str(number), functions),
+        ):
             _write(data / f"{file}.js", content)
         met.add(trend, name)
     _write(data / "machines.js", script("machines", met.document(events)))
     return {"trends": views, "metrics": view_metrics(metrics), "names": named}
+
+
+def _write_explained(
+    data: Path,
+    explanations: Sequence[tuple[Regression, Explanation]],
+    names: Mapping[tuple[str, LineSetup], str],
+) -> dict[str, str]:
+    """Write the data of the pages of regressions and return their names by fingerprint."""
+    written = {}
+    for number, (regression, explanation) in enumerate(explanations):
+        name = f"regression-{number}"
+        content = script(name, view_explained(regression, explanation, names))
+        _write(data / f"{name}.js", content)
+        written[regression.fingerprint] = name
+    return written
 
 
 def _name(trend: Trend) -> tuple[str, ...]:

@@ -12,14 +12,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from pipeline.model import StepRecord, StepStatus
-from pipeline.storage.bundle import SETTINGS_MEMBER, SUFFIX, Bundle, pack_bundle
+from pipeline.storage.bundle import COUNTS_MEMBER, SETTINGS_MEMBER, SUFFIX, Bundle, pack_bundle
 from pipeline.storage.write import StepValues
 
 MEMBER = "condensed.json"
 """The member of a condensed bundle with the results of its steps, in order."""
 
 _KEPT = (SETTINGS_MEMBER, "plans.txt")
-"""Members that stay, beside the profiles."""
+"""Members that stay."""
+
+_KEPT_OF_STEPS = ("/profile.folded", f"/{COUNTS_MEMBER}")
+"""Members of steps that stay: profiles and counts."""
 
 
 def is_condensed(files: Mapping[str, object]) -> bool:
@@ -32,7 +35,7 @@ def condense(bundle: Bundle, steps: Sequence[StepValues], to: Path) -> None:
     files = {
         name: data
         for name, data in bundle.files.items()
-        if name in _KEPT or name.endswith("/profile.folded")
+        if name in _KEPT or name.endswith(_KEPT_OF_STEPS)
     }
     files[MEMBER] = dump_steps(steps)
     pack_bundle(to, bundle.manifest, files)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import psycopg
@@ -156,7 +156,11 @@ def steps_of(bundle: Bundle) -> Iterator[StepValues]:
             yield StepValues(record.step, record.status, record.note, values)
         return
     if is_condensed(bundle.files):
-        yield from condensed_steps(manifest.steps, bundle.files[MEMBER])
+        kept = condensed_steps(manifest.steps, bundle.files[MEMBER])
+        for record, step in zip(manifest.steps, kept, strict=True):
+            counted = f"{record.folder}/{COUNTS_MEMBER}" in bundle.files
+            functions = step_counts(bundle, record).large_functions if counted else ()
+            yield replace(step, functions=functions)
         return
     family = _family(bundle)
     for record in manifest.steps:
@@ -218,7 +222,14 @@ def step_counts(bundle: Bundle, record: StepRecord) -> StepCounts:
 def _counted(record: StepRecord, counts: StepCounts) -> StepValues:
     """Return the values of a counted step. Its times say nothing: the counter slows it down."""
     values = {"instructions/o": counts.instructions, **counts.misses}
-    return StepValues(record.step, StepStatus.OK, record.note, values, disturbed=record.disturbed)
+    return StepValues(
+        record.step,
+        StepStatus.OK,
+        record.note,
+        values,
+        disturbed=record.disturbed,
+        functions=counts.large_functions,
+    )
 
 
 def _failed(record: StepRecord, status: StepStatus, note: str) -> StepValues:

@@ -26,7 +26,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-NEWEST = "0009"
+NEWEST = "0010"
 """The revision of this schema: that of the last file in migrations/versions."""
 
 
@@ -172,5 +172,24 @@ measurement = Table(
     Column("step_run", ForeignKey("step_run.id", ondelete="CASCADE"), primary_key=True),
     Column("metric", ForeignKey("metric.id"), primary_key=True),
     Column("value", Float, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+function = Table(
+    "function",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("name", String, nullable=False),
+    Column("binary", String, nullable=False),
+    UniqueConstraint("name", "binary"),
+)
+
+function_cost = Table(
+    "function_cost",
+    metadata,
+    Column("step_run", ForeignKey("step_run.id", ondelete="CASCADE"), primary_key=True),
+    Column("function", ForeignKey("function.id"), primary_key=True),
+    Column("self_cost", Float, nullable=False),
+    Column("inclusive_cost", Float, nullable=False),
     sqlite_with_rowid=False,
 )

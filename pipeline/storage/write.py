@@ -11,7 +11,7 @@ from typing import Any, cast
 import psycopg
 from sqlalchemy import Connection, Table, delete, insert, select
 
-from pipeline.model import Manifest, Step, StepStatus, digest
+from pipeline.model import FunctionCost, Manifest, Step, StepStatus, digest
 from pipeline.storage import schema
 from pipeline.storage.bundle import Bundle
 from pipeline.storage.database import exclusive
@@ -28,7 +28,8 @@ class StepValues:
     operations per second, latency in milliseconds). ``marks`` are sentences that qualify its
     figures. ``activity`` is the DBMS's activity: (seconds since the start, value) by name.
     ``histogram`` is (upper bound in milliseconds, operations), ascending. ``disturbed`` describes
-    what else used the machine meanwhile, one sentence for each kind.
+    what else used the machine meanwhile, one sentence for each kind. ``functions`` are those of a
+    counted step that the store keeps.
     """
 
     step: Step
@@ -40,6 +41,7 @@ class StepValues:
     activity: Mapping[str, Sequence[tuple[float, float]]] = field(default_factory=dict)
     histogram: Sequence[tuple[float, int]] = ()
     disturbed: Mapping[str, str] = field(default_factory=dict)
+    functions: Sequence[FunctionCost] = ()
 
     def activity_mean(self) -> dict[str, float]:
         """Return the mean of each activity over the step."""
@@ -110,6 +112,7 @@ class Writer:
         number = select(schema.run.c.id).where(schema.run.c.run_id == run_id).scalar_subquery()
         steps = select(schema.step_run.c.id).where(schema.step_run.c.run == number)
         for gone in (
+            delete(schema.function_cost).where(schema.function_cost.c.step_run.in_(steps)),
             delete(schema.measurement).where(schema.measurement.c.step_run.in_(steps)),
             delete(schema.step_run).where(schema.step_run.c.run == number),
             delete(schema.run).where(schema.run.c.run_id == run_id),
@@ -125,7 +128,7 @@ class Writer:
         if not steps:
             return 0
         # One statement for all steps; it returns their ids in the order of the rows.
-        written = self._connection.execute(
+        added = self._connection.execute(
             insert(schema.step_run).returning(schema.step_run.c.id, sort_by_parameter_order=True),
             [
                 {
@@ -144,9 +147,11 @@ class Writer:
                 for place, step in enumerate(steps)
             ],
         ).scalars()
+        step_runs = list(added)
+        self._write_functions(step_runs, steps)
         rows = [
             (step_run, self._metric_id(name), value)
-            for step_run, step in zip(written, steps, strict=True)
+            for step_run, step in zip(step_runs, steps, strict=True)
             for name, value in step.values.items()
         ]
         self._write_measurements(rows)
@@ -162,6 +167,20 @@ class Writer:
         elif rows:
             named = [dict(zip(("step_run", "metric", "value"), row, strict=True)) for row in rows]
             self._connection.execute(insert(schema.measurement), named)
+
+    def _write_functions(self, step_runs: Sequence[int], steps: Sequence[StepValues]) -> None:
+        rows = [
+            {
+                "step_run": step_run,
+                "function": self._function_id(cost),
+                "self_cost": cost.self_cost,
+                "inclusive_cost": cost.inclusive_cost,
+            }
+            for step_run, step in zip(step_runs, steps, strict=True)
+            for cost in step.functions
+        ]
+        if rows:
+            self._connection.execute(insert(schema.function_cost), rows)
 
     def _write_run(
         self, bundle: Bundle, settings: Settings | None, steps: Sequence[StepValues]
@@ -242,6 +261,10 @@ class Writer:
     def _step_id(self, step: Step) -> int:
         row = step.model_dump()
         return self._identified(schema.step, f"{step.name}/{step.group}/{step.unit}", row, row)
+
+    def _function_id(self, cost: FunctionCost) -> int:
+        row = {"name": cost.function, "binary": cost.binary}
+        return self._identified(schema.function, f"{cost.binary}/{cost.function}", row, row)
 
     def _metric_id(self, name: str) -> int:
         return self._identified(schema.metric, name, {"name": name}, match={"name": name})

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from pipeline.environment.persistence import load_environment
+from pipeline.explain.explanation import Explanation, last_explanation
 from pipeline.measure.plan import Plan
+from pipeline.model import Regression
 from pipeline.notify.directory import files
+from pipeline.regressions.detected import Detected
+from pipeline.regressions.states import KnownRegression
 from pipeline.site import write_site
 from pipeline.site.night import NightReport
 from pipeline.storage.journal import now
@@ -27,14 +32,29 @@ def make_site(
     """
     at = now()
     detected = context.regressions.detection_of(plan, at)
+    known = context.regressions.known(at)
     environment = load_environment(context.results)
     return write_site(
         output or context.results / "site",
         plan,
         detected,
-        list(context.regressions.known(at).values()),
+        list(known.values()),
         night or read_report(context, plan, detected, save=output is None),
         at,
         issues=files(context.config.issues_folder),
         events=environment.events if environment is not None else (),
+        explanations=_explanations(context, detected, known),
     )
+
+
+def _explanations(
+    context: MeasuringContext, detected: Detected, known: Mapping[str, KnownRegression]
+) -> list[tuple[Regression, Explanation]]:
+    """Return the regressions with an explanation between their present revisions."""
+    present = {name: row.regression for name, row in known.items()}
+    present |= {one.fingerprint: one for one in detected.regressions}
+    return [
+        (regression, explanation)
+        for regression in present.values()
+        if (explanation := last_explanation(regression, context.results)) is not None
+    ]

@@ -76,9 +76,9 @@ def test_a_night_as_bad_as_an_earlier_one_is_no_step() -> None:
         disturbed = values.copy()
         disturbed[earlier] = 92.0
         assert suspected(disturbed) is None
-    # Twice as much as ever before is news.
-    disturbed[-1] = 75.0
-    assert suspected(disturbed) == 59
+        # Twice as much as ever before is news.
+        disturbed[-1] = 75.0
+        assert suspected(disturbed) == 59
 
 
 def test_the_level_before_is_that_of_the_last_segment() -> None:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator, Mapping
 
 from pipeline.model import RegressionState
+from pipeline.model.counts import INSTRUCTIONS
 from pipeline.publish.names import (
     COMPARED,
     FIGURES,
@@ -25,10 +26,14 @@ VALUES = {"17.0": 10.0, "17.1": 20.0}
 GONE = "taken back"
 SERIES: Mapping[str, str] = {
     **dict.fromkeys(SERIES_LABELS, "one"),
+    "mode": "",
     "line": 'a "quoted\\" line',
     "clients": "1",
     "step": "read-only_range=100",
 }
+COUNTED = {"mode": "count", "workload": "counts"}
+"""What the series of counted steps have instead."""
+
 LABELS: Mapping[str, tuple[str, ...]] = {
     "revision": REVISIONS,
     "stat": ("median", "low", "high"),
@@ -47,6 +52,16 @@ def series() -> Iterator[TimeSeries]:
     for view in (RUN, REVISION):
         for figure in FIGURES.values():
             yield _of(full_name(view, figure), {**SERIES, **figure.labels})
+    instructions = FIGURES[INSTRUCTIONS]
+    for view in (RUN, REVISION):
+        yield _of(full_name(view, instructions), {**SERIES, **instructions.labels, **COUNTED})
+    for revision in REVISIONS:
+        labels = {**SERIES, **instructions.labels, **COUNTED, "revision": revision}
+        yield _of(full_name(VERSION, instructions), labels, VALUES[revision])
+    for view in (RUN, REVISION):
+        point = OTHERS[f"{view}_change_point_effect_ratio"]
+        for labels in _all(point.labels):
+            yield _of(point.name, {**labels, **COUNTED, "metric": INSTRUCTIONS}, 0.44)
     for metric in COMPARED:
         figure = FIGURES[metric]
         for revision in REVISIONS:

@@ -83,6 +83,7 @@ def test_uids_stay_as_they_are_because_addresses_hold_them() -> None:
         "overview": "nightshift-overview",
         "target-trend": "nightshift-trend",
         "step-detail": "nightshift-step",
+        "counts": "nightshift-counts",
         "compare-versions": "nightshift-compare",
         "insert-benchmark": "nightshift-insert-benchmark",
         "machines": "nightshift-machines",

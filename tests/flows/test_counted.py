@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import re
+
 import pytest
 
 from pipeline.model import Cell
@@ -264,3 +267,23 @@ def test_tables_show_instructions_of_counted_workloads(simulation: Simulation) -
     assert "1.01" in text
     only = simulation.run("table", "--metric", INSTRUCTIONS).out
     assert "1.01" in only
+
+
+def test_a_night_keeps_functions_and_what_calls_what(simulation: Simulation) -> None:
+    """The series of functions on the site, and the call tree of the regression."""
+    simulation.configure(more=BOTH)
+    for _ in range(6):
+        simulation.commit()
+    grown(simulation, 0.02, first=3)
+    simulation.run("nightly")
+    site = simulation.folder / "results" / "site"
+    (functions,) = site.glob("data-*/*/functions-*.js")
+    assert '"name":"execute"' in functions.read_text()
+    (page,) = site.glob("data-*/regression-*.js")
+    found = re.search(r'"frames":(\[\[.*?\]\])', page.read_text())
+    assert found is not None
+    frames = json.loads(found[1])
+    assert [frame[0] for frame in frames] == ["", "main", "execute", "parse"]
+    whole, _, execute, _ = frames
+    assert execute[3] - execute[2] == pytest.approx(400.0, rel=0.1)
+    assert whole[3] / whole[2] == pytest.approx(1.02, abs=2 * FLOOR)

@@ -2,7 +2,13 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.measure.counting import CountedLength, CountError, per_operation, serves
+from pipeline.measure.counting import (
+    MOST_CALLS,
+    CountedLength,
+    CountError,
+    per_operation,
+    serves,
+)
 from pipeline.profiles.callgrind import CallgrindProfile, Costs, FunctionKey
 from pipeline.targets.base import Counting
 
@@ -13,13 +19,18 @@ def profile(
     costs: dict[str, tuple[float, float]],
     binary: str = "postgres",
     events: tuple[str, ...] = ("Ir",),
+    calls: dict[tuple[str, str], float] | None = None,
 ) -> CallgrindProfile:
-    """Return a profile with own and called costs of functions; every event costs the same."""
+    """Return a profile with costs of functions and calls; every event costs the same."""
     return CallgrindProfile(
         events,
         {
             FunctionKey(name, binary): Costs((own,) * len(events), (called,) * len(events))
             for name, (own, called) in costs.items()
+        },
+        {
+            (FunctionKey(caller, binary), FunctionKey(callee, binary)): (cost,) * len(events)
+            for (caller, callee), cost in (calls or {}).items()
         },
     )
 
@@ -32,7 +43,13 @@ def length(operations: float, factor: float, waiting: float = 0.0) -> CountedLen
             "scan": (80.0 * factor, 20.0 * factor),
             "compare": (20.0 * factor, 0.0),
             "epoll_wait": (waiting, 0.0),
-        }
+        },
+        calls={
+            ("PostgresMain", "scan"): 100.0 * factor,
+            ("scan", "compare"): 20.0 * factor,
+            ("scan", "PostgresMain"): 0.05 * factor,
+            ("PostgresMain", "epoll_wait"): waiting,
+        },
     )
     return CountedLength(operations, [backend])
 
@@ -56,6 +73,28 @@ def test_functions_have_their_own_and_inclusive_costs_the_costliest_first() -> N
         ("compare", 20.0, 20.0),
         ("PostgresMain", 0.0, 100.0),
     ]
+
+
+def test_calls_are_between_kept_functions_the_costliest_first() -> None:
+    counts = per_operation(length(10, 10, 7.0), length(30, 30, 207.0), POSTGRES)
+    names = [each.function for each in counts.functions]
+    assert [(names[c.caller], names[c.callee], c.cost) for c in counts.calls] == [
+        ("PostgresMain", "scan", 100.0),
+        ("scan", "compare", 20.0),
+    ]
+
+
+def test_calls_are_bounded_in_number() -> None:
+    callees = [f"f{number:04d}" for number in range(MOST_CALLS + 10)]
+
+    def wide(factor: float) -> CountedLength:
+        costs = dict.fromkeys(callees, (factor, 0.0))
+        calls = {("PostgresMain", name): 10.0 * factor + at for at, name in enumerate(callees)}
+        whole = profile({"PostgresMain": (0.0, 10.0 * factor), **costs}, calls=calls)
+        return CountedLength(factor, [whole])
+
+    calls = per_operation(wide(1.0), wide(2.0), POSTGRES).calls
+    assert len(calls) == MOST_CALLS
 
 
 def test_the_inclusive_cost_of_recursive_functions_is_at_most_the_whole() -> None:
@@ -82,7 +121,7 @@ def test_only_the_named_binaries_count() -> None:
         library = profile({"sqlite3_step": (10.0 * operations, 0.0)}, "libsqlite3.so.0")
         client = profile({"lj_vm": (500.0 * operations, 0.0)}, "libluajit.so")
         return CountedLength(
-            operations, [CallgrindProfile(("Ir",), {**library.costs, **client.costs})]
+            operations, [CallgrindProfile(("Ir",), {**library.costs, **client.costs}, {})]
         )
 
     counts = per_operation(run(1), run(3), Counting(binaries=("libsqlite3",)))

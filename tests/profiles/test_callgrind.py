@@ -97,3 +97,9 @@ def test_a_file_that_is_not_written_to_its_end_is_refused(length: int) -> None:
 def test_an_unknown_name_is_one_line() -> None:
     with pytest.raises(CallgrindError, match="unknown name"):
         parse(HEAD + "fn=nothing\n0 1\n\ntotals: 1\n")
+
+
+def test_calls_have_their_costs_by_caller_and_callee() -> None:
+    scan, get = FunctionKey("ExecScan", "postgres"), FunctionKey("heapgettup", "postgres")
+    copy = FunctionKey("memcpy", "libc.so.6")
+    assert parse(HEAD + SCAN).calls == {(scan, get): (40.0,), (scan, copy): (7.0,)}

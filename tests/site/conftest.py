@@ -10,11 +10,18 @@ import pytest
 from sqlalchemy import Engine
 
 from pipeline.config import DetectSection
+from pipeline.explain.call_tree import call_tree
+from pipeline.explain.classify import Reason, SlowdownClass
+from pipeline.explain.counted_change import CountedChange
+from pipeline.explain.explanation import Explanation, StepExplanation
+from pipeline.explain.function_costs import function_cost_changes, instructions_sentence
+from pipeline.explain.settings import compare_settings
 from pipeline.measure.plan import Plan
-from pipeline.model import Step
+from pipeline.model import CallCost, FunctionCost, Mode, Regression, Step, StepCounts
+from pipeline.model.counts import INSTRUCTIONS
 from pipeline.regressions.detect import detect_all
 from pipeline.regressions.detected import Detected
-from tests.site.page_store import METRICS, STEPS, make_store
+from tests.site.page_store import METRICS, STEPS, add_functions, make_store
 from tests.site.pages import site_page
 from tests.site.test_page import MINORS, NOW, fails, level
 
@@ -101,3 +108,102 @@ def inserts(tmp_path_factory: pytest.TempPathFactory) -> Made:
         metrics=metrics,
     )
     return make_site(folder, store, plan)
+
+
+GROWN = {"heap_getnext": 1200.0, "slot_deform": 900.0, "ExecScan": 400.0}
+HOSTILE_FUNCTION = "rocksdb::Get(rocksdb::Slice const&)<img src=x onerror=alert(3)>"
+
+
+def counted_costs(step: str, place: int) -> dict[str, float]:
+    """From the fourth revision on heap_getnext executes more, and another function is there."""
+    many = {f"{step[:4]}_{number}": 60.0 - number for number in range(15)}
+    grown = place >= 3
+    return {
+        **many,
+        **GROWN,
+        "heap_getnext": GROWN["heap_getnext"] + 600.0 * grown,
+        **({HOSTILE_FUNCTION: 50.0} if grown else {}),
+    }
+
+
+@pytest.fixture(scope="session")
+def counted(tmp_path_factory: pytest.TempPathFactory) -> Made:
+    """A line that is timed and counted, with functions, and an explained regression."""
+    folder = tmp_path_factory.mktemp("counted")
+    store, plan = make_store(
+        folder,
+        {"minors": MINORS},
+        repetitions=1,
+        modes=(Mode.TIME, Mode.COUNT),
+        level=lambda step, place, metric: (
+            1.15 if (metric, place >= 3, step) == (INSTRUCTIONS, True, "scan_range=100") else 1.0
+        ),
+    )
+    for step in STEPS[1:]:
+        for place, revision in enumerate(MINORS):
+            add_functions(store, step.name, revision, counted_costs(step.name, place))
+    detected = detect_all(store, plan, DetectSection())
+    made = Made(folder, store, plan, detected)
+    explanations = [(one, explained(one)) for one in detected.regressions]
+    site_page(folder / "site", store, plan, detected, NOW, explanations=explanations)
+    return made
+
+
+def explained(regression: Regression) -> Explanation:
+    """Explain a counted regression by a function that grew and one that is new."""
+    before, after = (
+        step_counts({**counted_costs("scan", place), "main": 0.0}, "main") for place in (2, 3)
+    )
+    functions = function_cost_changes(before, after)
+    change = CountedChange(
+        before=before.instructions,
+        after=after.instructions,
+        sentence=instructions_sentence("rows", before, after, functions),
+        functions=functions,
+        slower=False,
+        calls=call_tree(before, after),
+    )
+    step = StepExplanation(
+        step=regression.shifts[0].series.step,
+        setup="counted, x10a, 1 client",
+        findings=(Reason(kind=SlowdownClass.INSTRUCTIONS, evidence=(change.sentence,)),),
+        figures=(),
+        plans=(),
+        functions=(),
+        counted=change,
+    )
+    return Explanation(
+        fingerprint=regression.fingerprint,
+        line=regression.line,
+        target=regression.target,
+        last_good=regression.last_good,
+        first_bad=regression.first_bad,
+        kind=SlowdownClass.INSTRUCTIONS,
+        steps=(step,),
+        settings=compare_settings({}, {}),
+        suspects=(),
+        trials=(),
+    )
+
+
+def step_counts(costs: dict[str, float], caller: str) -> StepCounts:
+    """Return the counts of a step whose functions are all called by one."""
+    names, whole = list(costs), sum(costs.values())
+    return StepCounts(
+        operations=(100.0, 200.0),
+        instructions=whole,
+        functions=tuple(
+            FunctionCost(
+                function=name,
+                binary="postgres",
+                self_cost=cost,
+                inclusive_cost=whole if name == caller else cost,
+            )
+            for name, cost in costs.items()
+        ),
+        calls=tuple(
+            CallCost(names.index(caller), place, costs[name])
+            for place, name in enumerate(names)
+            if name != caller
+        ),
+    )

@@ -17,6 +17,7 @@ from pipeline.model import (
     Cell,
     Machine,
     Manifest,
+    Mode,
     Origin,
     Provenance,
     Revision,
@@ -28,6 +29,7 @@ from pipeline.model import (
     Workload,
     digest,
 )
+from pipeline.model.counts import INSTRUCTIONS
 from pipeline.storage import schema
 from pipeline.storage.bundle import VALUES_MEMBER, write_bundle
 from pipeline.storage.database import open_store
@@ -95,17 +97,23 @@ def make_store(
     left_out: Sequence[str] = (),
     kernels: Mapping[str, str] | None = None,
     metrics: Mapping[str, float] = METRICS,
+    modes: Sequence[Mode] = (Mode.TIME,),
 ) -> tuple[Engine, Plan]:
-    """Measure, ingest and return (store, plan); runs of ``left_out`` are planned only."""
+    """Measure, ingest and return (store, plan); runs of ``left_out`` are planned only.
+
+    Counted runs have instructions alone.
+    """
     drawn = random.Random(7)
     workloads = [
         Workload(
             family=family,
-            name="cached",
+            name="cached" if mode is Mode.TIME else "counted",
             version="1",
+            mode=mode,
             scale=Scale(tables=1, rows=20000, clients=count, measure=seconds, warmup=0.25),
             steps=tuple(steps),
         )
+        for mode in modes
         for count in clients
     ]
     config = ServerConfig(family="x10a", name="x10a_c2r4", text="shared_buffers = 2867MB\n")
@@ -141,10 +149,12 @@ def make_store(
             for step in steps
             if (why := fails(step.name, cell.revision.label, repetition))
         }
+        counted = cell.workload.mode is Mode.COUNT
+        levels, noise = ({INSTRUCTIONS: 4000.0}, 0.0) if counted else (metrics, 0.006)
         values = {
             step.name: {
-                name: value * level(step.name, place, name) * drawn.gauss(1, 0.006)
-                for name, value in metrics.items()
+                name: value * level(step.name, place, name) * drawn.gauss(1, noise)
+                for name, value in levels.items()
             }
             for step in steps
             if step.name not in failed
@@ -206,6 +216,33 @@ def add_figure(
             connection.execute(
                 insert(schema.measurement).values(step_run=step_run, metric=number, value=value)
             )
+
+
+def add_functions(
+    store: Engine, step: str, revision: str, costs: Mapping[str, float], binary: str = "postgres"
+) -> None:
+    """Give a step of the counted runs of a revision the own costs of functions."""
+    chosen = _step_runs(step, revision, 1).where(
+        schema.run.c.workload_id == schema.workload.c.id,
+        schema.workload.c.mode == Mode.COUNT.value,
+    )
+    with store.begin() as connection:
+        for step_run in connection.execute(chosen).scalars().all():
+            for name, cost in costs.items():
+                known = select(schema.function.c.id).where(schema.function.c.name == name)
+                number = (
+                    connection.execute(known).scalar()
+                    or connection.execute(
+                        insert(schema.function)
+                        .values(name=name, binary=binary)
+                        .returning(schema.function.c.id)
+                    ).scalar_one()
+                )
+                connection.execute(
+                    insert(schema.function_cost).values(
+                        step_run=step_run, function=number, self_cost=cost, inclusive_cost=cost
+                    )
+                )
 
 
 def _step_runs(step: str, revision: str, repetition: int) -> Select[tuple[int]]:

@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine
 
-from pipeline.model import Mode, StepCounts
-from pipeline.storage.bundle import COUNTS_MEMBER, DamagedBundleError, write_bundle
-from pipeline.storage.ingest import ingest
+from pipeline.model import CallCost, FunctionCost, Mode, StepCounts
+from pipeline.storage.bundle import COUNTS_MEMBER, DamagedBundleError, read_bundle, write_bundle
+from pipeline.storage.condensed import condense
+from pipeline.storage.functions import FunctionRange, function_costs, function_ranges
+from pipeline.storage.ingest import check_bundle, ingest
 from pipeline.storage.measurements import rows
 from pipeline.storage.runs import run_heads
 
@@ -22,11 +24,22 @@ COUNTS = StepCounts(
     waiting=77.0,
     background=12.0,
     misses={"l1_misses/o": 31.0, "ll_misses/o": 2.0},
+    functions=tuple(
+        FunctionCost(function=name, binary="postgres", self_cost=own, inclusive_cost=inclusive)
+        for name, own, inclusive in (
+            ("heapgettup", 60_000.0, 62_000.0),
+            ("ExecScan", 2_000.0, 64_000.0),
+            ("at_the_bound", 64.8305, 64.8305),
+            ("below_it", 64.83, 64.83),
+            ("main", 1.0, 64_830.5),
+        )
+    ),
+    calls=(CallCost(4, 1, 64_000.0), CallCost(1, 0, 62_000.0)),
 )
 
 
-def put_counted(folder: Path, counts: bytes | None) -> Path:
-    manifest, files = make_run()
+def put_counted(folder: Path, counts: bytes | None, repetition: int = 1) -> Path:
+    manifest, files = make_run(repetition=repetition)
     workload = manifest.workload.model_copy(update={"mode": Mode.COUNT, "name": "counts"})
     members = {name: data for name, data in files.items() if not name.endswith("samples.jsonl")}
     if counts is not None:
@@ -66,3 +79,54 @@ def test_a_counted_run_without_valid_counts_is_refused(
     (error,) = report.refused
     assert isinstance(error, DamagedBundleError)
     assert "cannot be parsed" in str(error)
+
+
+KEPT = {"heapgettup": (60_000.0, 62_000.0), "ExecScan": (2_000.0, 64_000.0)}
+
+
+def test_the_store_keeps_functions_with_a_thousandth_of_the_instructions(
+    store: Engine, tmp_path: Path
+) -> None:
+    path = put_counted(tmp_path, COUNTS.model_dump_json().encode())
+    ingest(store, [path])
+    manifest = read_bundle(path).manifest
+    ranges = function_ranges(store, [manifest.cell_key])
+    assert {each.step for each in ranges} == {record.step.name for record in manifest.steps}
+    names = {each.function: each.name for each in ranges}
+    assert sorted(names.values()) == ["ExecScan", "at_the_bound", "heapgettup"]
+    assert {each.binary for each in ranges} == {"postgres"}
+    assert {each.runs for each in ranges} == {1}
+    found = function_costs(store, [manifest.cell_key], list(names))
+    assert len(found) == len(ranges)
+    for each in found:
+        if names[each.function] in KEPT:
+            assert (each.self_cost, each.inclusive_cost) == KEPT[names[each.function]]
+    assert function_ranges(store, ["another cell"]) == []
+
+
+def test_ranges_are_over_the_runs_of_a_cell(store: Engine, tmp_path: Path) -> None:
+    for number, factor in enumerate((1.0, 1.5)):
+        grown = COUNTS.functions[0].model_copy(update={"self_cost": 60_000.0 * factor})
+        counts = COUNTS.model_copy(update={"functions": (grown,)}).model_dump_json().encode()
+        ingest(store, [put_counted(tmp_path / str(number), counts, repetition=1 + number)])
+    cell = read_bundle(next((tmp_path / "0").iterdir())).manifest.cell_key
+    (first, *_) = function_ranges(store, [cell])
+    assert first._replace(step="", function=0) == FunctionRange(
+        "", 0, "heapgettup", "postgres", 60_000.0, 90_000.0, 2
+    )
+
+
+def test_a_condensed_bundle_keeps_counts_functions_and_calls(tmp_path: Path) -> None:
+    path = put_counted(tmp_path, COUNTS.model_dump_json().encode())
+    bundle, _, steps = check_bundle(path)
+    assert [each.function for each in steps[0].functions] == [
+        "heapgettup",
+        "ExecScan",
+        "at_the_bound",
+    ]
+    condense(bundle, steps, path)
+    _, _, again = check_bundle(path)
+    assert [step.functions for step in again] == [step.functions for step in steps]
+    folder = bundle.manifest.steps[0].folder
+    kept = StepCounts.model_validate_json(read_bundle(path).files[f"{folder}/{COUNTS_MEMBER}"])
+    assert kept == COUNTS

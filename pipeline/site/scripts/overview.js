@@ -21,6 +21,7 @@ function regressionRows(found) {
       const step = trend.steps.find(({ name }) => name === one.step);
       if (step) links.append(linked("report", `${index.report}#${step.anchor}`));
     }
+    if (one.explained) links.append(linked("why", link("regression", { found: one.fingerprint })));
     if (one.issue) links.append(linked("issue", one.issue));
     const why = element("td", "why", reasonOf(one));
     return row([effect, one.metric, where, since, element("span", "state", one.kind ? `${one.state} (${one.kind})` : one.state),

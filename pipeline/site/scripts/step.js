@@ -16,6 +16,8 @@ VIEWS.step = lineView(async (trend, state, { base, range }) => {
   const { name, group, unit, anchor } = trend.steps[step];
   const about = element("p", "of", `${group}, in ${unit || "operations"}; ${trend.line}, ${trend.title}. `);
   about.append(linked("What the DBMS did over time is in the report of the last night", `${index.report}#${anchor}`), ".");
+  const timed = trend.mode === "count" && otherMode(trend, name, "time");
+  if (timed) about.append(" ", linked("The same step in time", link("step", { line: timed.other.name, step: name })), ".");
   const made = [
     heading(name), about,
     controls(chooseTrend(trend), chooseStep(trend, step), revisionInput("base", "Base", trend, trend.labels[base], (label) => go({ base: label })), ...chooseRange(trend, state), revisionNames()),
@@ -26,6 +28,7 @@ VIEWS.step = lineView(async (trend, state, { base, range }) => {
     return list;
   }));
   if (!names.length) return [...made, element("p", "nothing", "No run of this step has figures.")];
+  const counted = trend.steps[step].functions ? await countedSection(trend, step, state) : await countedBeside(trend, name, state);
   const listed = new Set(KINDS.flatMap(([, metrics]) => metrics));
   const kinds = [...KINDS, [OTHERS, names.filter((metric) => !listed.has(metric))]];
   const met = kinds.map(([kind, metrics]) => [kind, metrics.filter((metric) => of.has(metric) && !idle(of.get(metric)))]);
@@ -39,6 +42,7 @@ VIEWS.step = lineView(async (trend, state, { base, range }) => {
     metrics.forEach((metric) => panels.append(panel(trend, step, metric, of.get(metric), runs.get(metric), base, range, state)));
     section.append(panels);
     made.push(section);
+    if (!place && counted) made.push(counted);
   });
   const zero = names.filter((metric) => idle(of.get(metric)));
   if (zero.length) made.push(element("p", "of", `Zero in every run: ${zero.join(", ")}.`));

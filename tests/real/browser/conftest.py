@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 from tests.site.browser import Browser, started
-from tests.site.conftest import hostile, inserts, night
+from tests.site.conftest import counted, hostile, inserts, night
 
-__all__ = ["browser", "hostile", "inserts", "night"]
+__all__ = ["browser", "counted", "hostile", "inserts", "night"]
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,222 @@
+"""The call tree of a step on both sides of a change, from the costs of calls between functions.
+
+docs/guide/explaining.md describes how a function's cost is divided among its callers.
+"""
+
+from __future__ import annotations
+
+import heapq
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from pipeline.model import Frozen, StepCounts
+from pipeline.model.counts import FLOOR
+
+LEAST_FRAME = 0.003
+"""The smallest cost of a frame on either side, as a share of the larger whole."""
+
+MOST_FRAMES = 400
+"""Frames that are kept, the largest: more than a page can show readably."""
+
+DEEPEST = 60
+"""Frames above one another: enough for the longest chain of calls, and an end to recursion."""
+
+PASSED_ON = 0.98
+"""The part of its cost that a frame at the top has in its only callee if it is left out."""
+
+_ROUNDS = 200
+"""Rounds in which the costs of functions that call one another settle."""
+
+_START = re.compile(
+    r"\((?:no symbol|below main)\)|_start|__libc_start\w*(?:@.*)?|start_thread|clone\d?"
+)
+"""Functions that call main or the function of a thread. Callgrind gives several of them one name,
+which looks like recursion."""
+
+_VERSION = re.compile(r"[\d.-]+$")
+"""The version at the end of the name of a library."""
+
+
+class CallFrame(Frozen):
+    """A function as it is called from one place: instructions per operation on both sides.
+
+    ``parent`` is the place of its caller among the frames, -1 for the root, which is the whole
+    operation and has no function. ``before`` and ``after`` include the functions that it calls,
+    ``self_before`` and ``self_after`` do not.
+    """
+
+    function: str
+    parent: int
+    before: float
+    after: float
+    self_before: float
+    self_after: float
+
+
+class _Function(NamedTuple):
+    name: str
+    binary: str
+
+
+class _Calls:
+    """The functions of one side: their own and whole costs, and the shares of their callers."""
+
+    def __init__(self, counts: StepCounts) -> None:
+        self.whole = counts.instructions
+        keys = [
+            _Function(each.function, _VERSION.sub("", each.binary)) for each in counts.functions
+        ]
+        self.own: dict[_Function, float] = {}
+        called: dict[_Function, float] = {}
+        for key, each in zip(keys, counts.functions, strict=True):
+            self.own[key] = self.own.get(key, 0.0) + max(0.0, each.self_cost)
+            called[key] = called.get(key, 0.0) + each.inclusive_cost
+        calls = [
+            (keys[call.caller], keys[call.callee], call.cost)
+            for call in counts.calls
+            if not any(_START.fullmatch(keys[place].name) for place in call[:2])
+        ]
+        from_callers: dict[_Function, float] = {}
+        for _, callee, cost in calls:
+            from_callers[callee] = from_callers.get(callee, 0.0) + cost
+        # What none of the kept calls explains comes from many small callers, or from none.
+        self.outside = {
+            key: max(0.0, called[key] - from_callers.get(key, 0.0))
+            / max(called[key], from_callers.get(key, 0.0))
+            for key in keys
+            if called[key] > 0.0 and not _START.fullmatch(key.name)
+        }
+        self.shares: dict[_Function, dict[_Function, float]] = {}
+        for caller, callee, cost in calls:
+            shares = self.shares.setdefault(caller, {})
+            share = cost / max(called[callee], from_callers[callee])
+            shares[callee] = shares.get(callee, 0.0) + share
+        self.all = self._settled()
+
+    def _settled(self) -> Mapping[_Function, float]:
+        """Return the cost of each function with its callees, each shared among its callers."""
+        found = dict(self.own)
+        for _ in range(_ROUNDS):
+            settled = {
+                key: own
+                + sum(
+                    share * found.get(callee, 0.0)
+                    for callee, share in self.shares.get(key, {}).items()
+                )
+                for key, own in self.own.items()
+            }
+            moved = max((abs(settled[key] - found[key]) for key in found), default=0.0)
+            found = settled
+            if moved <= FLOOR * self.whole * FLOOR:
+                break
+        return found
+
+
+Parts = tuple[float, float]
+"""The parts of a function's cost on both sides that belong to one frame."""
+
+
+class _Open(NamedTuple):
+    """A frame that is not in the tree yet."""
+
+    key: _Function
+    parent: int
+    depth: int
+    parts: Parts
+
+
+def call_tree(before: StepCounts, after: StepCounts) -> tuple[CallFrame, ...]:
+    """Return the frames of both sides, each behind its caller; empty if a side has no calls.
+
+    The root comes first. A function called from several places has a frame for each, and its cost
+    is divided among them as callgrind counted its calls. Frames that call only the next one are
+    left out at the top.
+    """
+    if not before.calls or not after.calls:
+        return ()
+    sides = (_Calls(before), _Calls(after))
+    least = LEAST_FRAME * max(side.whole for side in sides)
+    frames = [_root(sides)]
+    waiting: list[tuple[float, int, _Open]] = []
+    number = 0
+
+    def add(callees: Mapping[_Function, Parts], parent: int, depth: int) -> None:
+        nonlocal number
+        for key, parts in callees.items():
+            largest = max(_costs(key, parts, sides))
+            if largest >= least and depth <= DEEPEST:
+                number += 1
+                heapq.heappush(waiting, (-largest, number, _Open(key, parent, depth, parts)))
+
+    add(_parts([side.outside for side in sides], (1.0, 1.0)), 0, 1)
+    while waiting and len(frames) < MOST_FRAMES:
+        _, _, opened = heapq.heappop(waiting)
+        frames.append(_frame(opened, sides))
+        shares = [side.shares.get(opened.key, {}) for side in sides]
+        add(_parts(shares, opened.parts), len(frames) - 1, opened.depth + 1)
+    return tuple(_without_entry(frames))
+
+
+def _root(sides: tuple[_Calls, _Calls]) -> CallFrame:
+    before, after = (side.whole for side in sides)
+    return CallFrame(
+        function="", parent=-1, before=before, after=after, self_before=0.0, self_after=0.0
+    )
+
+
+def _parts(shares: Sequence[Mapping[_Function, float]], of: Parts) -> dict[_Function, Parts]:
+    """Return the functions called in a frame, and the parts of their costs that belong there."""
+    before, after = shares
+    return {
+        key: (of[0] * before.get(key, 0.0), of[1] * after.get(key, 0.0))
+        for key in dict.fromkeys((*before, *after))
+    }
+
+
+def _costs(key: _Function, parts: Parts, sides: tuple[_Calls, _Calls]) -> tuple[float, float]:
+    one, other = (part * side.all.get(key, 0.0) for part, side in zip(parts, sides, strict=True))
+    return one, other
+
+
+def _frame(opened: _Open, sides: tuple[_Calls, _Calls]) -> CallFrame:
+    before, after = _costs(opened.key, opened.parts, sides)
+    own_before, own_after = (
+        part * side.own.get(opened.key, 0.0) for part, side in zip(opened.parts, sides, strict=True)
+    )
+    return CallFrame(
+        function=opened.key.name,
+        parent=opened.parent,
+        before=before,
+        after=after,
+        self_before=own_before,
+        self_after=own_after,
+    )
+
+
+def _without_entry(frames: list[CallFrame]) -> Iterator[CallFrame]:
+    """Leave out the frames below the root that only pass on what an operation costs."""
+    gone: set[int] = set()
+    top = max(_called(frames, 0), key=lambda at: frames[at].after, default=None)
+    while top is not None:
+        one = frames[top]
+        below = _called(frames, top)
+        if len(below) != 1 or any(
+            getattr(frames[below[0]], side) < PASSED_ON * getattr(one, side)
+            for side in ("before", "after")
+        ):
+            break
+        gone.add(top)
+        top = below[0]
+    place: dict[int, int] = {}
+    for at, frame in enumerate(frames):
+        parent = frame.parent
+        while parent in gone:
+            parent = frames[parent].parent
+        if at not in gone:
+            place[at] = len(place)
+            yield frame.model_copy(update={"parent": place.get(parent, -1)})
+
+
+def _called(frames: list[CallFrame], place: int) -> list[int]:
+    return [at for at, frame in enumerate(frames) if frame.parent == place]
