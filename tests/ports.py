@@ -1,23 +1,43 @@
-"""Ports for the servers of tests, which nobody else is given between choosing and listening."""
+"""Ports for the servers of tests, which no other process is given between choosing and listening."""
 
 from __future__ import annotations
 
 import itertools
-import os
+import socket
+from collections.abc import Iterator
 from contextlib import suppress
+from functools import cache
 
 from pipeline.machine.ports import check_port
 from pipeline.text.errors import UserError
 
-# Below those that the kernel gives to whoever asks for any, and apart for tests side by side.
-_FIRST = 20_000 + 1_000 * int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
-_PORTS = itertools.cycle(range(_FIRST, _FIRST + 1_000))
+# Below the ports that the kernel gives to any process that asks for one.
+_BLOCKS = range(20_000, 32_000, 500)
 
 
 def free_port() -> int:
     """Return a port that nothing listens on, another one at each call."""
-    for port in _PORTS:
+    for port in _claimed_ports():
         with suppress(UserError):
             check_port(port)
             return port
     raise AssertionError("no port is free")
+
+
+@cache
+def _claimed_ports() -> Iterator[int]:
+    """Claim a block of ports for this process, beside other workers and other runs of the tests."""
+    for first in _BLOCKS:
+        claim = socket.socket(socket.AF_UNIX)
+        try:
+            # An abstract address is no file, and is free again when this process ends.
+            claim.bind(f"\0nightshift-test-ports-{first}")
+        except OSError:
+            claim.close()
+        else:
+            _CLAIMS.append(claim)
+            return itertools.cycle(range(first, first + _BLOCKS.step))
+    raise AssertionError("every block of ports is claimed by another process")
+
+
+_CLAIMS: list[socket.socket] = []
