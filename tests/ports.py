@@ -1,4 +1,4 @@
-"""Ports for the servers of tests, which no other process is given between choosing and listening."""
+"""Ports for the servers of tests that no other process takes between choosing and listening."""
 
 from __future__ import annotations
 
