@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from pipeline.measure.counting import LEAST_COST
 from pipeline.model import StepCounts, StepStatus
 from pipeline.storage.bundle import COUNTS_MEMBER, read_bundle
 from tests.conftest import Release
@@ -32,12 +33,16 @@ def counted(night: Night) -> list[dict[str, StepCounts]]:
 
 
 def own_costs(counts: dict[str, StepCounts]) -> dict[str, dict[str, float]]:
-    """Return what every function cost by itself, and the whole, by step.
+    """Return what every function costs by itself if that is enough to be kept, and the whole.
 
-    A function without own cost is listed if its callees cost enough, which may be those of libc.
+    A function that costs less is kept if its callees cost enough, which may be those of libc.
     """
     return {
-        step: {each.function: each.self_cost for each in one.functions if each.self_cost}
+        step: {
+            each.function: each.self_cost
+            for each in one.functions
+            if each.self_cost >= LEAST_COST * one.instructions
+        }
         | {"": one.instructions}
         for step, one in counts.items()
     }
