@@ -22,12 +22,7 @@ from sqlalchemy import Engine, insert, select
 
 from benchmarks.site import SHOWN_VIEW, changes, fill, make_plan, paint, size, spread
 from pipeline.config import ReportSection
-from pipeline.explain.call_tree import call_tree
-from pipeline.explain.classify import Reason, SlowdownClass
-from pipeline.explain.counted_change import CountedChange
-from pipeline.explain.explanation import Explanation, StepExplanation
-from pipeline.explain.function_costs import function_cost_changes
-from pipeline.explain.settings import compare_settings
+from pipeline.explain.explanation import Explanation
 from pipeline.measure.plan import Plan
 from pipeline.model import CallCost, FunctionCost, Mode, Regression, StepCounts
 from pipeline.model.counts import INSTRUCTIONS
@@ -40,6 +35,7 @@ from pipeline.site.trends import Trends
 from pipeline.storage import schema
 from pipeline.storage.database import open_store
 from tests.site.browser import started
+from tests.site.explanations import counted_explanation
 
 _AT_ONCE = 500
 """Runs whose rows are inserted together."""
@@ -150,36 +146,7 @@ def _costs(levels: list[float], grown: bool, drawn: random.Random) -> Iterator[t
 def explained(regression: Regression) -> Explanation:
     """Explain a regression by a call tree of as many frames as there may be."""
     before, after = (_counts(factor) for factor in (1.0, 1.3))
-    functions = function_cost_changes(before, after)
-    counted = CountedChange(
-        before=before.instructions,
-        after=after.instructions,
-        sentence="",
-        functions=functions,
-        slower=False,
-        calls=call_tree(before, after),
-    )
-    step = StepExplanation(
-        step=regression.shifts[0].series.step,
-        setup="counted",
-        findings=(Reason(kind=SlowdownClass.INSTRUCTIONS, evidence=("more",)),),
-        figures=(),
-        plans=(),
-        functions=(),
-        counted=counted,
-    )
-    return Explanation(
-        fingerprint=regression.fingerprint,
-        line=regression.line,
-        target=regression.target,
-        last_good=regression.last_good,
-        first_bad=regression.first_bad,
-        kind=SlowdownClass.INSTRUCTIONS,
-        steps=(step,),
-        settings=compare_settings({}, {}),
-        suspects=(),
-        trials=(),
-    )
+    return counted_explanation(regression, before, after)
 
 
 def _counts(factor: float) -> StepCounts:

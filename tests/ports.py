@@ -14,6 +14,9 @@ from pipeline.text.errors import UserError
 # Below the ports that the kernel gives to any process that asks for one.
 _BLOCKS = range(20_000, 32_000, 500)
 
+# Open until the process ends.
+_CLAIMS: list[socket.socket] = []
+
 
 def free_port() -> int:
     """Return a port that nothing listens on, another one at each call."""
@@ -38,6 +41,3 @@ def _claimed_ports() -> Iterator[int]:
             _CLAIMS.append(claim)
             return itertools.cycle(range(first, first + _BLOCKS.step))
     raise AssertionError("every block of ports is claimed by another process")
-
-
-_CLAIMS: list[socket.socket] = []

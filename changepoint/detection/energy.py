@@ -72,14 +72,18 @@ def maximum(values: Floats, offsets: Ints) -> tuple[float, int, int]:
 
 
 def arrangements(offsets: Ints) -> float:
-    """The number of ways to distribute values over positions of these sizes."""
+    """The number of ways to distribute values over positions; offsets: (positions + 1,)."""
     sizes = np.diff(offsets)
     return float(np.exp(gammaln(offsets[-1] + 1.0) - np.sum(gammaln(sizes + 1.0))))
 
 
 @compiled
 def exact_pvalue(values: Floats, offsets: Ints, observed: float) -> float:
-    """The share of all arrangements of the values whose maximum is at least the observed one."""
+    """The share of all arrangements of the values whose maximum is at least the observed one.
+
+    values: (n,), offsets: (positions + 1,), observed: the maximum Q of ``values``. This is the
+    exact p-value of the permutation test.
+    """
     n = len(values)
     # The position of each value; its orders are the arrangements, in lexicographic order (Knuth,
     # The Art of Computer Programming 4A, algorithm 7.2.1.2 L).

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import stdtr
 
 from changepoint.detection.method import FoundChange
-from changepoint.detection.scan import CLIP, TAIL, TAIL_MARGIN
+from changepoint.detection.scan import CLIP, TAIL, significant_excess
 from changepoint.noise import NORMAL_MEDIAN, replicate_scale
 from changepoint.series import RESOLUTION, Floats, GroupedSeries
 
@@ -59,8 +59,8 @@ def find(
         agree = np.all(math.copysign(1.0, shift) * agreed[at:] >= least)
         # An earlier position that shows half as much in all replicates was no change of level.
         if shift != 0.0 and agree and not np.any(settled[:at] >= least):
-            known = (len(levels), stop - start)
-            pvalue = min(pvalue, _pvalue(shift, away[:stop], known, series))
+            own_pvalue = _pvalue(shift, away[:stop], stop - len(levels), stop - start, series)
+            pvalue = min(pvalue, own_pvalue)
     return FoundChange(place, pvalue) if pvalue <= alarm_probability else None
 
 
@@ -75,29 +75,21 @@ def _agreed(series: GroupedSeries, levels: Floats) -> Floats:
     return np.asarray(np.maximum(least, 0.0) + np.minimum(most, 0.0), dtype=np.float64)
 
 
-def _pvalue(shift: float, away: Floats, known: tuple[int, int], series: GroupedSeries) -> float:
+def _pvalue(shift: float, away: Floats, degrees: int, before: int, series: GroupedSeries) -> float:
     """The two-sided p-value of a difference, by Student's t with the noise between positions.
 
-    away: (n,) differences of earlier positions from their levels. known: the number of these
-    levels, and of positions of the last one. The newest positions may share the state of a
-    machine, so their mean counts as one of them. As in the scan, heavy tails of the noise count
-    against the difference.
+    away: (n,) differences of earlier positions from their levels. degrees: of freedom of these.
+    before: positions of the last level. The newest positions may share the state of a machine, so
+    their mean counts as one of them. As in the scan, heavy tails of the noise count against the
+    difference.
     """
-    degrees = len(away) - known[0]
     reach = CLIP / NORMAL_MEDIAN * float(np.median(np.abs(away)))
     inside = np.clip(away, -reach, reach)
+    square = float(np.sum(inside**2))
+    heaviness = significant_excess(square, float(np.sum(inside**4)), float(len(inside)))
     # Positions cannot scatter less than the means of their replicates do.
     replicates = len(series.scaled) / series.positions
     within = replicate_scale(series.scaled, series.offsets) ** 2 / replicates
-    square = max(float(np.sum(inside**2)) / degrees, within, RESOLUTION**2)
-    strength = shift * shift / (square * (1.0 + 1.0 / known[1]) * (1.0 + TAIL * _heaviness(inside)))
+    variance = max(square / degrees, within, RESOLUTION**2)
+    strength = shift * shift / (variance * (1.0 + 1.0 / before) * (1.0 + TAIL * heaviness))
     return 2.0 * float(stdtr(degrees, -math.sqrt(strength)))
-
-
-def _heaviness(away: Floats) -> float:
-    """The significant excess kurtosis of differences (n,), 0 or more, as in the scan."""
-    two = float(np.sum(away**2))
-    if two <= 0.0:
-        return 0.0
-    n = len(away)
-    return max(n * float(np.sum(away**4)) / two**2 - 3.0 - TAIL_MARGIN / math.sqrt(n), 0.0)

@@ -306,6 +306,15 @@ def heaviness(values: Floats, total: Floats, place: tuple[int, int, int]) -> flo
         square = (values[i] - level) ** 2
         two += square
         four += square * square
+    return significant_excess(two, four, n)
+
+
+@compiled
+def significant_excess(two: float, four: float, n: float) -> float:
+    """The significant excess kurtosis of n deviations, 0 or more.
+
+    two, four: sums of their second and fourth powers.
+    """
     if two <= 0.0:
         return 0.0
     return max(n * four / (two * two) - 3.0 - TAIL_MARGIN / math.sqrt(n), 0.0)

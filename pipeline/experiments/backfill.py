@@ -211,7 +211,7 @@ def _narrowing(gaps: Gaps, doubt: Doubt) -> Choice | None:
     if not doubt.runs:
         within = gaps.open(doubt.good + 1, doubt.bad - 1)
         return (
-            _narrowest(gaps, doubt, _middle(gaps, within), doubt.good, doubt.bad)
+            _narrowing_choice(gaps, doubt, _middle(gaps, within), doubt.good, doubt.bad)
             if within
             else None
         )
@@ -234,10 +234,10 @@ def _narrowing(gaps: Gaps, doubt: Doubt) -> Choice | None:
         costs[at - first] = 0.0 if gaps.built(at) else BUILD_COST
     # If both sides look alike, the choice is an end, which is already measured.
     best = first + bisection.next(costs)
-    return _narrowest(gaps, doubt, best, good, bad) if best in within else None
+    return _narrowing_choice(gaps, doubt, best, good, bad) if best in within else None
 
 
-def _narrowest(gaps: Gaps, doubt: Doubt, place: int, good: int, bad: int) -> Choice:
+def _narrowing_choice(gaps: Gaps, doubt: Doubt, place: int, good: int, bad: int) -> Choice:
     why = (
         f"the cause of {doubt.fingerprint} lies after {gaps.labels[good]} and up to "
         f"{gaps.labels[bad]} ({plural(bad - good, 'revision')})"

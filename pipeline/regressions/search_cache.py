@@ -38,8 +38,8 @@ class SearchCache:
     """The results of earlier searches in a results folder; without a folder it begins empty.
 
     Use :meth:`shifts` and :meth:`window` in place of a search, and :meth:`verdict` in place of a
-    comparison, then :meth:`save` once. ``inputs`` is the digest of all that the last detection
-    depended on.
+    comparison, then :meth:`save` once. Threads may search at once. ``inputs`` is the digest of all
+    that the last detection depended on.
     """
 
     def __init__(self, results: Path | None = None) -> None:

@@ -78,7 +78,7 @@ def prunable(context: MeasuringContext, request: PruneRequest) -> list[Pruning]:
     UserError for a request without any age.
     """
     if not (request.samples or request.bundles):
-        raise UserError("name an age: --samples DAYS, --bundles DAYS or both")
+        raise UserError("no age is given: set --samples DAYS, --bundles DAYS or both")
     at = now()
     known = [
         one

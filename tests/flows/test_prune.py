@@ -111,7 +111,7 @@ def test_the_newest_nights_stay_whatever_their_age(
     assert simulation.json("prune", "--bundles", "90", "--nights", "100")["delete"] == []
     assert simulation.bundles() == bundles
     ran = simulation.run("prune", code=2)
-    assert "name an age: --samples DAYS, --bundles DAYS or both" in ran.err
+    assert "no age is given: set --samples DAYS, --bundles DAYS or both" in ran.err
 
 
 def test_a_condensed_bundle_that_is_damaged_is_refused(

@@ -10,17 +10,13 @@ import pytest
 from sqlalchemy import Engine
 
 from pipeline.config import DetectSection
-from pipeline.explain.call_tree import call_tree
-from pipeline.explain.classify import Reason, SlowdownClass
-from pipeline.explain.counted_change import CountedChange
-from pipeline.explain.explanation import Explanation, StepExplanation
-from pipeline.explain.function_costs import function_cost_changes, instructions_sentence
-from pipeline.explain.settings import compare_settings
+from pipeline.explain.explanation import Explanation
 from pipeline.measure.plan import Plan
 from pipeline.model import CallCost, FunctionCost, Mode, Regression, Step, StepCounts
 from pipeline.model.counts import INSTRUCTIONS
 from pipeline.regressions.detect import detect_all
 from pipeline.regressions.detected import Detected
+from tests.site.explanations import counted_explanation
 from tests.site.page_store import METRICS, STEPS, add_functions, make_store
 from tests.site.pages import site_page
 from tests.site.test_page import MINORS, NOW, fails, level
@@ -154,36 +150,7 @@ def explained(regression: Regression) -> Explanation:
     before, after = (
         step_counts({**counted_costs("scan", place), "main": 0.0}, "main") for place in (2, 3)
     )
-    functions = function_cost_changes(before, after)
-    change = CountedChange(
-        before=before.instructions,
-        after=after.instructions,
-        sentence=instructions_sentence("rows", before, after, functions),
-        functions=functions,
-        slower=False,
-        calls=call_tree(before, after),
-    )
-    step = StepExplanation(
-        step=regression.shifts[0].series.step,
-        setup="counted, x10a, 1 client",
-        findings=(Reason(kind=SlowdownClass.INSTRUCTIONS, evidence=(change.sentence,)),),
-        figures=(),
-        plans=(),
-        functions=(),
-        counted=change,
-    )
-    return Explanation(
-        fingerprint=regression.fingerprint,
-        line=regression.line,
-        target=regression.target,
-        last_good=regression.last_good,
-        first_bad=regression.first_bad,
-        kind=SlowdownClass.INSTRUCTIONS,
-        steps=(step,),
-        settings=compare_settings({}, {}),
-        suspects=(),
-        trials=(),
-    )
+    return counted_explanation(regression, before, after)
 
 
 def step_counts(costs: dict[str, float], caller: str) -> StepCounts:
