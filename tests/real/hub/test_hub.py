@@ -185,7 +185,7 @@ def test_the_hub_runs_until_it_is_stopped_and_keeps_its_data(hub: Hub, account: 
     (published,) = hub.status()["state"]["published"]
     assert (published["url"], published["well"]) == (f"{hub.at.url}/api/v1/write", False)
     said = hub.stop(process, signal.SIGINT)
-    assert f"hub: publishing to {published['url']} was incomplete: {published['said']}" in said
+    assert f"hub: publishing to {published['url']} was incomplete: {published['message']}" in said
     assert said.rstrip().endswith("hub: stopped")
     assert not alive(pid)
     after = hub.status()
