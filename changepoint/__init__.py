@@ -1,11 +1,11 @@
 """Change point detection for performance series: short, noisy, replicated, robust.
 
 :func:`detect` searches a series, :class:`Stream` a growing one, :func:`detect_many` many of them,
-and :func:`pooled` series that were measured together; :func:`exact_changes` searches one without
-noise. :class:`Bisection` finds the culprit between
-a good and a bad revision. :func:`compare`, :class:`Sequential` and :class:`GroupSequential` compare
-two samples, :class:`SpreadSequential` their noise, and :class:`ShareSequential` how often they
-reach a threshold. :func:`budget` converts wrong issues a month into a threshold. Results are
+and :func:`pooled` series that were measured together; :func:`shared_noise` gives the noise of short
+ones, and :func:`exact_changes` searches one without noise. :class:`Bisection` finds the culprit
+between a good and a bad revision. :func:`compare`, :class:`Sequential` and :class:`GroupSequential`
+compare two samples, :class:`SpreadSequential` their noise, and :class:`ShareSequential` how often
+they reach a threshold. :func:`budget` converts wrong issues a month into a threshold. Results are
 immutable and survive a JSON round trip. The package is independent of the pipeline. Three pages
 describe the methods, with their calibration and measured error rates:
 ``docs/internals/statistics.md``, ``docs/guide/comparing.md`` and ``docs/guide/bisection.md``.
@@ -21,6 +21,9 @@ from changepoint.comparison.spread_sequential import SpreadSequential
 from changepoint.comparison.two_samples import Comparison, SampleLevel, compare
 from changepoint.comparison.verdict import Better, Verdict
 from changepoint.detection.exact import exact_changes, exact_effect, is_exact_change
+from changepoint.detection.ladder import LONGEST as LONGEST_LADDER
+from changepoint.detection.ladder import shared_noise
+from changepoint.detection.method import SharedNoise
 from changepoint.detection.pooled import pooled
 from changepoint.detection.pooled_model import Pooled, PooledMember, SharedChange
 from changepoint.many import detect_many
@@ -36,6 +39,7 @@ from changepoint.model import (
 from changepoint.stream import Stream
 
 __all__ = [
+    "LONGEST_LADDER",
     "Better",
     "Bisection",
     "ChangePoint",
@@ -55,6 +59,7 @@ __all__ = [
     "SequentialDecision",
     "ShareSequential",
     "SharedChange",
+    "SharedNoise",
     "SpreadSequential",
     "Stream",
     "Verdict",
@@ -67,4 +72,5 @@ __all__ = [
     "is_exact_change",
     "methods",
     "pooled",
+    "shared_noise",
 ]

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import get_args
 
 from changepoint.detection import default, edivisive, effect, hunter, spread
-from changepoint.detection.method import FoundChange, Method, MethodResult, Request
+from changepoint.detection.method import FoundChange, Method, MethodResult, Request, SharedNoise
 from changepoint.detection.power import FRESH, POWER
 from changepoint.model import ChangePoint, Detection, Direction, Noise, Segment
 from changepoint.series import Floats, GroupedSeries, Positions, read
@@ -41,6 +41,7 @@ def detect(
     direction: Direction | None = None,
     method: str = "default",
     seed: int = 0,
+    noise: SharedNoise | None = None,
 ) -> Detection:
     """Find where the level or the spread of a series changes.
 
@@ -59,10 +60,12 @@ def detect(
             segments, so the reported changes do not depend on the filter. Changes of spread have
             no good direction and are always reported.
         method: one of ``methods()``. "default" is a compiled scan, calibrated by simulation, which
-            leaves short ladders to "edivisive", the permutation test. Only "default" also looks for
-            changes of spread. "hunter" is Apache Otava's method, index for index: its alarm rate
-            follows ``alarms_per_1000`` but does not keep it.
+            leaves short ladders with replicates to "edivisive", the permutation test. Only
+            "default" also looks for changes of spread. "hunter" is Apache Otava's method, index
+            for index: its alarm rate follows ``alarms_per_1000`` but does not keep it.
         seed: of the permutations. The same arguments give the same result on every machine.
+        noise: of a value, from :func:`shared_noise` of the series that were measured with this
+            one. The default method then finds changes in up to 30 single values.
 
     Raises:
         ValueError: values or positions are malformed, or an option is out of range. One sentence.
@@ -79,7 +82,7 @@ def detect(
         raise ValueError(f"seed must be a whole number between 0 and 2**63 - 1, not {seed}")
     series = read(values, positions)
     outcome = _METHODS[method].find(
-        series, Request(budget_of_levels(method, alarms_per_1000), min_effect, seed)
+        series, Request(budget_of_levels(method, alarms_per_1000), min_effect, seed, noise)
     )
     return detection_of(series, outcome, method, alarms_per_1000, min_effect, direction)
 
@@ -126,14 +129,17 @@ def detection_of(
     needed = outcome.needs(measured.noise.tails)
     smallest = 0.0 if chosen.filters else min_effect
     half = series.positions // 2
+    deviation = _deviation(series, measured, outcome.noise)
     return Detection(
         changes=tuple(changes),
         segments=_segments(series, measured),
         noise=measured.noise,
         method=method,
         alarm_probability=outcome.alarm_probability,
-        detectable_effect=_detectable(series, measured, half, needed.middle, smallest),
-        detectable_fresh=_detectable(series, measured, min(FRESH, half), needed.fresh, smallest),
+        detectable_effect=_detectable(deviation, series.positions, half, needed.middle, smallest),
+        detectable_fresh=_detectable(
+            deviation, series.positions, min(FRESH, half), needed.fresh, smallest
+        ),
     )
 
 
@@ -216,22 +222,28 @@ def _segments(series: GroupedSeries, measured: effect.SegmentedSeries) -> tuple[
     )
 
 
+def _deviation(
+    series: GroupedSeries, measured: effect.SegmentedSeries, noise: SharedNoise | None
+) -> float:
+    """The standard deviation of a position, as a share of the last level; infinite if that is 0."""
+    if noise is not None:
+        return noise.scale
+    level = abs(measured.levels[-1].level)
+    replicates = len(series.scaled) / series.positions
+    position = math.hypot(measured.noise.between, measured.noise.scale / math.sqrt(replicates))
+    return position / level if level else math.inf
+
+
 def _detectable(
-    series: GroupedSeries,
-    measured: effect.SegmentedSeries,
-    behind: int,
-    needed: float,
-    smallest: float,
+    deviation: float, positions: int, behind: int, needed: float, smallest: float
 ) -> float:
     """The relative step before the last ``behind`` positions that is found with 80 % power.
 
-    needed: in standard errors of the difference of the levels. smallest: the smallest measured step
-    that is reported; half of the steps of exactly this size measure less.
+    deviation: of a position, as a share of the level. needed: in standard errors of the difference
+    of the levels. smallest: the smallest measured step that is reported; half of the steps of
+    exactly this size measure less.
     """
-    level = abs(measured.levels[-1].level)
-    if level == 0.0 or behind == 0 or math.isinf(needed):
+    if behind == 0 or math.isinf(needed) or math.isinf(deviation):
         return math.inf
-    replicates = len(series.scaled) / series.positions
-    position = math.hypot(measured.noise.between, measured.noise.scale / math.sqrt(replicates))
-    error = position * math.sqrt(1.0 / behind + 1.0 / (series.positions - behind)) / level
+    error = deviation * math.sqrt(1.0 / behind + 1.0 / (positions - behind))
     return max(needed * error, smallest + POWER * error)

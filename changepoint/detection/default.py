@@ -1,8 +1,9 @@
 """The default method: a robust scan for changes of level, calibrated per night.
 
 The compiled search of segment.py runs on one value per position, the mean of its replicates after
-clipping spikes. Short replicated ladders have too few positions for it; the method "edivisive",
-which uses the noise between replicates, handles them.
+clipping spikes. Short ladders have too few positions for it: those with replicates are left to the
+method "edivisive", which uses the noise between replicates, and those of single values to
+ladder.py, if the noise is known from other series.
 
 The search of a growing series (incremental.py) ends with the same compiled function,
 :func:`searched`, so its results are identical to the last bit.
@@ -16,7 +17,7 @@ from functools import partial
 
 import numpy as np
 
-from changepoint.detection import calibration, edivisive, newest, power
+from changepoint.detection import calibration, edivisive, ladder, newest, power
 from changepoint.detection.between_positions import is_replicated
 from changepoint.detection.inner_intervals import Inner, inner_of
 from changepoint.detection.interval_cache import Memo, cached_interval, memo_of
@@ -59,6 +60,8 @@ def find(series: GroupedSeries, request: Request) -> MethodResult:
     replicated = is_replicated(counts)
     if replicated and series.positions <= LADDER:
         return edivisive.find(series, request)
+    if request.noise is not None and ladder.is_ladder(series):
+        return ladder.find(series, request, request.noise)
     budget = request.alarms_per_1000
     if replicated:
         budget *= 1.0 - newest.SHARE

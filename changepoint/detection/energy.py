@@ -17,6 +17,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from changepoint.jit import compiled
+from changepoint.seed import shuffle
 from changepoint.series import Floats, Ints
 
 MIN_VALUES = 2
@@ -123,20 +124,10 @@ def permutation_pvalue(
     needed.
     """
     shuffled = values.copy()
-    # splitmix64 (Steele, Lea, Flood 2014): the same numbers in every numba and numpy.
     state = np.uint64(seed)
     exceeding = 0
     for _ in range(permutations):
-        for i in range(len(shuffled) - 1, 0, -1):
-            state += np.uint64(0x9E3779B97F4A7C15)
-            z = state
-            z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-            z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-            z = z ^ (z >> np.uint64(31))
-            j = int(float(z >> np.uint64(11)) / 9007199254740992.0 * (i + 1))
-            kept = shuffled[i]
-            shuffled[i] = shuffled[j]
-            shuffled[j] = kept
+        state = shuffle(shuffled, state)
         if maximum(shuffled, offsets)[0] >= observed * TIE:
             exceeding += 1
             if exceeding + 1 > limit * (permutations + 1):

@@ -23,7 +23,7 @@ from scipy.special import ndtri
 
 from changepoint.detection.energy import MIN_VALUES, TIE
 from changepoint.jit import compiled
-from changepoint.seed import own_seed
+from changepoint.seed import own_seed, shuffle
 from changepoint.series import Floats, Ints
 
 FIRST_LOOK = 199
@@ -143,10 +143,7 @@ def complete_maxima(
 
 @compiled
 def shuffled_maxima(score: Floats, offsets: Ints, shuffles: int, seed: int) -> Floats:
-    """Both maxima of each of the shuffled series, (shuffles, 2). A longer call repeats a shorter.
-
-    Rows are shuffled by splitmix64 (Steele, Lea, Flood 2014), the same in every numba and numpy.
-    """
+    """Both maxima of each shuffled series, (shuffles, 2). A longer call repeats a shorter."""
     result = np.zeros((shuffles, 2))
     rows, series = score.shape
     sums = np.zeros((2, series))
@@ -156,16 +153,7 @@ def shuffled_maxima(score: Floats, offsets: Ints, shuffles: int, seed: int) -> F
     order = np.arange(rows)
     state = np.uint64(seed)
     for k in range(shuffles):
-        for i in range(rows - 1, 0, -1):
-            state += np.uint64(0x9E3779B97F4A7C15)
-            z = state
-            z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-            z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-            z = z ^ (z >> np.uint64(31))
-            j = int(float(z >> np.uint64(11)) / 9007199254740992.0 * (i + 1))
-            kept = order[i]
-            order[i] = order[j]
-            order[j] = kept
+        state = shuffle(order, state)
         if complete:
             best = complete_maxima(score, order, offsets, left)
         else:

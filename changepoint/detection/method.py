@@ -18,16 +18,29 @@ class FoundChange:
 
 
 @dataclass(frozen=True, slots=True)
+class SharedNoise:
+    """The noise of one series by the values of all that were measured with it.
+
+    scale: standard deviation of the logarithm of a value, so a share of the level. degrees: of
+    freedom of its square.
+    """
+
+    scale: float
+    degrees: float
+
+
+@dataclass(frozen=True, slots=True)
 class Request:
     """The parameters of a search.
 
     alarms_per_1000: the caller's budget. min_effect: smallest relative change that matters. seed:
-    of the random numbers.
+    of the random numbers. noise: of a value, if others that were measured with it show it.
     """
 
     alarms_per_1000: float
     min_effect: float
     seed: int
+    noise: SharedNoise | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +48,14 @@ class MethodResult:
     """The changes found by a method, and the evidence that it requires.
 
     found: the changes in order. alarm_probability: of one search in an unchanged series. needs: the
-    size of a step that this method finds in such a series.
+    size of a step that this method finds in such a series. noise: that the search used, if it is
+    not that of the series alone.
     """
 
     found: tuple[FoundChange, ...]
     alarm_probability: float
     needs: Needs
+    noise: SharedNoise | None = None
 
 
 @dataclass(frozen=True, slots=True)

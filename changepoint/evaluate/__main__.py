@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import product
+from pathlib import Path
 from types import MappingProxyType
 
 from changepoint.evaluate import nightly
@@ -14,6 +15,7 @@ from changepoint.evaluate.bisections import bisection_table
 from changepoint.evaluate.calibrate import calibration_table
 from changepoint.evaluate.field.engines import ENTRIES
 from changepoint.evaluate.field.table import field_table
+from changepoint.evaluate.ladders import ladder_table, published_table
 from changepoint.evaluate.measure import alarms, recall
 from changepoint.evaluate.newest import newest_table
 from changepoint.evaluate.powers import power_table
@@ -71,9 +73,16 @@ def main() -> None:
         "--noise",
         default=",".join(KINDS),
         help=(
-            "kinds of noise for the commands budget, newest, steps and power, separated by commas "
-            "(default: %(default)s)"
+            "kinds of noise for the commands budget, ladders, newest, steps and power, separated "
+            "by commas (default: %(default)s)"
         ),
+    )
+    parser.add_argument(
+        "--tables",
+        type=Path,
+        metavar="FOLDER",
+        help="for the command ladders: a folder of published tables, CSV files with a name and "
+        "the values of the releases in each line, to search in place of simulated ones",
     )
     options = parser.parse_args()
     kinds = options.noise.split(",")
@@ -84,13 +93,21 @@ def main() -> None:
         parser.error(f"engine {unknown[0]!r} does not exist; choose from {', '.join(ENTRIES)}")
     if options.trials < 1 or options.seed < 0:
         parser.error("--trials must be at least 1 and --seed at least 0")
-    if options.table in BY_NOISE:
-        table: Table = partial(BY_NOISE[options.table], kinds=kinds)
+    if options.tables is not None and options.table != "ladders":
+        parser.error("--tables is for the command ladders")
+    if options.tables is not None:
+        table: Table = partial(_published, options.tables)
+    elif options.table in BY_NOISE:
+        table = partial(BY_NOISE[options.table], kinds=kinds)
     else:
         table = TABLES.get(options.table, partial(field_table, names=engines))
     for line in table(options.trials, options.seed):
         sys.stdout.write(line + "\n")
         sys.stdout.flush()
+
+
+def _published(folder: Path, _: int, seed: int) -> Iterator[str]:
+    return published_table(folder, seed)
 
 
 def alarm_table(trials: int, seed: int) -> Iterator[str]:
@@ -159,6 +176,7 @@ TABLES: Mapping[str, Table] = MappingProxyType(
 BY_NOISE: Mapping[str, Table] = MappingProxyType(
     {
         "budget": budget_table,
+        "ladders": ladder_table,
         "newest": newest_table,
         "steps": steps_table,
         "power": power_table,

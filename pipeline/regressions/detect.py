@@ -24,6 +24,7 @@ from pipeline.model.counts import INSTRUCTIONS
 from pipeline.regressions.counted import by_mode
 from pipeline.regressions.detected import Detected
 from pipeline.regressions.grouping import group_shifts
+from pipeline.regressions.ladder_noise import ladder_noise
 from pipeline.regressions.pooled_detection import shared_shifts
 from pipeline.regressions.rules import Rules
 from pipeline.regressions.search_cache import SearchCache
@@ -127,9 +128,10 @@ def search(
     """
     known = known if known is not None else SearchCache()
     timed, counted = by_mode(rules.unmuted(series))
+    noises = ladder_noise(timed)
 
     def find(one: Series) -> list[Shift]:
-        return known.shifts(one, rules.settings_of(one.key, len(timed)))
+        return known.shifts(one, rules.settings_of(one.key, len(timed)), noises.get(one.key))
 
     def shifts_of(searched: Sequence[Series]) -> list[Shift]:
         shifts = []

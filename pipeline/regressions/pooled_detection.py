@@ -75,6 +75,19 @@ def shared_shifts(
     return shifts
 
 
+def setup_of(key: SeriesKey) -> Setup:
+    """Return what series have in common that the same runs measured."""
+    return (
+        key.line,
+        key.target,
+        key.config,
+        key.build_options,
+        key.machine_class,
+        key.workload_hash,
+        str(key.clients),
+    )
+
+
 def _groups(series: Sequence[Series]) -> list[list[Series]]:
     """Group the series that the same runs measured; drop groups of one.
 
@@ -82,18 +95,8 @@ def _groups(series: Sequence[Series]) -> list[list[Series]]:
     """
     groups: dict[Setup, list[Series]] = {}
     for one in series:
-        key = one.key
-        if key.metric != "sla":
-            setup = (
-                key.line,
-                key.target,
-                key.config,
-                key.build_options,
-                key.machine_class,
-                key.workload_hash,
-                str(key.clients),
-            )
-            groups.setdefault(setup, []).append(one)
+        if one.key.metric != "sla":
+            groups.setdefault(setup_of(one.key), []).append(one)
     return [group for group in groups.values() if len(group) >= SERIES_OF_A_RUN]
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pipeline
-from changepoint import Pooled
+from changepoint import Pooled, SharedNoise
 from changepoint.comparison.verdict import Verdict
 from changepoint.jit import PACKAGE, digest_of
 from pipeline.files.atomic_write import write_atomically
@@ -48,18 +48,21 @@ class SearchCache:
         self._used: dict[str, Any] = {}
         self._revisions: dict[str, str] = {}
 
-    def shifts(self, series: Series, watch: DetectionSettings) -> list[Shift]:
+    def shifts(
+        self, series: Series, watch: DetectionSettings, noise: SharedNoise | None = None
+    ) -> list[Shift]:
         """Return the result of :func:`find_shifts`, from an earlier night if nothing changed."""
         name = _digest(
             series.key.model_dump_json(),
             watch.model_dump_json(),
+            repr(noise),
             self._measured(series),
             series.positions.tobytes(),
             series.values.tobytes(),
         )
         found = self._of(
             name,
-            lambda: [shift.model_dump(mode="json") for shift in find_shifts(series, watch)],
+            lambda: [shift.model_dump(mode="json") for shift in find_shifts(series, watch, noise)],
         )
         return [Shift.model_validate(one) for one in found]
 

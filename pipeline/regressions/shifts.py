@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from changepoint import ChangePoint, Detection, detect
+from changepoint import ChangePoint, Detection, SharedNoise, detect
 from pipeline.model import RegressionKind, Shift
 from pipeline.model.metrics import LEAST_CHANGE, is_worse
 from pipeline.regressions.counted import counted_changes, is_counted
@@ -21,17 +21,22 @@ MOST_LOST = -1.0
 approximation is clipped here."""
 
 
-def detect_in(series: Series, watch: DetectionSettings) -> Detection:
-    """Search one timed series with its detection settings."""
+def detect_in(
+    series: Series, watch: DetectionSettings, noise: SharedNoise | None = None
+) -> Detection:
+    """Search one timed series with its detection settings, and its noise if others show it."""
     return detect(
         series.values,
         positions=series.positions,
         alarms_per_1000=watch.alarms_per_1000,
         min_effect=watch.min_effect,
+        noise=noise,
     )
 
 
-def find_shifts(series: Series, watch: DetectionSettings) -> list[Shift]:
+def find_shifts(
+    series: Series, watch: DetectionSettings, noise: SharedNoise | None = None
+) -> list[Shift]:
     """Return the change points of one series as shifts between revisions.
 
     The function leaves out changes that are too small, relative to the level before
@@ -41,7 +46,7 @@ def find_shifts(series: Series, watch: DetectionSettings) -> list[Shift]:
     if is_counted(series.key):
         changes = counted_changes(series, watch.min_effect)
     else:
-        changes = detect_in(series, watch).changes
+        changes = detect_in(series, watch, noise).changes
     shifts = [
         _spread(series, change) if change.kind == "spread" else _level(series, change)
         for change in changes

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from changepoint import Pooled
+from changepoint import Pooled, SharedNoise
 from changepoint.comparison.verdict import Verdict
 from pipeline.config import DetectSection
 from pipeline.measure.plan import Plan
@@ -34,9 +34,11 @@ def searches(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     found: list[str] = []
     shifts, window = find_shifts, search_window
 
-    def shifts_of(series: Series, watch: DetectionSettings) -> list[Shift]:
+    def shifts_of(
+        series: Series, watch: DetectionSettings, noise: SharedNoise | None
+    ) -> list[Shift]:
         found.append(series.key.step)
-        return shifts(series, watch)
+        return shifts(series, watch, noise)
 
     def changes_of(part: Window) -> Pooled:
         found.append(f"{part.positions[0]}-{part.positions[-1]}")

@@ -1,0 +1,234 @@
+"""Changes in a ladder: a short series of single values, by noise that other series share.
+
+Ten releases, each measured once, are too few to estimate a noise from and to find changes with it.
+But one machine measured forty steps of each release. Their noise is pooled: the variance of a
+series is moderated by that of all (Smyth, Statistical Applications in Genetics and Molecular
+Biology 3, 2004), and its scale comes from differences of neighbours, most of which are noise even
+in a series with several changes.
+
+The best segmentation of a series is then found by dynamic programming (Jackson et al., IEEE Signal
+Processing Letters 12, 2005), and each of its changes must pass Student's t. Noise with two modes
+passes it, too. So the order of the values must matter: the sum of the differences of neighbours is
+compared with that of the same values in random order, which no noise of any shape passes as long
+as its values are exchangeable.
+
+Values are logarithms, because noise is a share of the level, and levels of a ladder may differ by a
+factor of two.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+from scipy.special import comb, polygamma, stdtr, stdtrit
+
+from changepoint.detection import power
+from changepoint.detection.edivisive import NIGHTS_PER_LADDER, PERMUTATION_LIMIT
+from changepoint.detection.method import FoundChange, MethodResult, Request, SharedNoise
+from changepoint.jit import compiled
+from changepoint.noise import NORMAL_MEDIAN, quantum
+from changepoint.seed import own_seed, shuffle
+from changepoint.series import RESOLUTION, Floats, GroupedSeries, Ints
+
+LONGEST = 30
+"""Most positions of a ladder. The scan of longer series estimates their noise by itself."""
+
+LEAST = 2
+"""Fewest positions of a side: a single value may be a spike."""
+
+EFFICIENCY = 0.33
+"""Degrees of freedom of a difference of neighbours, when the variance comes from the median of
+their magnitudes: in normal noise, simulated at 10 to 30 positions (.31 to .35)."""
+
+MOST_DEGREES = 40.0
+"""Most degrees of freedom of the pooled noise: steps differ in their noise by more than samples of
+a few tables show."""
+
+LEAST_DISPERSION = 0.05
+"""Smallest variance of the logarithms of variances: that of ``MOST_DEGREES``."""
+
+LENGTHS = (10.0, 12.0, 14.0, 20.0, 30.0)
+"""Numbers of positions with a known ``ORDERED``."""
+
+ORDERED = (8.8, 7.3, 7.0, 6.6, 6.8)
+"""Steps that random orders of the values do not hide, in standard errors of the difference: found
+in .8 of normal series, simulated in the middle and before the last five positions."""
+
+ORDERS = 4_999
+"""Random orders: chance changes a p-value at the limit of .01 by a seventh."""
+
+
+def shared_noise(rows: Sequence[Sequence[float | None] | Floats]) -> list[SharedNoise | None]:
+    """Return the noise of each series from that of all, for ``noise`` of :func:`detect`.
+
+    rows: the values of series that the same runs measured in one metric, single values in order;
+    None and nan are missing. Lengths may differ. The noise of a series with a value that is not
+    positive is None, and it takes no part.
+    """
+    logs = [_logarithms(np.array(row, dtype=np.float64)) for row in rows]
+    known = [row for row in logs if row is not None and len(row) > LEAST]
+    if not known:
+        return [None] * len(rows)
+    scales = np.array([_scale(row) for row in known])
+    degrees = np.array([_degrees(row) for row in known])
+    pooled = float(np.median(scales))
+    prior = _prior_degrees(scales, degrees)
+    return [None if row is None else _moderated(row, pooled, prior) for row in logs]
+
+
+def is_ladder(series: GroupedSeries) -> bool:
+    """Whether a series is short and all its values are positive."""
+    return series.positions <= LONGEST and bool(np.all(series.measured > 0.0))
+
+
+def find(series: GroupedSeries, request: Request, noise: SharedNoise) -> MethodResult:
+    """The changes of a ladder in order. A position measured twice counts once, with its mean."""
+    sums = np.add.reduceat(np.log(series.measured), series.offsets[:-1])
+    logs = sums / np.diff(series.offsets)
+    probability = request.alarms_per_1000 / 1000.0 * NIGHTS_PER_LADDER
+    needs = partial(_needed, len(logs), probability, noise.degrees)
+    found = _changes(logs, noise, probability, request.seed)
+    return MethodResult(tuple(found), probability, needs, noise)
+
+
+def _changes(logs: Floats, noise: SharedNoise, probability: float, seed: int) -> list[FoundChange]:
+    if len(logs) < 2 * LEAST:
+        return []
+    scale = max(noise.scale, _floor(logs))
+    looks = len(logs) - 1.0
+    penalty = float(stdtrit(noise.degrees, probability / 2.0 / looks)) ** 2
+    edges = _segmented(logs, penalty * scale * scale)
+    pvalues = _pvalues(logs, edges, scale, noise.degrees)
+    while len(pvalues) and np.max(pvalues) > probability:
+        edges = np.delete(edges, int(np.argmax(pvalues)) + 1)
+        pvalues = _pvalues(logs, edges, scale, noise.degrees)
+    if not len(pvalues):
+        return []
+    order = order_pvalue(logs, ORDERS, own_seed(seed, logs))
+    if order > PERMUTATION_LIMIT:
+        return []
+    found = zip(edges[1:-1].tolist(), pvalues.tolist(), strict=True)
+    return [FoundChange(at, max(pvalue, order)) for at, pvalue in found]
+
+
+def _logarithms(values: Floats) -> Floats | None:
+    """The logarithms of the measured values, or None if one is not positive."""
+    measured = values[~np.isnan(values)]
+    return np.log(measured) if np.all(measured > 0.0) else None
+
+
+def _scale(logs: Floats) -> float:
+    """Robust standard deviation of a value, at least half of the unit of measurement."""
+    differences = np.abs(np.diff(logs))
+    return max(float(np.median(differences)) / NORMAL_MEDIAN / math.sqrt(2.0), _floor(logs))
+
+
+def _floor(logs: Floats) -> float:
+    """Half of the unit of measurement, if values repeat."""
+    return max(0.5 * quantum(logs, np.array([0, len(logs)]), RESOLUTION), RESOLUTION)
+
+
+def _degrees(logs: Floats) -> float:
+    return EFFICIENCY * (len(logs) - 1.0)
+
+
+def _moderated(logs: Floats, pooled: float, prior: float) -> SharedNoise:
+    if len(logs) <= LEAST:
+        return SharedNoise(pooled, max(prior, 1.0))
+    own = _degrees(logs)
+    square = (prior * pooled**2 + own * _scale(logs) ** 2) / (prior + own)
+    return SharedNoise(math.sqrt(square), prior + own)
+
+
+def _prior_degrees(scales: Floats, degrees: Floats) -> float:
+    """Degrees of freedom of the pooled variance, from how much those of the series differ.
+
+    The logarithms of variances of equal noise have the variance trigamma(degrees / 2); what is
+    beyond it is the series' own. All others together know no more than their degrees.
+    """
+    low, high = np.percentile(2.0 * np.log(scales), (25.0, 75.0))
+    dispersion = ((high - low) / (2.0 * NORMAL_MEDIAN)) ** 2
+    sampling = float(np.mean(polygamma(1, degrees / 2.0)))
+    prior = 2.0 * _inverse_trigamma(max(dispersion - sampling, LEAST_DISPERSION))
+    others = float(np.sum(degrees) - np.mean(degrees))
+    return min(prior, others, MOST_DEGREES)
+
+
+def _inverse_trigamma(value: float) -> float:
+    """The x with trigamma(x) = value, by Newton's method as in Smyth (2004), appendix."""
+    x = 0.5 + 1.0 / value
+    for _ in range(20):
+        trigamma = float(polygamma(1, x))
+        x += trigamma * (1.0 - trigamma / value) / float(polygamma(2, x))
+    return x
+
+
+@compiled
+def _segmented(values: Floats, penalty: float) -> Ints:
+    """The edges of the segmentation with the least squared error, each segment at ``penalty``.
+
+    values: (n,), n >= LEAST. Edges: (segments + 1,), from 0 to n.
+    """
+    n = len(values)
+    sums = np.concatenate((np.zeros(1), np.cumsum(values)))
+    squares = np.concatenate((np.zeros(1), np.cumsum(values * values)))
+    least = np.full(n + 1, np.inf)
+    least[0] = 0.0
+    start = np.zeros(n + 1, np.int64)
+    for stop in range(LEAST, n + 1):
+        for a in range(stop - LEAST + 1):
+            total = sums[stop] - sums[a]
+            error = squares[stop] - squares[a] - total * total / (stop - a)
+            cost = least[a] + max(error, 0.0) + penalty
+            if cost < least[stop]:
+                least[stop], start[stop] = cost, a
+    edges = np.empty(n + 1, np.int64)
+    count = 0
+    at = n
+    while at > 0:
+        edges[count] = at
+        at = start[at]
+        count += 1
+    edges[count] = 0
+    return edges[: count + 1][::-1].copy()
+
+
+def _pvalues(values: Floats, edges: Ints, scale: float, degrees: float) -> Floats:
+    """The two-sided p-value of each change, corrected for its place: (segments - 1,)."""
+    counts = np.diff(edges).astype(np.float64)
+    means = np.add.reduceat(values, edges[:-1]) / counts
+    errors = scale * np.sqrt(1.0 / counts[:-1] + 1.0 / counts[1:])
+    single = 2.0 * stdtr(degrees, -np.abs(np.diff(means)) / errors)
+    return np.asarray(np.minimum(single * (len(values) - 1.0), 1.0), dtype=np.float64)
+
+
+@compiled
+def order_pvalue(values: Floats, orders: int, seed: int) -> float:
+    """The share of random orders in which neighbours differ as little as in the given one.
+
+    values: (n,). The observed order counts as one of them.
+    """
+    shuffled = values.copy()
+    observed = np.sum(np.abs(np.diff(values))) * (1.0 + RESOLUTION)
+    state = np.uint64(seed)
+    close = 0
+    for _ in range(orders):
+        state = shuffle(shuffled, state)
+        total = 0.0
+        for i in range(1, len(shuffled)):
+            total += abs(shuffled[i] - shuffled[i - 1])
+        close += total <= observed
+    return (close + 1) / (orders + 1)
+
+
+def _needed(positions: int, probability: float, degrees: float, _: float) -> power.Needed:
+    """The size of a detectable step: none if too few orders of two levels exist."""
+    if 2.0 / float(comb(positions, positions // 2)) > PERMUTATION_LIMIT:
+        return power.NOTHING
+    limit = float(stdtrit(degrees, probability / 2.0 / (positions - 1.0))) ** 2
+    needed = power.by_deviation(limit, degrees)
+    least = float(np.interp(positions, LENGTHS, ORDERED))
+    return power.Needed(max(needed.middle, least), max(needed.fresh, least))

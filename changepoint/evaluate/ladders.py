@@ -1,0 +1,114 @@
+"""Ladders of single values: changes found in tables, and false ones in tables without any.
+
+A table has a row for each step and a column for each release. Published tables are CSV files of a
+user: a name and then the values in each line, without a heading.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from changepoint.api import detect
+from changepoint.detection.ladder import LONGEST, shared_noise
+from changepoint.evaluate.measure import Rate
+from changepoint.evaluate.simulate import NOISES, Noise, SeriesShape, draw
+from changepoint.series import Floats
+
+ROWS = 40
+"""Rows of a simulated table, the steps of a usual workload."""
+SIGMA = 1.0
+"""Noise of the median row in percent; that of the others is up to three times larger or smaller."""
+LENGTHS = (6, 10, 14, 20, LONGEST)
+"""Releases of a table without a change."""
+RELEASES = 14
+"""Releases of a table in which each row loses."""
+LOSSES = (-0.03, -0.05, -0.1)
+"""Sizes of each of the three losses of such a row."""
+FEWEST = 10
+"""Fewest releases of a published table that is searched."""
+SHUFFLES = 20
+"""Times that each row of a published table is shuffled."""
+
+
+def flagged(rows: Sequence[Floats]) -> list[int]:
+    """The number of changes in each row of a table."""
+    noises = shared_noise(rows)
+    found = (detect(row, noise=noise).changes for row, noise in zip(rows, noises, strict=True))
+    return [sum(change.kind == "level" for change in changes) for changes in found]
+
+
+def false_rows(noise: Noise, length: int, tables: int, seed: int) -> Rate:
+    """How many rows of unchanged tables have a change."""
+    random = np.random.default_rng(seed)
+    hits = sum(
+        bool(count) for _ in range(tables) for count in flagged(_table(noise, length, random))
+    )
+    return Rate(hits, tables * ROWS)
+
+
+def stepped_rows(noise: Noise, loss: float, tables: int, seed: int) -> Rate:
+    """How many rows that lose ``loss`` at three places have a change."""
+    random = np.random.default_rng(seed)
+    steps = (1.0 + loss) ** (np.arange(RELEASES)[:, None] >= (4, 8, 11)).sum(axis=1)
+    hits = 0
+    for _ in range(tables):
+        rows = [row * steps for row in _table(noise, RELEASES, random)]
+        hits += sum(bool(count) for count in flagged(rows))
+    return Rate(hits, tables * ROWS)
+
+
+def ladder_table(trials: int, seed: int, kinds: Sequence[str]) -> Iterator[str]:
+    """One line per noise: false rows of ``trials`` by length, found ones by loss."""
+    tables = max(trials // ROWS, 1)
+    columns = [f"false at {n}" for n in LENGTHS] + [f"three of {loss:.0%} at 14" for loss in LOSSES]
+    yield f"| noise | {' | '.join(columns)} |"
+    yield "| --- |" + " --- |" * len(columns)
+    for name in kinds:
+        rates = [false_rows(NOISES[name], length, tables, seed) for length in LENGTHS]
+        rates += [stepped_rows(NOISES[name], loss, tables, seed) for loss in LOSSES]
+        yield f"| {name} | {' | '.join(f'{rate.value:.4f}' for rate in rates)} |"
+
+
+def published_table(folder: Path, seed: int) -> Iterator[str]:
+    """One row per CSV file: rows with a change, changes, and the same in shuffled rows."""
+    random = np.random.default_rng(seed)
+    yield "| table | rows | releases | rows with a change | changes | rows if shuffled |"
+    yield "| --- |" + " ---: |" * 5
+    for path in sorted(folder.glob("*.csv")):
+        rows = list(_read(path))
+        if not rows or len(rows[0]) < FEWEST:
+            continue
+        counts = flagged(rows)
+        false = 0
+        for _ in range(SHUFFLES):
+            false += sum(
+                bool(count) for count in flagged([random.permutation(row) for row in rows])
+            )
+        changed = sum(bool(count) for count in counts)
+        shuffled = Rate(false, SHUFFLES * len(rows))
+        yield (
+            f"| {path.stem} | {len(rows)} | {len(rows[0])} | {changed} | {sum(counts)} "
+            f"| {shuffled} |"
+        )
+
+
+def _table(noise: Noise, length: int, random: np.random.Generator) -> list[Floats]:
+    sigmas = SIGMA * 3.0 ** random.uniform(-1.0, 1.0, ROWS)
+    shape = SeriesShape(length, 1)
+    return [draw(noise, shape, random, sigma=float(sigma)) for sigma in sigmas]
+
+
+def _read(path: Path) -> Iterable[Floats]:
+    """The complete rows of a table of positive values."""
+    with path.open(newline="") as file:
+        lines = [line[1:] for line in csv.reader(file)]
+    width = max((len(line) for line in lines), default=0)
+    for line in lines:
+        if len(line) == width and all(line):
+            values = np.array(line, dtype=np.float64)
+            if np.all(values > 0.0):
+                yield values

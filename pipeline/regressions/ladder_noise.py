@@ -1,0 +1,30 @@
+"""The noise of short series of single runs, from all steps that the same runs measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from changepoint import LONGEST_LADDER, SharedNoise, shared_noise
+from pipeline.model import SeriesKey
+from pipeline.regressions.pooled_detection import Setup, setup_of
+from pipeline.storage.series import Floats, Series
+
+
+def ladder_noise(series: Sequence[Series]) -> Mapping[SeriesKey, SharedNoise]:
+    """Return the noise of each series that is a ladder, by the others of its setup and metric."""
+    tables: dict[tuple[Setup, str], list[tuple[SeriesKey, Floats]]] = {}
+    for one in series:
+        places, starts, counts = np.unique(one.positions, return_index=True, return_counts=True)
+        if 0 < len(places) <= LONGEST_LADDER:
+            means = np.add.reduceat(one.values, starts) / counts
+            table = tables.setdefault((setup_of(one.key), one.key.metric), [])
+            table.append((one.key, means))
+    found = {}
+    for table in tables.values():
+        noises = shared_noise([means for _, means in table])
+        for (key, _), noise in zip(table, noises, strict=True):
+            if noise is not None:
+                found[key] = noise
+    return found
