@@ -119,9 +119,10 @@ def recall(
 
 
 def delays(ladder: SeriesShape, ratio: float, trials: int, seed: int) -> tuple[float, float]:
-    """Median and 90 % quantile of the nights to a change of normal noise, 40 before the end.
+    """Median and 90 % quantile of the nights until a change of spread is reported.
 
-    Infinite if those do not suffice.
+    The standard deviation of normal values grows by ``ratio`` 40 positions before the end. Infinite
+    if it is not reported by then.
     """
     random = np.random.default_rng(seed)
     at = ladder.positions - LONGEST_DELAY

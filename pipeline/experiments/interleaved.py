@@ -361,7 +361,7 @@ class _Track:
         return "undecided"
 
     def row(self) -> FigureVerdict:
-        """Return the current verdict."""
+        """Return the verdict on the figure after the blocks so far, with its interval."""
         change = self._change.decision
         excluded = self._verdict in ("same", "not worse", "not better")
         deciding = self._exclusion.decision if excluded else change

@@ -48,7 +48,7 @@ class Context:
 
     @property
     def config(self) -> Config:
-        """The settings."""
+        """The configuration of nightshift.toml, without sinks if results go elsewhere."""
         if self._elsewhere is None:
             return self.file.config
         paths = self.file.config.paths.model_copy(update={"results": self._elsewhere})

@@ -23,7 +23,9 @@ def run_leased(
     """
     for tool in (command[0], "setpriv"):
         if shutil.which(tool) is None:
-            raise UserError(f"{tool} is not installed, or cannot be run; give another command")
+            raise UserError(
+                f"{tool} is not installed, or this user may not run it; the command was not started"
+            )
     lease = machine_lease(purpose or command[0])
     with lease.held(seconds, note):
         return _run(command, lease.token, note)

@@ -246,7 +246,7 @@ def test_a_workload_is_found_again_only_as_it_was_measured() -> None:
     (changed,) = plan(listed + workload("rows = 9000")).lines[0].workloads()
     with pytest.raises(
         UserError,
-        match=r"nightshift\.toml no longer has the workload cached with the measured settings",
+        match=r"nightshift\.toml no longer has the workload cached as it was measured",
     ):
         section_of(file, changed, quick=False)
     (quick_one, *_) = plan(text, quick=True).lines[0].workloads()
