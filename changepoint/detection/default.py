@@ -60,7 +60,7 @@ def find(series: GroupedSeries, request: Request) -> MethodResult:
     replicated = is_replicated(counts)
     if replicated and series.positions <= LADDER:
         return edivisive.find(series, request)
-    if request.noise is not None and ladder.is_ladder(series):
+    if not replicated and request.noise is not None and ladder.is_ladder(series):
         return ladder.find(series, request, request.noise)
     budget = request.alarms_per_1000
     if replicated:

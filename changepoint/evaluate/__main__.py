@@ -95,6 +95,8 @@ def main() -> None:
         parser.error("--trials must be at least 1 and --seed at least 0")
     if options.tables is not None and options.table != "ladders":
         parser.error("--tables is for the command ladders")
+    if options.tables is not None and not options.tables.is_dir():
+        parser.error(f"{options.tables} is no folder; --tables needs one with CSV files")
     if options.tables is not None:
         table: Table = partial(_published, options.tables)
     elif options.table in BY_NOISE:

@@ -9,12 +9,13 @@ from pathlib import Path
 
 from sqlalchemy import Engine
 
-from changepoint import Detection
+from changepoint import Detection, SharedNoise
 from pipeline.ledger.machine_time import OUTCOMES, Spent, spent_explaining, spent_in_all, spent_on
 from pipeline.model import Frozen, RegressionKind, RegressionState, SeriesKey
 from pipeline.model.counts import FLOOR
 from pipeline.model.metrics import LEAST_CHANGE
 from pipeline.regressions.counted import by_mode, is_counted
+from pipeline.regressions.ladder_noise import ladder_noise
 from pipeline.regressions.rules import NIGHTS, Rules
 from pipeline.regressions.shifts import SLA, detect_in
 from pipeline.regressions.states import KnownRegression
@@ -98,8 +99,9 @@ def make_ledger(
     experiments in ``results``.
     """
     unmuted = rules.unmuted(series)
-    timed = len(by_mode(unmuted).timed)
-    sensitivities = [_sensitivity(one, rules, timed) for one in unmuted]
+    timed = by_mode(unmuted).timed
+    noises = ladder_noise(timed)
+    sensitivities = [_sensitivity(one, rules, len(timed), noises.get(one.key)) for one in unmuted]
     explained = spent_explaining(results)
     rows = sorted(known, key=lambda row: row.events[0].at)
     alarms = tuple(_alarm(row, explained) for row in rows if not row.regression.recovers)
@@ -146,13 +148,15 @@ def verdicts_on(known: Iterable[KnownRegression]) -> dict[str, int]:
     return {verdict: counted[verdict] for verdict in VERDICTS}
 
 
-def _sensitivity(series: Series, rules: Rules, count: int) -> Sensitivity:
+def _sensitivity(
+    series: Series, rules: Rules, count: int, noise: SharedNoise | None
+) -> Sensitivity:
     watch = rules.settings_of(series.key, count)
     if is_counted(series.key):
         # One count on each side shows whatever exceeds the floor.
         visible = fresh = max(FLOOR, watch.min_effect)
     else:
-        detection = detect_in(series, watch)
+        detection = detect_in(series, watch, noise)
         least = _least(series.key.metric, detection)
         visible = max(detection.detectable_effect, least)
         fresh = max(detection.detectable_fresh, least)

@@ -7,17 +7,21 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from changepoint import LONGEST_LADDER, SharedNoise, shared_noise
+from changepoint.detection.between_positions import is_replicated
 from pipeline.model import SeriesKey
 from pipeline.regressions.pooled_detection import Setup, setup_of
 from pipeline.storage.series import Floats, Series
 
 
 def ladder_noise(series: Sequence[Series]) -> Mapping[SeriesKey, SharedNoise]:
-    """Return the noise of each series that is a ladder, by the others of its setup and metric."""
+    """Return the noise of each series that is a ladder, by the others of its setup and metric.
+
+    A series with replicates shows its noise by itself, and a long one, too: they take no part.
+    """
     tables: dict[tuple[Setup, str], list[tuple[SeriesKey, Floats]]] = {}
     for one in series:
         places, starts, counts = np.unique(one.positions, return_index=True, return_counts=True)
-        if 0 < len(places) <= LONGEST_LADDER:
+        if 0 < len(places) <= LONGEST_LADDER and not is_replicated(counts):
             means = np.add.reduceat(one.values, starts) / counts
             table = tables.setdefault((setup_of(one.key), one.key.metric), [])
             table.append((one.key, means))

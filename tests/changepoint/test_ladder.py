@@ -138,6 +138,17 @@ def test_a_long_series_is_searched_as_without_noise() -> None:
     assert detect(values, noise=SharedNoise(1e-6, 30.0)) == detect(values)
 
 
+@pytest.mark.parametrize("positions", [14, 25])
+def test_replicates_are_searched_as_without_noise(positions: int) -> None:
+    random = np.random.default_rng(10)
+    values = 100.0 * np.exp(0.02 * random.normal(size=3 * positions))
+    values[-3:] *= 0.8
+    places = np.repeat(np.arange(positions), 3)
+    found = detect(values, positions=places, noise=SharedNoise(0.02, 30.0))
+    assert found == detect(values, positions=places)
+    assert found.changes[-1].position == positions - 1, "the newest night"
+
+
 @pytest.mark.parametrize("releases", [10, 14, 20, 30])
 def test_the_detectable_step_is_found_in_four_of_five(releases: int) -> None:
     random = np.random.default_rng(releases)

@@ -22,6 +22,7 @@ from pipeline.storage.database import open_store
 from pipeline.storage.journal import Event, EventKind
 from pipeline.storage.series import Series
 from tests.regressions.samples import key, series, shift
+from tests.regressions.test_ladder_noise import line
 from tests.regressions.test_pooled_detection import measured
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)
@@ -118,6 +119,12 @@ def test_a_change_of_the_size_reported_is_found_in_most_cases(positions: int) ->
     }
     assert found[0.3] <= 4
     assert found[1.0] >= 28
+
+
+def test_a_line_of_single_runs_shows_what_all_its_steps_let_it_show() -> None:
+    together = ledger_of([], [line(step) for step in range(30)], RULES).series
+    (alone,) = ledger_of([], [line(3)], RULES).series
+    assert max(one.detectable_effect for one in together) < alone.detectable_effect
 
 
 def test_what_is_too_small_for_a_word_is_not_counted_as_found() -> None:

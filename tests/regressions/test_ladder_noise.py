@@ -41,6 +41,15 @@ def test_metrics_have_a_noise_of_their_own() -> None:
     assert noises[key(step="step 03", metric="qps")].degrees > 2.0 * alone.degrees
 
 
+def test_replicated_lines_take_no_part() -> None:
+    points = [
+        Point(at, f"8.{at}", run, 1000.0 + at % 3, f"run-{at}-{run}")
+        for at in range(RELEASES)
+        for run in (1, 2, 3)
+    ]
+    assert ladder_noise([Series.of(key(), points)]) == {}
+
+
 def test_long_lines_take_no_part() -> None:
     points = [Point(at, f"8.{at}", 1, 1000.0 + at % 3, f"run-{at}") for at in range(60)]
     assert ladder_noise([Series.of(key(), points)]) == {}
