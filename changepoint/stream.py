@@ -10,6 +10,7 @@ from typing import Any, Self, Unpack
 import numpy as np
 
 from changepoint.api import budget_of_levels, detect, detection_of
+from changepoint.detection.default import LADDER
 from changepoint.detection.incremental import Resumed
 from changepoint.model import ChangePoint, Detection, Position
 from changepoint.options import Options, checked
@@ -31,9 +32,10 @@ class Stream:
 
     After any number of appends :meth:`detection` equals ``detect`` of the same values with the same
     options, for every method. Appending is cheap; the search runs on demand, and its result is kept
-    until the next append. The method "default" continues from its last search if every value is a
-    position of its own and ``min_effect`` is 0; otherwise a search starts from the first value. A
-    stream can be pickled, copied and written as JSON; the copy continues like the original.
+    until the next append. The method "default" continues from its last search if the series is
+    longer than a ladder, every value is a position of its own, and ``min_effect`` is 0; otherwise a
+    search starts from the first value. A stream can be pickled, copied and written as JSON; the
+    copy continues like the original.
 
     Takes the options of ``detect`` and raises its ValueError.
     """
@@ -130,6 +132,7 @@ class Stream:
             self._options["method"] == "default"
             and self._options["min_effect"] == 0.0
             and self._positions is None
+            and self._count - self._missing > LADDER
         )
 
     def _resumed(self) -> Resumed:

@@ -2,8 +2,8 @@
 
 The compiled search of segment.py runs on one value per position, the mean of its replicates after
 clipping spikes. Short ladders have too few positions for it: those with replicates are left to the
-method "edivisive", which uses the noise between replicates, and those of single values to
-ladder.py, if the noise is known from other series.
+method "edivisive", which uses the noise between replicates, those of single values to ladder.py, if
+the noise is known from other series, and otherwise to lone_ladder.py.
 
 The search of a growing series (incremental.py) ends with the same compiled function,
 :func:`searched`, so its results are identical to the last bit.
@@ -17,7 +17,7 @@ from functools import partial
 
 import numpy as np
 
-from changepoint.detection import calibration, edivisive, ladder, newest, power
+from changepoint.detection import calibration, edivisive, ladder, lone_ladder, newest, power
 from changepoint.detection.between_positions import is_replicated
 from changepoint.detection.inner_intervals import Inner, inner_of
 from changepoint.detection.interval_cache import Memo, cached_interval, memo_of
@@ -39,7 +39,7 @@ from changepoint.noise import clip_replicates
 from changepoint.series import RESOLUTION, Floats, GroupedSeries, Ints
 
 LADDER = 20
-"""Maximum positions of a ladder: a replicated series that is measured at once."""
+"""Maximum positions of a ladder, a series that is measured at once, unless its noise is known."""
 
 LEAST_REPLICATED = 2
 """Minimum positions of a side with several runs per position: a spike no longer affects a whole
@@ -62,6 +62,8 @@ def find(series: GroupedSeries, request: Request) -> MethodResult:
         return edivisive.find(series, request)
     if not replicated and request.noise is not None and ladder.is_ladder(series):
         return ladder.find(series, request, request.noise)
+    if lone_ladder.FEWEST <= series.positions <= LADDER:
+        return lone_ladder.find(series, request)
     budget = request.alarms_per_1000
     if replicated:
         budget *= 1.0 - newest.SHARE

@@ -87,28 +87,45 @@ def is_ladder(series: GroupedSeries) -> bool:
 
 def find(series: GroupedSeries, request: Request, noise: SharedNoise) -> MethodResult:
     """The changes of a ladder in order. A position measured twice counts once, with its mean."""
-    sums = np.add.reduceat(np.log(series.measured), series.offsets[:-1])
-    logs = sums / np.diff(series.offsets)
-    probability = request.alarms_per_1000 / 1000.0 * NIGHTS_PER_LADDER
-    needs = partial(_needed, len(logs), probability, noise.degrees)
+    logs = position_values(series)
+    probability = probability_of(request)
+    needs = partial(needed, len(logs), probability, noise.degrees)
     found = _changes(logs, noise, probability, request.seed)
     return MethodResult(tuple(found), probability, needs, noise)
+
+
+def position_values(series: GroupedSeries) -> Floats:
+    """One value for each position, (positions,): logarithms where all values are positive."""
+    positive = bool(np.all(series.measured > 0.0))
+    values = np.log(series.measured) if positive else series.scaled
+    means = np.add.reduceat(values, series.offsets[:-1]) / np.diff(series.offsets)
+    return np.asarray(means, dtype=np.float64)
+
+
+def probability_of(request: Request) -> float:
+    """The probability of a false change that one search of a ladder may have."""
+    return request.alarms_per_1000 / 1000.0 * NIGHTS_PER_LADDER
 
 
 def _changes(logs: Floats, noise: SharedNoise, probability: float, seed: int) -> list[FoundChange]:
     if len(logs) < 2 * LEAST:
         return []
-    scale = max(noise.scale, _floor(logs))
+    scale = max(noise.scale, floor_of(logs))
     looks = len(logs) - 1.0
     penalty = float(stdtrit(noise.degrees, probability / 2.0 / looks)) ** 2
     edges = _segmented(logs, penalty * scale * scale)
-    pvalues = _pvalues(logs, edges, scale, noise.degrees)
+    pvalues = pvalues_of(logs, edges, scale, noise.degrees)
     while len(pvalues) and np.max(pvalues) > probability:
         edges = np.delete(edges, int(np.argmax(pvalues)) + 1)
-        pvalues = _pvalues(logs, edges, scale, noise.degrees)
+        pvalues = pvalues_of(logs, edges, scale, noise.degrees)
+    return ordered(logs, edges, pvalues, seed)
+
+
+def ordered(values: Floats, edges: Ints, pvalues: Floats, seed: int) -> list[FoundChange]:
+    """The changes between edges if the order of the values matters, otherwise none."""
     if not len(pvalues):
         return []
-    order = order_pvalue(logs, ORDERS, own_seed(seed, logs))
+    order = order_pvalue(values, ORDERS, own_seed(seed, values))
     if order > PERMUTATION_LIMIT:
         return []
     found = zip(edges[1:-1].tolist(), pvalues.tolist(), strict=True)
@@ -124,10 +141,10 @@ def _logarithms(values: Floats) -> Floats | None:
 def _scale(logs: Floats) -> float:
     """Robust standard deviation of a value, at least half of the unit of measurement."""
     differences = np.abs(np.diff(logs))
-    return max(float(np.median(differences)) / NORMAL_MEDIAN / math.sqrt(2.0), _floor(logs))
+    return max(float(np.median(differences)) / NORMAL_MEDIAN / math.sqrt(2.0), floor_of(logs))
 
 
-def _floor(logs: Floats) -> float:
+def floor_of(logs: Floats) -> float:
     """Half of the unit of measurement, if values repeat."""
     return max(0.5 * quantum(logs, np.array([0, len(logs)]), RESOLUTION), RESOLUTION)
 
@@ -197,7 +214,7 @@ def _segmented(values: Floats, penalty: float) -> Ints:
     return edges[: count + 1][::-1].copy()
 
 
-def _pvalues(values: Floats, edges: Ints, scale: float, degrees: float) -> Floats:
+def pvalues_of(values: Floats, edges: Ints, scale: float, degrees: float) -> Floats:
     """The two-sided p-value of each change, corrected for its place: (segments - 1,)."""
     counts = np.diff(edges).astype(np.float64)
     means = np.add.reduceat(values, edges[:-1]) / counts
@@ -225,7 +242,7 @@ def order_pvalue(values: Floats, orders: int, seed: int) -> float:
     return (close + 1) / (orders + 1)
 
 
-def _needed(positions: int, probability: float, degrees: float, _: float) -> power.Needed:
+def needed(positions: int, probability: float, degrees: float, _: float) -> power.Needed:
     """The size of a detectable step: none if too few orders of two levels exist."""
     if 2.0 / float(comb(positions, positions // 2)) > PERMUTATION_LIMIT:
         return power.NOTHING

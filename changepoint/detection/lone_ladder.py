@@ -1,0 +1,90 @@
+"""Changes in a ladder of single values by itself: its noise is what remains between the changes.
+
+Each number of changes has a best segmentation, found by dynamic programming. The result is the one
+with the most changes of which each passes Student's t, with the noise of the segments. Besides, the
+order of the values must matter, as for a ladder whose noise is known (ladder.py): in noise of any
+shape, the best segmentation of values in random order passes in no more than one of a hundred.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+
+import numpy as np
+
+from changepoint.detection import ladder, power
+from changepoint.detection.method import FoundChange, MethodResult, Request
+from changepoint.jit import compiled
+from changepoint.series import RESOLUTION, Floats, GroupedSeries, Ints
+
+FEWEST = 8
+"""Fewest positions of a ladder: with less, no order of the values is rare enough."""
+
+PER_CHANGE = 3
+"""Fewest positions for each change: with less, the segments leave no noise to compare with."""
+
+UNKNOWN = 1.06
+"""Steps that are found without known noise, relative to those that are with it; simulated:
+``python -m changepoint.evaluate power``."""
+
+
+def find(series: GroupedSeries, request: Request) -> MethodResult:
+    """The changes of a ladder in order. A position measured twice counts once, with its mean."""
+    values = ladder.position_values(series)
+    probability = ladder.probability_of(request)
+    needs = partial(_needed, len(values), probability)
+    found = _changes(values, probability, request.seed)
+    return MethodResult(tuple(found), probability, needs)
+
+
+def _needed(positions: int, probability: float, tails: float) -> power.Needed:
+    """The size of a detectable step, larger than with known noise and where values are outliers."""
+    known = ladder.needed(positions, probability, positions - 2.0, tails)
+    factor = UNKNOWN * (1.0 + power.TAILS * tails)
+    return power.Needed(factor * known.middle, factor * known.fresh)
+
+
+def _changes(values: Floats, probability: float, seed: int) -> list[FoundChange]:
+    """The most changes that all pass."""
+    segmentations, errors = _segmentations(values, len(values) // PER_CHANGE)
+    for changes in range(len(errors) - 1, 0, -1):
+        degrees = len(values) - changes - 1.0
+        if not math.isfinite(errors[changes]):
+            continue
+        edges = segmentations[changes, : changes + 2]
+        scale = max(math.sqrt(errors[changes] / degrees), RESOLUTION)
+        pvalues = ladder.pvalues_of(values, edges, scale, degrees)
+        if np.max(pvalues) <= probability:
+            return ladder.ordered(values, edges, pvalues, seed)
+    return []
+
+
+@compiled
+def _segmentations(values: Floats, most: int) -> tuple[Ints, Floats]:
+    """The segmentation with the least squared error for each number of changes up to ``most``.
+
+    Edges (most + 1, most + 2), from 0 to n, and squared errors (most + 1,): infinite if the values
+    are too few.
+    """
+    n = len(values)
+    sums = np.concatenate((np.zeros(1), np.cumsum(values)))
+    squares = np.concatenate((np.zeros(1), np.cumsum(values * values)))
+    least = np.full((most + 2, n + 1), np.inf)
+    start = np.zeros((most + 2, n + 1), np.int64)
+    least[0, 0] = 0.0
+    for k in range(1, most + 2):
+        for stop in range(ladder.LEAST * k, n + 1):
+            for a in range(ladder.LEAST * (k - 1), stop - ladder.LEAST + 1):
+                total = sums[stop] - sums[a]
+                error = squares[stop] - squares[a] - total * total / (stop - a)
+                cost = least[k - 1, a] + max(error, 0.0)
+                if cost < least[k, stop]:
+                    least[k, stop], start[k, stop] = cost, a
+    edges = np.zeros((most + 1, most + 2), np.int64)
+    for changes in range(most + 1):
+        at = n
+        for k in range(changes + 1, 0, -1):
+            edges[changes, k] = at
+            at = start[k, at]
+    return edges, least[1:, n].copy()
