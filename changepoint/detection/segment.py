@@ -45,6 +45,9 @@ afterwards."""
 SMALLEST_GAIN = 1e-300
 """Smaller gains count as zero."""
 
+LOCAL = 20.0
+"""Degrees of freedom from which the noise of two segments is known without the others."""
+
 BUMP_MARGIN = 14.0
 """Minimum difference between the limits of inner and other splits, which matters for a generous
 budget."""
@@ -115,6 +118,18 @@ def counted_phi(one: float, two: float, n: int, changes: int) -> float:
 
 
 @compiled
+def local_noise(parts: Floats, edges: Ints, first: int, stop: int) -> tuple[float, float]:
+    """Squared error and degrees of freedom of the segments from ``first`` to before ``stop``.
+
+    parts: (segments, 5). Of all segments if these are short.
+    """
+    degrees = float(edges[stop] - edges[first] - (stop - first))
+    if degrees >= LOCAL:
+        return np.sum(parts[first:stop, 2]), degrees
+    return np.sum(parts[:, 2]), float(edges[-1] - len(parts))
+
+
+@compiled
 def _best_segment(
     y: Floats, sums: Sums, edges: Ints, parts: Floats, sizes: Sizes, limit: float
 ) -> tuple[int, int]:
@@ -125,8 +140,7 @@ def _best_segment(
     share, smallest, tail = sizes
     n = len(y)
     changes = len(edges) - 1
-    degrees = float(n - changes - 1)
-    rest, one, two = np.sum(parts[:, 2]), np.sum(parts[:, 3]), np.sum(parts[:, 4])
+    one, two = np.sum(parts[:, 3]), np.sum(parts[:, 4])
     order = np.empty(0, np.int64)
     for rank in range(len(parts)):
         if rank == 0:
@@ -137,11 +151,14 @@ def _best_segment(
                 order = np.argsort(-parts[:, 0], kind="mergesort")
             s = int(order[rank])
         gain, at = parts[s, 0], int(parts[s, 1])
-        left_over = max(rest - gain, degrees * smallest)
-        if gain <= 0.0 or evidence(gain, left_over, degrees, 1.0) < limit:
+        if gain <= 0.0:
             break
+        rest, degrees = local_noise(parts, edges, s, s + 1)
+        left_over = max(rest - gain, (degrees - 1.0) * smallest)
+        if evidence(gain, left_over, degrees - 1.0, 1.0) < limit:
+            continue
         d1, d2 = _across(y, at)
-        noise = (left_over, degrees, counted_phi(one - d1, two - d2, n, changes), share, tail)
+        noise = (left_over, degrees - 1.0, counted_phi(one - d1, two - d2, n, changes), share, tail)
         if strength(y, sums, (edges[s], at, edges[s + 1]), noise) >= limit:
             return s, at
     return -1, -1
@@ -171,17 +188,21 @@ def best_inner(
     degrees = float(n - changes - 1)
     if degrees < 1.0:
         return -1, -1
-    rest, one, two = np.sum(parts[:, 2]), np.sum(parts[:, 3]), np.sum(parts[:, 4])
-    # The minimum gain without corrections: few intervals reach it.
-    odds = math.expm1(min(limit / (degrees - 0.5), LARGEST_EXPONENT))
-    needed = max(odds * rest * TIE / (1.0 + odds), SMALLEST_GAIN)
+    one, two = np.sum(parts[:, 3]), np.sum(parts[:, 4])
+    # The minimum gain in each segment without corrections: few intervals reach it.
+    needed = np.empty(len(parts))
+    for s in range(len(parts)):
+        rest, degrees = local_noise(parts, edges, s, s + 1)
+        odds = math.expm1(min(limit / max(degrees - 1.5, 0.5), LARGEST_EXPONENT))
+        needed[s] = max(odds * rest * TIE / (1.0 + odds), SMALLEST_GAIN)
+    smallest_needed = np.min(needed)
     inside = np.empty(len(gains), np.int64)
     order = np.empty(len(gains))
     count = 0
     for i in range(len(gains)):
-        if gains[i] >= needed:
+        if gains[i] >= smallest_needed:
             s = np.searchsorted(edges, starts[i], side="right") - 1
-            if stops[i] <= edges[s + 1]:
+            if stops[i] <= edges[s + 1] and gains[i] >= needed[s]:
                 inside[count] = i
                 order[count] = float(stops[i]) * (n + 1) + starts[i]
                 count += 1
@@ -190,9 +211,10 @@ def best_inner(
     inside = inside[np.argsort(order[:count], kind="mergesort")]
     for i in inside[np.argsort(-gains[inside], kind="mergesort")]:
         s = int(np.searchsorted(edges, starts[i], side="right")) - 1
-        left_over = max(rest - gains[i], degrees * smallest)
+        rest, degrees = local_noise(parts, edges, s, s + 1)
+        left_over = max(rest - gains[i], (degrees - 1.0) * smallest)
         d1, d2 = _across(y, places[i])
-        noise = (left_over, degrees, counted_phi(one - d1, two - d2, n, changes), share, tail)
+        noise = (left_over, degrees - 1.0, counted_phi(one - d1, two - d2, n, changes), share, tail)
         if strength(y, sums, (starts[i], places[i], stops[i]), noise) >= limit:
             return s, places[i]
     return -1, -1
@@ -350,28 +372,25 @@ def _stairs(
     smallest = sizes[1]
     while True:
         parts = parts_of(y, sums, edges, least, memo)
-        degrees = float(len(y) - len(edges))
-        if degrees < 1.0:
-            return found
-        rest = np.sum(parts[:, 2])
-        if not known:
-            for s in range(len(parts)):
-                gain = parts[s, 0]
-                left_over = max(rest - gain, degrees * smallest)
-                if gain <= 0.0 or evidence(gain, left_over, degrees, 1.0) < limit:
-                    continue
-                line = line_gain(sums[0], sums[1], edges[s], edges[s + 1])
-                if line >= gain or evidence(gain - line, left_over, degrees, 1.0) < RAMP_MARGIN:
-                    known = True
-            if not known:
-                return found
-        s = int(np.argmax(parts[:, 0]))
-        gain = parts[s, 0]
-        left_over = max(rest - gain, degrees * smallest)
-        if gain <= 0.0 or evidence(gain, left_over, degrees, 1.0) < limit:
-            return edges
-        at = np.array([int(parts[s, 1])])
-        edges = np.concatenate((edges[: s + 1], at, edges[s + 1 :]))
+        largest, at = 0.0, -1
+        for s in range(len(parts)):
+            gain = parts[s, 0]
+            rest, degrees = local_noise(parts, edges, s, s + 1)
+            degrees -= 1.0
+            if gain <= 0.0 or degrees < 1.0:
+                continue
+            left_over = max(rest - gain, degrees * smallest)
+            if evidence(gain, left_over, degrees, 1.0) < limit:
+                continue
+            if gain > largest:
+                largest, at = gain, s
+            line = line_gain(sums[0], sums[1], edges[s], edges[s + 1])
+            if line >= gain or evidence(gain - line, left_over, degrees, 1.0) < RAMP_MARGIN:
+                known = True
+        if at < 0 or not known:
+            return edges if known else found
+        split = np.array([int(parts[at, 1])])
+        edges = np.concatenate((edges[: at + 1], split, edges[at + 1 :]))
 
 
 @compiled
@@ -391,11 +410,12 @@ def strengths_of(
     share, smallest, tail = sizes
     changes = len(edges) - 2
     parts = parts_of(y, sums, edges, least, memo)
-    degrees = max(float(len(y) - changes - 1), 1.0)
-    rest = max(np.sum(parts[:, 2]), degrees * smallest)
-    noise = (rest, degrees, max(autocorrelation(parts, len(y)), phi), share, tail)
+    phi = max(autocorrelation(parts, len(y)), phi)
     strengths = np.empty(changes)
     for i in range(changes):
+        rest, degrees = local_noise(parts, edges, i, i + 2)
+        degrees = max(degrees, 1.0)
+        noise = (max(rest, degrees * smallest), degrees, phi, share, tail)
         strengths[i] = strength(y, sums, (edges[i], edges[i + 1], edges[i + 2]), noise)
     return strengths
 

@@ -15,6 +15,7 @@ from changepoint.evaluate.bisections import bisection_table
 from changepoint.evaluate.calibrate import calibration_table
 from changepoint.evaluate.field.engines import ENTRIES
 from changepoint.evaluate.field.table import field_table
+from changepoint.evaluate.labelled import MissingRepositoryError, labelled_table
 from changepoint.evaluate.ladders import ladder_table, published_table
 from changepoint.evaluate.measure import alarms, recall
 from changepoint.evaluate.newest import newest_table
@@ -53,7 +54,9 @@ def main() -> None:
         ),
         epilog="example: python -m changepoint.evaluate alarms --trials 200 --seed 1",
     )
-    parser.add_argument("table", choices=(*TABLES, *BY_NOISE, "field"), help="which table to print")
+    parser.add_argument(
+        "table", choices=(*TABLES, *BY_NOISE, *BY_ENGINE), help="which table to print"
+    )
     parser.add_argument(
         "--trials",
         type=int,
@@ -65,8 +68,8 @@ def main() -> None:
         "--engines",
         default=",".join(ENTRIES),
         help=(
-            "engines that the command field compares, separated by commas (default: all, "
-            "%(default)s)"
+            "engines that the commands field and labelled compare, separated by commas (default: "
+            "all, %(default)s)"
         ),
     )
     parser.add_argument(
@@ -84,6 +87,13 @@ def main() -> None:
         help="for the command ladders: a folder of published tables, CSV files with a name and "
         "the values of the releases in each line, to search in place of simulated ones",
     )
+    parser.add_argument(
+        "--repositories",
+        type=Path,
+        metavar="FOLDER",
+        help="for the command labelled: a folder with a clone OWNER/NAME of each public repository "
+        "that changepoint/evaluate/labels.json names",
+    )
     options = parser.parse_args()
     kinds = options.noise.split(",")
     if unknown := sorted(set(kinds) - set(NOISES)):
@@ -97,15 +107,26 @@ def main() -> None:
         parser.error("--tables is for the command ladders")
     if options.tables is not None and not options.tables.is_dir():
         parser.error(f"{options.tables} is no folder; --tables needs one with CSV files")
+    if (options.repositories is None) == (options.table == "labelled"):
+        parser.error("the command labelled needs --repositories, and no other command takes it")
     if options.tables is not None:
         table: Table = partial(_published, options.tables)
+    elif options.table == "labelled":
+        table = partial(_labelled, options.repositories, engines)
     elif options.table in BY_NOISE:
         table = partial(BY_NOISE[options.table], kinds=kinds)
     else:
         table = TABLES.get(options.table, partial(field_table, names=engines))
-    for line in table(options.trials, options.seed):
-        sys.stdout.write(line + "\n")
-        sys.stdout.flush()
+    try:
+        for line in table(options.trials, options.seed):
+            sys.stdout.write(line + "\n")
+            sys.stdout.flush()
+    except MissingRepositoryError as error:
+        parser.error(str(error))
+
+
+def _labelled(repositories: Path, engines: Sequence[str], _: int, __: int) -> Iterator[str]:
+    return labelled_table(repositories, engines)
 
 
 def _published(folder: Path, _: int, seed: int) -> Iterator[str]:
@@ -184,6 +205,9 @@ BY_NOISE: Mapping[str, Table] = MappingProxyType(
         "power": power_table,
     }
 )
+
+BY_ENGINE = ("field", "labelled")
+"""Tables that compare engines."""
 
 
 if __name__ == "__main__":

@@ -73,8 +73,8 @@ def clearest(regression: Regression, count: int, mode: Mode | None = None) -> li
             raise UserError(f"{regression.fingerprint} has no change in mode {mode}")
     if not shifts:
         raise UserError(
-            f"{regression.fingerprint} cannot be confirmed: every changed level is zero on one "
-            "side, so there is no ratio"
+            f"{regression.fingerprint} cannot be confirmed: before or after the change every "
+            "level is zero, so there is no ratio; look at its runs and acknowledge it by hand"
         )
     counts = explaining_counts(regression) if mode is None else []
     place = cell_of(max(counts or shifts, key=effect_size))

@@ -48,7 +48,7 @@ class Rent(Frozen):
 
 
 class ServerEventKind(StrEnum):
-    """The events of a server. ``DELETING`` is written before the request, so its time is known."""
+    """What happened to a server. ``DELETING`` is written before the API is asked to delete it."""
 
     MADE = "made"
     DELETING = "deleting"

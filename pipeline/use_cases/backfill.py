@@ -190,7 +190,10 @@ class Backfill:
                 context, runs, builds, watcher, lambda _cell, _n, path: self._take(path)
             )
             for why in result.harness_errors.values():
-                raise UserError(f"{choice.label} was not measured completely: {why}")
+                raise UserError(
+                    f"{choice.label} was not measured completely: {why}; correct the cause and run "
+                    "`nightshift backfill` again, which continues there"
+                )
         finish(begun, context.results)
         self.done.append(choice)
         return True

@@ -131,11 +131,14 @@ def _measured(
 def _named(regressions: list[Regression], fingerprint: str) -> Regression:
     known = {one.fingerprint: one for one in regressions}
     matching = matching_fingerprints(fingerprint, known)
-    if len(matching) != 1:
-        several = "several suspected regressions begin with"
+    if len(matching) > 1:
         raise UserError(
-            f"{several if matching else 'there is no suspected regression'} "
-            f"{fingerprint}; `nightshift regressions` lists them, and `nightshift reopen` makes "
-            "a rejected one suspected again"
+            f"{len(matching)} suspected regressions begin with {fingerprint}: "
+            f"{', '.join(matching)}; give more of the fingerprint"
+        )
+    if not matching:
+        raise UserError(
+            f"there is no suspected regression {fingerprint}; `nightshift regressions` lists all, "
+            "and `nightshift reopen` makes a rejected one suspected again"
         )
     return known[matching[0]]

@@ -55,7 +55,7 @@ class Notified(NamedTuple):
                     yield f"{action.place}: {action.fingerprint}{new}"
 
     def problems(self) -> Iterator[str]:
-        """Return a line for each postponed action, with the reason."""
+        """Return a line for each message that a sink could not send tonight, with the reason."""
         for name, result in self.results.items():
             for line in result.left:
                 yield f"{name}: {line}"

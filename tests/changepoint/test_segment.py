@@ -185,20 +185,32 @@ def test_a_short_side_beside_heavy_tails(count: int) -> None:
     assert heavy == pytest.approx(light / (1.0 + 0.35 * excess) if count == 11 else light)
 
 
-def test_strengths_share_what_all_segments_say_of_the_noise() -> None:
-    """Two steps, three segments of 20 with an error of 20 each: 57 degrees are left of 60."""
+def test_strengths_use_the_noise_of_both_sides() -> None:
+    """Two steps, three segments of 20 with an error of 20, 20 and 80: 38 degrees on both sides."""
     values = levels((20, 0.0), (20, 5.0), (20, 1.0)) + zigzag(60)
+    values[40:] += zigzag(20)
     edges = np.array([0, 20, 40, 60])
     sums = sums_of(values)
     memo = memo_of(values, sums)
     strengths = strengths_of(values, sums, edges, PLAIN, LEAST, memo, 0.0)
-    expected = [56.5 * math.log(1 + 250 / 60), 56.5 * math.log(1 + 160 / 60)]
+    expected = [37.5 * math.log(1 + 250 / 40), 37.5 * math.log(1 + 160 / 100)]
+    assert strengths.tolist() == pytest.approx(expected)
+
+
+def test_short_sides_share_what_all_segments_say_of_the_noise() -> None:
+    """Two steps, three segments of 10 with an error of 10 each: 27 degrees are left of 30."""
+    values = levels((10, 0.0), (10, 6.0), (10, 0.0)) + zigzag(30)
+    edges = np.array([0, 10, 20, 30])
+    sums = sums_of(values)
+    memo = memo_of(values, sums)
+    strengths = strengths_of(values, sums, edges, PLAIN, LEAST, memo, 0.0)
+    expected = [26.5 * math.log(1 + 180 / 30)] * 2
     assert strengths.tolist() == pytest.approx(expected)
     linked = strengths_of(values, sums, edges, PLAIN, LEAST, memo, 0.3)
     assert np.all(linked < strengths)
-    # No deviation below 2 is believed: the error left is 57 times its square.
+    # No deviation below 2 is believed: the error left is 27 times its square.
     coarse = strengths_of(values, sums, edges, (0.0, 4.0, 0.0), LEAST, memo, 0.0)
-    expected = [56.5 * math.log(1 + 250 / 228), 56.5 * math.log(1 + 160 / 228)]
+    expected = [26.5 * math.log(1 + 180 / 108)] * 2
     assert coarse.tolist() == pytest.approx(expected)
 
 

@@ -138,7 +138,7 @@ def test_a_program_that_does_not_run_leaves_no_build(server_folder: Path) -> Non
 def test_a_release_without_its_script_is_one_line(server_folder: Path, account: Account) -> None:
     members = {name: text for name, text in GOOD.items() if not name.endswith(".sql")}
     build = packed(server_folder, members)
-    with pytest.raises(UserError, match="has no script for the system tables; delete it"):
+    with pytest.raises(UserError, match="delete this folder and run again"):
         datadir.fill(build, account, server_folder / "beside" / "data")
 
 

@@ -92,7 +92,8 @@ def _system_tables(home: Path) -> str:
         return script.read_text(encoding="utf-8")
     except FileNotFoundError as error:
         raise UserError(
-            f"{home} has no script for the system tables; delete it and run again"
+            f"the installation {home} is incomplete: it has no script for the system tables; "
+            "delete this folder and run again, which installs it anew"
         ) from error
 
 

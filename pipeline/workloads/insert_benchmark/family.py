@@ -59,9 +59,9 @@ class InsertBenchmark(Family):
     def workload(
         self, name: str, steps: Sequence[str], scale: Scale, options: Mapping[str, OptionValue]
     ) -> Workload:
-        """Return the workload of the named steps or groups, in the published order.
+        """Return a workload of the named steps, in the order of the published reports.
 
-        Raises UnknownStepError for an unknown name, OptionError for an option, and ValueError for a
+        Raises UnknownStepError for an unknown name, OptionError for a wrong option, and ValueError for a
         measured time that sysbench does not support.
         """
         check_whole_seconds("sysbench", scale.measure)

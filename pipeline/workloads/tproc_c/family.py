@@ -87,7 +87,7 @@ class TprocC(Family):
     ) -> Workload:
         """Return the workload of the one step.
 
-        Raises UnknownStepError for any other step, OptionError for an option, and ValueError for a
+        Raises UnknownStepError for any other step, OptionError for a wrong option, and ValueError for a
         measured time that sysbench does not support.
         """
         check_whole_seconds("tproc-c", scale.measure)

@@ -1,0 +1,235 @@
+"""Real series with changes that a person saw, and how well each engine finds them.
+
+The labels are in labels.json; the values are not ours to publish. They are read from clones of the
+public repositories that labels.json names, at the commits given there.
+
+A person looked at a plot of each series, before any engine searched it, and noted two kinds of
+places: changes of level, and places that may be one (a ramp, a few outliers, a wandering level).
+An engine must find the former; a change at one of the latter is neither right nor wrong.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from changepoint.evaluate.field.engines import (
+    ENTRIES,
+    EngineEnvironment,
+    EngineProcess,
+    NotInstalledError,
+    other,
+    ours,
+    process,
+)
+from changepoint.series import Floats
+
+SHORT = 30
+"""Most values of a series that counts as short in the table."""
+
+MARGINS = ((60, 5), (20, 2), (0, 1))
+"""Distance from a label within which a change is found, by the fewest values of the series."""
+
+Span = tuple[int, int]
+"""First and last index of a place that may be a change."""
+
+
+class MissingRepositoryError(Exception):
+    """A repository, or the named commit, is not where the labels are read with."""
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledSeries:
+    """A series and what a person saw in it.
+
+    group: of labels that were made at one time. name: the repository and the name there. changes:
+    indices of first values of new levels. perhaps: places that may be a change.
+    """
+
+    group: str
+    name: str
+    values: Floats
+    changes: tuple[int, ...]
+    perhaps: tuple[Span, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """Changes of one or more series that an engine found, missed and invented."""
+
+    found: int = 0
+    missed: int = 0
+    wrong: int = 0
+
+    def __add__(self, other: Score) -> Score:
+        return Score(self.found + other.found, self.missed + other.missed, self.wrong + other.wrong)
+
+    @property
+    def f1(self) -> float:
+        """The harmonic mean of precision and recall."""
+        return 2.0 * self.found / max(2 * self.found + self.missed + self.wrong, 1)
+
+    def __str__(self) -> str:
+        return f"{self.found} / {self.missed} / {self.wrong} | {self.f1:.3f}"
+
+
+def score(found: Sequence[int], series: LabelledSeries) -> Score:
+    """Compare the changes of an engine with the labels; each change serves one label."""
+    margin = next(margin for least, margin in MARGINS if len(series.values) >= least)
+    rest = sorted(found)
+    hits = 0
+    for label in series.changes:
+        near = [at for at in rest if abs(at - label) <= margin]
+        if near:
+            rest.remove(min(near, key=lambda at: abs(at - label)))
+            hits += 1
+    wrong = sum(
+        not any(first - margin <= at <= last + margin for first, last in series.perhaps)
+        for at in rest
+    )
+    return Score(hits, len(series.changes) - hits, wrong)
+
+
+def collection(repositories: Path) -> Iterator[LabelledSeries]:
+    """The labelled series, in the order of the file.
+
+    repositories: a folder with a clone OWNER/NAME of each repository. Raises
+    MissingRepositoryError, also if the values are not those that were labelled.
+    """
+    cache: dict[tuple[str, str, int], Mapping[str, Floats]] = {}
+    for label in json.loads(Path(__file__).with_name("labels.json").read_text()):
+        key = (label["repository"], label["file"], label["every"])
+        if key not in cache:
+            clone = repositories / label["repository"]
+            cache[key] = _read(clone, label["commit"], label["file"], label["every"])
+        name = f"{label['repository']} {label['name']}"
+        values = cache[key].get(label["name"], np.empty(0))
+        if digest(values) != label["digest"]:
+            raise MissingRepositoryError(
+                f"{name} has other values than those that were labelled; fetch commit "
+                f"{label['commit']} of {label['repository']}"
+            )
+        spans = tuple((first, last) for first, last in label["perhaps"])
+        yield LabelledSeries(label["group"], name, values, tuple(label["changes"]), spans)
+
+
+def digest(values: Floats) -> str:
+    """Identify values: the start of a SHA-256 of their decimal forms."""
+    text = ",".join(map(repr, values.tolist()))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def labelled_table(repositories: Path, names: Sequence[str]) -> Iterator[str]:
+    """One row per engine and group: found / missed / wrong changes, and F1, by length."""
+    series = list(collection(repositories))
+    yield f"| labels | engine | all | F1 | up to {SHORT} values | F1 | longer | F1 |"
+    yield "| --- |" + " --- |" * 7
+    for group in dict.fromkeys(each.group for each in series):
+        for name in names:
+            try:
+                found = _found(name, [each for each in series if each.group == group])
+            except NotInstalledError as error:
+                yield f"| {group} | {name} | {error} |"
+                continue
+            short = sum((s for n, s in found if n <= SHORT), Score())
+            longer = sum((s for n, s in found if n > SHORT), Score())
+            yield f"| {group} | {name} | {short + longer} | {short} | {longer} |"
+
+
+def _found(name: str, series: Sequence[LabelledSeries]) -> list[tuple[int, Score]]:
+    """The length and the score of each series."""
+    entry = ENTRIES[name]
+    with ExitStack() as stack:
+        engine = (
+            ours(entry.method) if entry.method else other(entry, _started(stack, entry.environment))
+        )
+        return [(len(each.values), score(engine(each.values).indices, each)) for each in series]
+
+
+def _started(stack: ExitStack, environment: EngineEnvironment) -> EngineProcess:
+    return stack.enter_context(process(environment))
+
+
+def _read(clone: Path, commit: str, file: str, every: int) -> Mapping[str, Floats]:
+    """The series of a file by name, without missing values.
+
+    every: 0 for the file at the commit; otherwise the entries of every such version of the file up
+    to the commit, because a published file only keeps the newest.
+    """
+    if file.endswith(".csv"):
+        rows = (line.split(",") for line in _show(clone, commit, file).splitlines())
+        named = [(row[0], row[1:]) for row in rows if all(map(_is_number, row[1:]))]
+    elif file.endswith(".js"):
+        named = _benchmark_action(clone, commit, file, every)
+    else:
+        entries = sorted(json.loads(_show(clone, commit, file)), key=lambda e: e["timestamp"])
+        named = _by_name((m["name"], m["value"]) for e in entries for m in e["metrics"])
+    # Like a reader of the files, the last row of a name replaces those before it.
+    known = {name: np.array(values, dtype=np.float64) for name, values in named}
+    return {name: values[~np.isnan(values)] for name, values in known.items()}
+
+
+def _benchmark_action(
+    clone: Path, commit: str, file: str, every: int
+) -> list[tuple[str, list[Any]]]:
+    """The series of github-action-benchmark's data.js, as "SUITE:NAME"."""
+    versions = [commit]
+    if every:
+        log = _git(clone, "log", "--format=%H", commit, "--", file)
+        versions = log.split()[::every]
+    entries: dict[tuple[str, int, str, int], Any] = {}
+    for version in versions:
+        text = _show(clone, version, file)
+        for suite, found in json.loads(text[text.index("{") :].rstrip().rstrip(";"))[
+            "entries"
+        ].items():
+            for number, entry in enumerate(found):
+                # A version holds an entry once, unless it is the only one.
+                key = (suite, entry["date"], entry["commit"]["id"], 0 if every else number)
+                entries.setdefault(key, entry["benches"])
+    ordered = sorted(entries.items(), key=lambda item: item[0][1])
+    return _by_name(
+        (f"{key[0]}:{bench['name']}", bench["value"])
+        for key, benches in ordered
+        for bench in benches
+    )
+
+
+def _by_name(pairs: Iterator[tuple[str, Any]]) -> list[tuple[str, list[Any]]]:
+    series: dict[str, list[Any]] = {}
+    for name, value in pairs:
+        # Zero is the value of a benchmark that did not run.
+        series.setdefault(name, []).append(value or math.nan)
+    return list(series.items())
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _show(clone: Path, commit: str, file: str) -> str:
+    return _git(clone, "show", f"{commit}:{file}")
+
+
+def _git(clone: Path, *command: str) -> str:
+    done = subprocess.run(
+        ["git", "-C", str(clone), *command], capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        raise MissingRepositoryError(
+            f"git {command[0]} in {clone} failed: {done.stderr.strip()}; clone the repository there"
+        )
+    return done.stdout
