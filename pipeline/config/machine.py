@@ -57,6 +57,14 @@ class ClassSection(Section):
     lines: tuple[str, ...] = Field(
         default=(), description="lines that this class measures; empty for all"
     )
+    places: tuple[str, ...] = Field(
+        default=(),
+        alias="from",
+        description=(
+            "places with results of this class alone, measured by its own timer: folders, "
+            "ssh://user@host/path, s3://bucket/prefix"
+        ),
+    )
     server_type: str = Field(
         default="",
         description=(
