@@ -15,8 +15,8 @@ from pathlib import Path, PurePosixPath
 from pipeline.experiments.recorded import SEARCH
 from pipeline.measure.run import BUILDS_FILE, BuildKey, build_key
 from pipeline.model import MOST, Cell, Control, Manifest, Origin
-from pipeline.storage.bundle import BUNDLES, EXPERIMENTS, SUFFIX
-from pipeline.storage.ingest import check_bundle
+from pipeline.storage.bundle import BUNDLES, EXPERIMENTS, SUFFIX, read_bundle
+from pipeline.storage.ingest import parse_bundle
 from pipeline.text.errors import UserError
 from pipeline.transfer.batches import CLAIM
 
@@ -107,7 +107,7 @@ class Assignment:
         Raises UserError, one line, for a bundle that cannot be used, of another cell than its name
         says, or of a time at which the batch was not being measured.
         """
-        bundle, _, _ = check_bundle(path)
+        bundle = read_bundle(path)
         manifest = bundle.manifest
         cell = self._cell(manifest, name)
         if cell is None:
@@ -130,6 +130,7 @@ class Assignment:
             if found != wanted:
                 raise UserError(f"{path} is of another {what} than the hub asked for")
         self._check_times(path, manifest)
+        parse_bundle(path, bundle)
 
     def builds(self) -> set[BuildKey]:
         """Return the builds that the asked cells need."""
