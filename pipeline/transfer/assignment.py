@@ -31,6 +31,9 @@ _NAME = re.compile(
     rf"{re.escape(SUFFIX)}"
 )
 
+ORIGIN = Origin.MEASURED
+"""The origin of the runs that are taken: values that were imported elsewhere prove nothing."""
+
 NOT_ASKED = "was not asked of this bench; it stays there"
 
 
@@ -123,7 +126,7 @@ class Assignment:
             ("workload", manifest.workload, cell.workload),
             ("control", manifest.control, cell.control),
             ("build", _built(manifest), _build_of(cell)),
-            ("origin", manifest.origin, Origin.MEASURED),
+            ("origin", manifest.origin, ORIGIN),
             ("line", manifest.line, None),
             ("set of steps", {each.step.name for each in manifest.steps} - steps, set()),
         ):
