@@ -34,7 +34,7 @@ def set_aside_decided(
         since = request.assignment.since
         if known is None or since is None or experiment.name not in brought:
             continue
-        if known.verdict != "undecided" and known.at < since:
+        if known.verdict != "undecided" and known.at <= since:
             archive_experiment(experiment, context.results)
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -15,126 +14,16 @@ from typing import Any
 
 import pytest
 
-from pipeline.measure.run import BUILDS_FILE, load_builds
-from pipeline.model import Cell, Control, Manifest, Origin, Step
+from pipeline.measure.run import load_builds
+from pipeline.model import Control, Manifest, Origin, Step
 from pipeline.storage.bundle import bundle_path, list_bundles, pack_bundle, read_bundle
 from pipeline.storage.journal import Event, EventKind, Journal
 from pipeline.transfer.assignment import MOST_ATTEMPTS, SKEW
 from pipeline.transfer.batches import CLAIM
 from pipeline.transfer.folder import SUMS, write_sums
 from pipeline.transfer.places.base import LARGEST
-from tests.simulated import Ran, Simulation, invoke, simulate
-
-CLASSES = """
-[[class]]
-name = "small"
-cores = 2
-memory_gb = 4
-from = ["small-plan"]
-
-[[class]]
-name = "large"
-cores = 2
-memory_gb = 4
-from = ["large-plan"]
-"""
-
-DERIVED = {"logs", "store.db", "collected.jsonl", "incoming", "derived"}
-"""What a collection may write that is derived, or only a record of itself."""
-
-State = dict[str, str]
-"""The digests of files by their names."""
-
-
-@dataclass
-class Hub:
-    """A hub with a confirmed regression, and batches that it handed out to two benches."""
-
-    simulation: Simulation
-    jobs: dict[str, dict[str, Any]] = field(default_factory=dict)
-    confirmed: str = ""
-    suspected: str = ""
-
-    @property
-    def folder(self) -> Path:
-        return self.simulation.folder
-
-    @property
-    def results(self) -> Path:
-        return self.folder / "results"
-
-    def hand_out(self, *verb: str) -> dict[str, dict[str, Any]]:
-        """Hand batches out; return the jobs by their class."""
-        said = self.simulation.run(*verb, "--format", "github-matrix").json
-        return {job["machine_class"]: job for job in said["include"]}
-
-    def bench(self, name: str, kind: str, *verb: str) -> Path:
-        """Run a verb as a bench of a class does, on what the hub sent; return its results."""
-        results = self.folder / f"{name}-{kind}"
-        config = self.folder / f"{name}-{kind}.toml"
-        text = (self.folder / "nightshift.toml").read_text()
-        config.write_text(text.replace('results = "results"', f'results = "{results}"'))
-        self.simulation.run("pack", f"sent-{name}", "--state" if "pursue" in verb else "--plan")
-        with self._as(name):
-            self.simulation.run("collect", "--state", f"sent-{name}", "--config", str(config))
-            self.simulation.run(*verb, "--config", str(config))
-        shutil.rmtree(self.folder / f"sent-{name}")
-        return results
-
-    def packed(self, name: str, kind: str, batch: str) -> Path:
-        """Pack as an honest bench does."""
-        box = self.folder / f"box-{name}-{kind}"
-        config = str(self.folder / f"{name}-{kind}.toml")
-        self.simulation.run("pack", str(box), "--batch", batch, "--config", config)
-        return box
-
-    @contextmanager
-    def _as(self, name: str) -> Iterator[None]:
-        hub, self.simulation.machine_class = self.simulation.machine_class, name
-        yield
-        self.simulation.machine_class = hub
-
-    def collect(self, *places: str | Path) -> Ran:
-        """Collect as the hub does, whatever the exit code is."""
-        return invoke("collect", *map(str, places))
-
-    def states(self) -> dict[str, str]:
-        """The states of the regressions by fingerprint."""
-        return {one["fingerprint"]: one["state"] for one in self.simulation.regressions()}
-
-    def state(self) -> State:
-        """The digests of everything that the hub keeps."""
-        return {
-            name: digest
-            for name, digest in digests(self.results).items()
-            if name.partition("/")[0].removesuffix("-wal").removesuffix("-shm") not in DERIVED
-            and not name.endswith(".lock")
-            and name != BUILDS_FILE
-        }
-
-
-def digests(folder: Path) -> State:
-    return {
-        path.relative_to(folder).as_posix(): digest_of(path)
-        for path in sorted(folder.rglob("*"))
-        if path.is_file() and not path.is_symlink()
-    }
-
-
-def digest_of(path: Path) -> str:
-    # Nobody reads what is too large.
-    data = path.read_bytes() if path.stat().st_size <= LARGEST else b""
-    return hashlib.sha256(data).hexdigest()
-
-
-def slow_from(simulation: Simulation, *places: int) -> None:
-    """From each of these commits on, every operation takes 1.3 times as long."""
-
-    def slowness(cell: Cell, step: str, settings: Mapping[str, str]) -> float:
-        at = simulation.place(cell.revision.version)
-        return float(1.3 ** sum(at >= place for place in places))
-
-    simulation.slowness = slowness
+from tests.simulated import simulate
+from tests.transfer.hub import CLASSES, Hub, digests, measured, slow_from
 
 
 @pytest.fixture(scope="module")
@@ -170,17 +59,6 @@ def night(server_root: Path) -> Iterator[Hub]:
             hub.packed(name, "cells", hub.jobs[name]["id"])
         shutil.copytree(hub.results, folder / "before")
         yield hub
-
-
-def measured(hub: Hub, commits: int) -> None:
-    """Let the benches measure some commits by their own timer, and the hub detect."""
-    for _ in range(commits):
-        hub.simulation.commit()
-    hub.simulation.run("discover")
-    for name in ("small", "large"):
-        hub.bench(name, "plan", "run")
-    hub.simulation.run("collect")
-    hub.simulation.run("detect")
 
 
 @pytest.fixture
@@ -636,3 +514,74 @@ def test_a_batch_of_regressions(hub: Hub, name: str) -> None:
         assert (event.fingerprint, event.by) == (hub.suspected, "nightshift")
         assert began <= event.at <= hub.simulation.now()
     assert hub.states()[hub.confirmed] == "confirmed"
+
+
+PLACES: dict[str, tuple[Attack, str]] = {}
+"""Attacks of a bench that has no batch, but a place of its machine class."""
+
+
+@attack(PLACES, "")
+def decisions_in_its_own_results(box: Box) -> None:
+    box.write("journal.jsonl", resolved(box.hub.confirmed))
+    (path,) = box.hub.results.glob(f"experiments/confirm-{box.hub.confirmed}-*")
+    box.write(f"experiments/{path.name}/outcome.json", outcome(box.hub.confirmed))
+    for name in ("store.db", "detected.json", "batches.jsonl", "nights.jsonl"):
+        box.write(name, "{}")
+
+
+@attack(PLACES, NOT_ASKED)
+def runs_of_another_class(box: Box) -> None:
+    shutil.copytree(
+        box.hub.folder / "box-large-cells" / "bundles", box.folder / "bundles", dirs_exist_ok=True
+    )
+
+
+@attack(PLACES, NOT_ASKED)
+def revision_of_its_own(box: Box) -> None:
+    revision = box.manifest.revision.model_copy(update={"version": "99"})
+    box.forge(revision=revision, run_id="sqlite-99-0123456789ab-r1")
+
+
+@attack(PLACES, "ends in the future")
+def future_in_its_own_results(box: Box) -> None:
+    box.forge(ended_at=FUTURE)
+
+
+@attack(PLACES, "is of another machine class")
+def another_class_in_its_own_results(box: Box) -> None:
+    machine = box.manifest.machine.model_copy(update={"machine_class": "large"})
+    box.forge(machine=machine)
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_a_place_of_a_class(hub: Hub, name: str) -> None:
+    act, said = PLACES[name]
+    before, honest = hub.state(), digests(hub.folder / "box-small-cells")
+    shutil.rmtree(hub.folder / "small-plan" / "bench", ignore_errors=True)
+    with box(hub, "small-cells") as tampered:
+        act(tampered)
+    (tampered.folder / SUMS).unlink()
+    (tampered.folder / CLAIM).unlink()
+    place = hub.folder / "small-plan" / "bench"
+    tampered.folder.rename(place)
+    try:
+        ran = hub.collect("small-plan/bench")
+    finally:
+        shutil.rmtree(place)
+    assert said in ran.err, ran.err
+    assert ran.code == (2 if said else 0), ran.err
+    after = hub.state()
+    assert before.items() <= after.items()
+    assert after.items() - before.items() <= honest.items()
+    assert hub.states()[hub.confirmed] == "confirmed"
+
+
+def test_a_place_of_no_class(hub: Hub) -> None:
+    before = hub.state()
+    with box(hub, "small-cells") as tampered:
+        (tampered.folder / CLAIM).unlink()
+    (tampered.folder / SUMS).unlink()
+    ran = hub.collect("tampered")
+    assert ran.code == 2
+    assert "names no batch" in ran.err
+    assert hub.state() == before
