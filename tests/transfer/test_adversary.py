@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -585,3 +586,13 @@ def test_a_place_of_no_class(hub: Hub) -> None:
     assert ran.code == 2
     assert "names no batch" in ran.err
     assert hub.state() == before
+
+
+def test_the_page_lists_every_attack_and_its_tests_exist() -> None:
+    page = (Path(__file__).parents[2] / "docs/guide/trust.md").read_text()
+    table = page.partition("## What a bench cannot do")[2].partition("\n## ")[0]
+    assert set(re.findall(r"\*([^*|]+)\*", table)) == {*MEASURES, *PURSUES, *PLACES}
+    named = re.findall(r"`(tests/[^`]+)::(test_\w+)`", page)
+    assert len(named) > 6
+    for file, function in named:
+        assert f"def {function}(" in (Path(__file__).parents[2] / file).read_text()
