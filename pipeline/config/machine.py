@@ -7,6 +7,7 @@ import os
 from pydantic import Field
 
 from pipeline.config.base import Name, Section
+from pipeline.config.transfer import Address
 from pipeline.text.units import Price
 
 
@@ -57,7 +58,7 @@ class ClassSection(Section):
     lines: tuple[str, ...] = Field(
         default=(), description="lines that this class measures; empty for all"
     )
-    places: tuple[str, ...] = Field(
+    places: tuple[Address, ...] = Field(
         default=(),
         alias="from",
         description=(

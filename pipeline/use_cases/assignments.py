@@ -58,7 +58,7 @@ class Pursued:
 
 
 @dataclass(frozen=True)
-class Request:
+class BenchRequest:
     """What was asked of the bench that answers a ``batch`` (empty for none) or has a ``place``."""
 
     batch: str
@@ -67,7 +67,7 @@ class Request:
     pursued: Pursued
 
 
-def request_of(context: MeasuringContext, batch: str, place: str) -> Request:
+def request_of(context: MeasuringContext, batch: str, place: str) -> BenchRequest:
     """Return what the hub asked of the bench that answers a batch, or that has a place.
 
     Raises UserError for a batch that was never handed out, for a place of no machine class, and for
@@ -93,7 +93,7 @@ def request_of(context: MeasuringContext, batch: str, place: str) -> Request:
             for cell in _controls(context, machine_class, None)
         ),
     )
-    return Request(batch, place, assignment, pursued)
+    return BenchRequest(batch, place, assignment, pursued)
 
 
 def _class_of(context: MeasuringContext, place: str) -> str:
@@ -112,7 +112,7 @@ def _class_of(context: MeasuringContext, place: str) -> str:
 
 def _lies_in(place: str, declared: str) -> bool:
     if not is_remote(place) and not is_remote(declared):
-        return Path(place).absolute().is_relative_to(Path(declared).absolute())
+        return Path(place).resolve().is_relative_to(Path(declared).resolve())
     return f"{place.rstrip('/')}/".startswith(f"{declared.rstrip('/')}/")
 
 

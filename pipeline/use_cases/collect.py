@@ -19,7 +19,7 @@ from pipeline.transfer.gather import gather
 from pipeline.transfer.places import is_remote
 from pipeline.transfer.results import Collected, collect
 from pipeline.transfer.state import take_state
-from pipeline.use_cases.assignments import Request, request_of
+from pipeline.use_cases.assignments import BenchRequest, request_of
 from pipeline.use_cases.event_log import logged
 from pipeline.use_cases.measuring import MeasuringContext
 from pipeline.use_cases.places import place_of
@@ -90,7 +90,7 @@ def _collect_from(
         came.taken.append(found)
         came.wrong += found.refused.values()
         return
-    requests: list[Request] = []
+    requests: list[BenchRequest] = []
 
     def ask(batch: str, where: str) -> Assignment:
         requests.append(request_of(context, batch, where))
@@ -114,7 +114,9 @@ def _collect_from(
     came.wrong += gathered.wrong
 
 
-def _collected(context: MeasuringContext, folder: Path, place: str, request: Request) -> Collected:
+def _collected(
+    context: MeasuringContext, folder: Path, place: str, request: BenchRequest
+) -> Collected:
     """Collect what was asked from a local folder, and judge it, under the lock of collecting."""
     with held(context.results / ".collect.lock"):
         brought = {path.name for path in (folder / EXPERIMENTS).glob("*")}
@@ -132,7 +134,7 @@ def _collected(context: MeasuringContext, folder: Path, place: str, request: Req
 
 
 def _collect_searches(
-    context: MeasuringContext, folder: Path, request: Request, found: Collected
+    context: MeasuringContext, folder: Path, request: BenchRequest, found: Collected
 ) -> None:
     """Collect what became asked when a regression was confirmed."""
     again = request_of(context, request.batch, request.place)

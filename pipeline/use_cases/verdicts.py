@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 
 from pipeline.experiments.confirm import evidence_of, outcome_in, outcome_of
-from pipeline.experiments.culprit_search import Search
 from pipeline.experiments.record import Experiment, archive_experiment
 from pipeline.experiments.recorded import judge_recorded
 from pipeline.files.atomic_write import write_atomically
@@ -14,7 +14,7 @@ from pipeline.model import Regression
 from pipeline.regressions.repository import OUTCOME
 from pipeline.storage.journal import now
 from pipeline.text.errors import UserError
-from pipeline.use_cases.assignments import Request
+from pipeline.use_cases.assignments import BenchRequest
 from pipeline.use_cases.locate import judge_search, note_neighbours
 from pipeline.use_cases.measuring import MeasuringContext
 from pipeline.use_cases.recover import recovery_event, stands
@@ -23,7 +23,7 @@ _LOG = logging.getLogger(__name__)
 
 
 def set_aside_decided(
-    context: MeasuringContext, request: Request, brought: Collection[str]
+    context: MeasuringContext, request: BenchRequest, brought: Collection[str]
 ) -> None:
     """Archive the decided experiments of reopened regressions that a bench measured anew.
 
@@ -39,7 +39,7 @@ def set_aside_decided(
 
 
 def judge_experiments(
-    context: MeasuringContext, request: Request, brought: Collection[str] = ()
+    context: MeasuringContext, request: BenchRequest, brought: Collection[str] = ()
 ) -> bool:
     """Judge the experiments of a request, and record what changed; whether one was confirmed.
 
@@ -48,14 +48,27 @@ def judge_experiments(
     """
     confirmed = False
     for regression, experiment in request.pursued.confirmations:
-        with_new = experiment.name in brought
-        confirmed |= _judge_confirmation(context, regression, experiment, with_new)
+        with _of_one(regression):
+            with_new = experiment.name in brought
+            confirmed |= _judge_confirmation(context, regression, experiment, with_new)
     context.regressions.record_pending(now())
     for regression, fix, experiment in request.pursued.recoveries:
-        _judge_recovery(context, regression, fix, experiment)
+        with _of_one(regression):
+            _judge_recovery(context, regression, fix, experiment)
     for regression, search in request.pursued.searches:
-        _judge_search(context, regression, search)
+        with _of_one(regression):
+            if not note_neighbours(context, regression, search):
+                judge_search(context, regression, search)
     return confirmed
+
+
+@contextmanager
+def _of_one(regression: Regression) -> Iterator[None]:
+    """Let an error in the experiments of one regression not stop the others."""
+    try:
+        yield
+    except UserError as error:
+        _LOG.warning(f"{regression.fingerprint} is not judged: {error}")
 
 
 def _judge_confirmation(
@@ -94,11 +107,3 @@ def _judge_recovery(
     event = recovery_event(experiment, regression, fix, answer) if answer.blocks else None
     if event is not None and stands(context, regression):
         context.regressions.record([event], event.at)
-
-
-def _judge_search(context: MeasuringContext, regression: Regression, search: Search) -> None:
-    try:
-        if not note_neighbours(context, regression, search):
-            judge_search(context, regression, search)
-    except UserError as error:
-        _LOG.warning(f"{regression.fingerprint} has no culprit from the bench: {error}")

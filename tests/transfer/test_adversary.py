@@ -588,6 +588,22 @@ def test_a_place_of_no_class(hub: Hub) -> None:
     assert hub.state() == before
 
 
+def test_times_that_are_no_numbers_decide_nothing(hub: Hub) -> None:
+    with box(hub, "small-state") as tampered:
+        for path in list(list_bundles(tampered.experiment / "bundles")):
+            bundle = read_bundle(path)
+            files = {
+                name: data.replace(b"total seconds=", b"total seconds=nan ")
+                for name, data in bundle.files.items()
+            }
+            path.unlink()
+            pack_bundle(path, bundle.manifest, files)
+    ran = hub.collect(tampered.folder)
+    assert "Traceback" not in ran.err
+    assert hub.states()[hub.confirmed] == "confirmed"
+    assert hub.states()[hub.suspected] == "suspected"
+
+
 def test_the_page_lists_every_attack_and_its_tests_exist() -> None:
     page = (Path(__file__).parents[2] / "docs/guide/trust.md").read_text()
     table = page.partition("## What a bench cannot do")[2].partition("\n## ")[0]
