@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 
 from pipeline.experiments.recorded import SEARCH
 from pipeline.measure.run import BUILDS_FILE, BuildKey, build_key
-from pipeline.model import MOST, Cell, Control, Manifest, Origin
+from pipeline.model import MOST, Cell, Control, Manifest, Origin, Revision
 from pipeline.storage.bundle import BUNDLES, EXPERIMENTS, SUFFIX, read_bundle
 from pipeline.storage.ingest import parse_bundle
 from pipeline.text.errors import UserError
@@ -121,7 +121,7 @@ class Assignment:
             ("machine class", cell.machine_class, self.machine_class),
             ("cell", manifest.cell_key, cell.key),
             ("run", manifest.run_id, cell.run_id(manifest.repetition)),
-            ("revision", manifest.revision, cell.revision),
+            ("revision", _anywhere(manifest.revision), _anywhere(cell.revision)),
             ("configuration", manifest.config, cell.config),
             ("workload", manifest.workload, cell.workload),
             ("control", manifest.control, cell.control),
@@ -178,6 +178,11 @@ class Assignment:
         for record in (*manifest.steps, *manifest.repeated):
             if max(begins - record.started_at, record.started_at - ends) > SKEW:
                 raise UserError(f"{path} has a step at another time than its run")
+
+
+def _anywhere(revision: Revision) -> Revision:
+    """Return a revision without its supply, which may lie elsewhere; the key has its name."""
+    return revision.model_copy(update={"supply": None})
 
 
 def _built(manifest: Manifest) -> tuple[str, str, str]:
