@@ -39,6 +39,12 @@ def pack_verb(
             help="Pack the state: what another machine needs to confirm and bisect regressions.",
         ),
     ] = False,
+    batch: Annotated[
+        str,
+        typer.Option(
+            help="Id of the batch that the results answer: of a job of `plan` or `pursue`."
+        ),
+    ] = "",
     config: ConfigOption = DEFAULT_FILE,
     form: FormatOption = Format.TEXT,
 ) -> None:
@@ -50,7 +56,7 @@ def pack_verb(
     Example: nightshift pack s3://bench/outbox/ax162-1
     """
     what = Packed.STATE if state else Packed.PLAN if plan else Packed.RESULTS
-    packed = pack_results(Context(config), folder, what, transfers(screen()))
+    packed = pack_results(Context(config), folder, what, transfers(screen()), batch)
     if isinstance(packed, int):
         if form is Format.JSON:
             print_json({"folder": folder, "files": packed})

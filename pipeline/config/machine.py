@@ -7,6 +7,7 @@ import os
 from pydantic import Field
 
 from pipeline.config.base import Name, Section
+from pipeline.config.transfer import Address
 from pipeline.text.units import Price
 
 
@@ -56,6 +57,14 @@ class ClassSection(Section):
     )
     lines: tuple[str, ...] = Field(
         default=(), description="lines that this class measures; empty for all"
+    )
+    places: tuple[Address, ...] = Field(
+        default=(),
+        alias="from",
+        description=(
+            "places with results of this class alone, measured by its own timer: folders, "
+            "ssh://user@host/path, s3://bucket/prefix"
+        ),
     )
     server_type: str = Field(
         default="",

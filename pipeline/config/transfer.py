@@ -20,8 +20,7 @@ class CollectSection(Section):
     places: tuple[Address, ...] = Field(
         default=(),
         alias="from",
-        description="places that bundles are collected from: folders, ssh://user@host/path, "
-        "s3://bucket/prefix",
+        description="places with packed batches: folders, ssh://user@host/path, s3://bucket/prefix",
     )
 
 

@@ -16,7 +16,7 @@ from typing import Literal
 
 from pipeline.config import ConfirmSection
 from pipeline.experiments.experiment import Figure, Runner
-from pipeline.experiments.interleaved import BlocksResult, FigureVerdict, Question, Way, interleave
+from pipeline.experiments.interleaved import BlocksResult, Question, Way, interleave
 from pipeline.experiments.record import Experiment
 from pipeline.experiments.runner import only_steps
 from pipeline.files.atomic_write import write_atomically
@@ -199,27 +199,28 @@ def confirm(
     spent = before.minutes if before is not None else 0.0
     question = experiment.question
     question = question.model_copy(update={"seconds": min(question.seconds, seconds)})
-    verdict: Verdict = "undecided"
-    rows: tuple[FigureVerdict, ...] = ()
-    blocks = 0
     try:
         answer = interleave(runner, experiment.pair, question, clock)
     except NotBuiltError as error:
-        note = str(error)
+        outcome = outcome_of(regression, BlocksResult(rows=(), blocks=0, seconds=0.0), spent)
+        outcome = outcome.model_copy(update={"verdict": "undecided", "note": str(error)})
     else:
-        verdict = verdict_of(answer, "worse" if regression.worse else "better")
-        rows, blocks = answer.rows, answer.blocks
-        spent += answer.seconds / 60.0
-        note = "; ".join(answer.moved or dict.fromkeys(row.note for row in rows if row.note))
-    outcome = ConfirmOutcome(
+        outcome = outcome_of(regression, answer, spent + answer.seconds / 60.0)
+    write_atomically(folder / OUTCOME, outcome.model_dump_json(indent=1))
+    return outcome
+
+
+def outcome_of(regression: Regression, answer: BlocksResult, minutes: float) -> ConfirmOutcome:
+    """Return the outcome that the figures of a comparison have now."""
+    return ConfirmOutcome(
         fingerprint=regression.fingerprint,
         at=now(),
         kind=regression.kind,
         worse=regression.worse,
         evidence=evidence_of(regression),
-        verdict=verdict,
-        blocks=blocks,
-        minutes=spent,
+        verdict=verdict_of(answer, "worse" if regression.worse else "better"),
+        blocks=answer.blocks,
+        minutes=minutes,
         rows=tuple(
             OutcomeRow(
                 step=row.step,
@@ -228,12 +229,10 @@ def confirm(
                 interval=row.interval,
                 verdict=row.verdict,
             )
-            for row in rows
+            for row in answer.rows
         ),
-        note=note,
+        note="; ".join(answer.moved or dict.fromkeys(row.note for row in answer.rows if row.note)),
     )
-    write_atomically(folder / OUTCOME, outcome.model_dump_json(indent=1))
-    return outcome
 
 
 def share_night(

@@ -162,7 +162,7 @@ def interleave(
         before = clock()
         if trial.blocks and before - began + longest > question.seconds:
             break
-        trial.add(*_block(runner, pair, trial.blocks + 1))
+        trial.add(*measure_block(runner, pair, trial.blocks + 1))
         longest = max(longest, clock() - before)
     return trial.answer(clock() - began)
 
@@ -174,8 +174,7 @@ def _counted(
     began = clock()
     blocks: list[Block] = []
     while len(blocks) < FAILURES and not _complete(question, blocks):
-        sides = [runner.measure(cell, len(blocks) + 1) for cell in (pair.base, pair.head)]
-        blocks.append((sides[0], sides[1], {}))
+        blocks.append(measure_block(runner, pair, len(blocks) + 1))
     return judged(question, blocks, clock() - began, Mode.COUNT)
 
 
@@ -200,7 +199,11 @@ def judged(
     The result equals that of :func:`interleave` after measuring the same blocks.
     """
     if mode is Mode.COUNT:
-        counted = list(blocks)
+        counted: list[Block] = []
+        for block in blocks:
+            counted.append(block)
+            if _complete(question, counted):
+                break
         rows = tuple(_exact_verdict(each, question, counted) for each in question.figures)
         return BlocksResult(rows=rows, blocks=len(counted), seconds=seconds)
     trial = _Trial(question)
@@ -241,8 +244,14 @@ def _exact_verdict(figure: Figure, question: Question, blocks: Sequence[Block]) 
     )
 
 
-def _block(runner: Runner, pair: Pair, number: int) -> Block:
-    """Measure base, head and control, which share random keys, in the order of the block."""
+def measure_block(runner: Runner, pair: Pair, number: int) -> Block:
+    """Measure base, head and control, which share random keys, in the order of the block.
+
+    A counted block is base and head.
+    """
+    if pair.mode is Mode.COUNT:
+        sides = [runner.measure(cell, number) for cell in (pair.base, pair.head)]
+        return sides[0], sides[1], {}
     control = pair.control
     order = (pair.base, pair.head, control) if number % 2 else (control, pair.head, pair.base)
     measured = {cell.key: runner.measure(cell, number) for cell in order}

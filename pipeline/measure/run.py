@@ -106,7 +106,7 @@ _BUILDS = TypeAdapter(list[BuildState])
 
 def save_builds(builds: Builds, results: Path) -> None:
     """Update the states of builds in ``results``."""
-    known = {_key(state): state for state in load_builds(results)}
+    known = {state_key(state): state for state in load_builds(results)}
     named = ("target", "source", "version", "options")
     for key, build in builds.made.items():
         known[key] = BuildState(**dict(zip(named, key, strict=True)), hash=build.hash)
@@ -117,7 +117,7 @@ def save_builds(builds: Builds, results: Path) -> None:
 
 def add_builds(states: Iterable[BuildState], results: Path) -> None:
     """Merge the states of builds from another machine; a new state replaces an older one."""
-    known = {_key(state): state for state in [*load_builds(results), *states]}
+    known = {state_key(state): state for state in [*load_builds(results), *states]}
     _write_builds(list(known.values()), results)
 
 
@@ -133,11 +133,12 @@ def load_builds(results: Path) -> list[BuildState]:
 
 def unbuilt(results: Path, cells: Iterable[Cell]) -> dict[str, str]:
     """Return why revisions have no build, in a line each, by the keys of their cells."""
-    failures = {_key(state): state.failure for state in load_builds(results) if state.failure}
+    failures = {state_key(state): state.failure for state in load_builds(results) if state.failure}
     return {cell.key: failures[build_key(cell)] for cell in cells if build_key(cell) in failures}
 
 
-def _key(state: BuildState) -> BuildKey:
+def state_key(state: BuildState) -> BuildKey:
+    """Return the identity of the build that a state is of, as :func:`build_key`."""
     return state.target, state.source, state.version, state.options
 
 

@@ -115,7 +115,11 @@ def _take(writer: Writer, path: Path, report: IngestReport) -> None:
 
 def check_bundle(path: Path) -> tuple[Bundle, Settings | None, list[StepValues]]:
     """Read a bundle, its server's settings and its steps. Raises a BundleError, one line."""
-    bundle = read_bundle(path)
+    return parse_bundle(path, read_bundle(path))
+
+
+def parse_bundle(path: Path, bundle: Bundle) -> tuple[Bundle, Settings | None, list[StepValues]]:
+    """Parse a bundle that was read from a path. Raises as :func:`check_bundle` does."""
     try:
         return bundle, _settings(bundle), list(steps_of(bundle))
     except UnknownStepError as error:

@@ -32,7 +32,14 @@ from pipeline.transfer.generation import (
 )
 from pipeline.transfer.places.base import Place
 
-APPENDED = ("journal.jsonl", "nights.jsonl", "fleet.jsonl", "delivered.jsonl", "collected.jsonl")
+APPENDED = (
+    "journal.jsonl",
+    "nights.jsonl",
+    "fleet.jsonl",
+    "delivered.jsonl",
+    "collected.jsonl",
+    "batches.jsonl",
+)
 """Append-only files of the results. They are copied before all others, and up to a whole line, so
 that everything they mention is in the backup, too."""
 

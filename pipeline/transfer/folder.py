@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 from pipeline.files.atomic_write import PARTIAL, write_atomically
 from pipeline.files.checksum import sha256
 from pipeline.text.errors import UserError
+from pipeline.transfer.places.base import LARGEST
 
 SUMS = "SHA256SUMS"
 """The checksum file, in the format of `sha256sum --check`."""
@@ -22,6 +23,9 @@ _FOLDER = re.compile(r"[A-Za-z0-9][A-Za-z0-9_+=#@-]*(\.\d+)?")
 
 _UNFINISHED = re.compile(rf"\.{SUMS}\.\w+{re.escape(PARTIAL)}")
 """The pattern of temporary files that a killed process left while writing the checksums."""
+
+LONGEST_SUMS = 256 << 20
+"""Maximum size of a checksum file in bytes: two million lines."""
 
 _LINE = re.compile(r"([0-9a-f]{64})  (.+)")
 
@@ -53,8 +57,11 @@ def received(folder: Path, within: Iterable[str]) -> dict[str, str]:
     ``within`` are the permitted folders and files. Raises UserError for a file that is missing,
     altered, linked, not permitted or without a checksum; the caller must then take nothing.
     """
+    path = folder / SUMS
     try:
-        text = (folder / SUMS).read_text()
+        if path.is_symlink() or path.stat().st_size > LONGEST_SUMS:
+            raise UserError(f"{path} is a link or too large; copy the folder again")
+        text = path.read_text()
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(
             f"{folder} has no readable {SUMS}; give a folder that `nightshift pack` wrote"
@@ -72,6 +79,8 @@ def received(folder: Path, within: Iterable[str]) -> dict[str, str]:
         )
     for name, expected in sums.items():
         path = folder / name
+        if path.is_file() and path.stat().st_size > LARGEST:
+            raise UserError(f"{path} is larger than any file that nightshift writes; it is refused")
         if path.is_symlink() or not path.is_file() or sha256(path) != expected:
             raise UserError(f"{path} is missing or altered; copy the folder again")
     return sums

@@ -1,5 +1,7 @@
 """Collect from a place: fetch, check, take and record new files, in this order.
 
+Only what the hub asked for is fetched.
+
 An interrupted collection resumes where it stopped: a file that was taken but not recorded is
 recognised by its content.
 """
@@ -17,11 +19,12 @@ from pipeline.files.checksum import sha256
 from pipeline.files.lock import held
 from pipeline.measure.progress import Watcher
 from pipeline.storage.bundle import BundleError, DamagedBundleError
-from pipeline.storage.journal import FILE as JOURNAL
 from pipeline.text.errors import UserError
+from pipeline.transfer.assignment import Assignment
+from pipeline.transfer.batches import CLAIM
 from pipeline.transfer.collected import CollectedFile, Memory
 from pipeline.transfer.folder import write_sums
-from pipeline.transfer.offers import Offered, Offers, offers, path_in, result_folders
+from pipeline.transfer.offers import Offered, Offers, claim_in, offers, path_in, result_folders
 from pipeline.transfer.partial import Parts
 from pipeline.transfer.places.base import ChangedError, Place, PlaceError
 from pipeline.transfer.results import Collected
@@ -33,8 +36,13 @@ _BATCH = 256 << 20
 """Bytes of bundles to take at a time: the disk space used twice, and the batches that survive an
 interruption."""
 
-Take = Callable[[Path], Collected]
-"""Takes a folder as ``pack`` writes it, all of it or nothing."""
+Take = Callable[[Path, Assignment], Collected]
+"""Takes what was asked from a folder as ``pack`` writes it."""
+
+Ask = Callable[[str, str], Assignment]
+"""Returns what was asked of a bench, from the batch that a folder names and the folder's place.
+
+Raises UserError for a bench that was asked nothing."""
 
 
 @dataclass
@@ -47,9 +55,14 @@ class Gathered:
 
 
 def gather(
-    place: Place, results: Path, take: Take, watcher: Watcher, clock: Callable[[], datetime]
+    place: Place,
+    results: Path,
+    take: Take,
+    ask: Ask,
+    watcher: Watcher,
+    clock: Callable[[], datetime],
 ) -> Gathered:
-    """Collect from a place into ``results`` with ``take``.
+    """Collect what was asked from a place into ``results`` with ``take``.
 
     A wrong file or folder does not prevent the others from being taken, nor does a full local disk.
     Raises PlaceError for a place that holds nothing, or is not reachable.
@@ -57,7 +70,7 @@ def gather(
     gathered = Gathered()
     for box in result_folders(place):
         try:
-            _Box(place, box, results, take, watcher, clock, gathered).collect()
+            _Box(place, box, results, take, ask, watcher, clock, gathered).collect()
         except UserError as error:
             gathered.wrong.append(str(error))
         except OSError as error:
@@ -74,12 +87,13 @@ class _Box:
         box: str,
         results: Path,
         take: Take,
+        ask: Ask,
         watcher: Watcher,
         clock: Callable[[], datetime],
         gathered: Gathered,
     ) -> None:
         self._place, self._box, self._results = place, box, results
-        self._take, self._watcher, self._clock = take, watcher, clock
+        self._take, self._ask, self._watcher, self._clock = take, ask, watcher, clock
         self._gathered = gathered
         self._where = path_in(place.name, box) if box else place.name
         slug = hashlib.sha256(self._where.encode()).hexdigest()[:16]
@@ -97,6 +111,7 @@ class _Box:
             self._parts = Parts(self._folder / "parts", self._place, self._box, self._watcher)
             offered = offers(self._place, self._box)
             self._gathered.wrong += offered.wrong
+            self._asked = self._ask(claim_in(self._place, self._box, offered), self._where)
             self._parts.forget(offered.files)
             self._fetch(self._bundles(offered), self._small(offered))
 
@@ -108,14 +123,15 @@ class _Box:
             self._deliver(small)
 
     def _bundles(self, offered: Offers) -> list[Offered]:
-        """Return the new bundles, and count the known ones."""
-        new, here = [], []
+        """Return the new bundles that were asked, and count the known ones."""
+        new: dict[str, Offered] = {}
+        here = []
         for each in offered.files:
             if not each.is_bundle:
                 continue
             taken = self._memory.find(self._where, each)
             if taken is None and not self._is_here(each):
-                new.append(each)
+                new[each.name] = each
                 continue
             if taken is None:
                 here.append(self._taken(each, each.digest))
@@ -124,7 +140,9 @@ class _Box:
             else:
                 self._gathered.known += 1
         self._memory.add(here)
-        return new
+        chosen, others = self._asked.chosen(new, self._where)
+        self._gathered.wrong += others.values()
+        return [new[name] for name in chosen]
 
     def _is_here(self, offered: Offered) -> bool:
         """Whether a bundle already arrived another way; only its checksum shows that."""
@@ -132,16 +150,15 @@ class _Box:
         return bool(offered.digest) and place.exists() and sha256(place) == offered.digest
 
     def _small(self, offered: Offers) -> list[Offered]:
-        """Return the files other than bundles, of experiments with any new file.
-
-        The files of an experiment refer to each other, so they are taken together. The journal is
-        always taken: its events on a regression may become valid only once that regression is found
-        here. It is transferred only if it is new, because its part is kept.
-        """
-        small = [each for each in offered.files if not each.is_bundle]
-        new = {each for each in small if self._memory.find(self._where, each) is None}
-        about = {each.experiment for each in new} - {""}
-        return [each for each in small if each in new or each.experiment in about]
+        """Return the new files other than bundles that were asked."""
+        return [
+            each
+            for each in offered.files
+            if not each.is_bundle
+            and each.name != CLAIM
+            and self._asked.asks(each.name)
+            and self._memory.find(self._where, each) is None
+        ]
 
     def _deliver(self, batch: Sequence[Offered]) -> None:
         """Fetch files and take them; raise a transfer's failure after taking the earlier files."""
@@ -162,23 +179,29 @@ class _Box:
             except PlaceError as error:
                 broken = error
                 break
-        self._finish(_whole(batch, came), damaged)
+        self._finish(came, damaged)
         if broken is not None:
             raise broken
 
     def _finish(self, came: Mapping[Offered, str], damaged: Sequence[CollectedFile]) -> None:
         """Take the fetched files, then record them, then remove their parts."""
+        refused: dict[str, str] = {}
         if came:
             self._inbox.mkdir(parents=True, exist_ok=True)
             write_sums(self._inbox, {each.name: digest for each, digest in came.items()})
             try:
-                self._gathered.taken.append(self._take(self._inbox))
+                taken = self._take(self._inbox, self._asked)
             except UserError as error:
                 raise UserError(self._in_its_words(error)) from error
-        taken = [self._taken(each, digest) for each, digest in came.items()]
-        self._memory.add([*(each for each in taken if each.name != JOURNAL), *damaged])
+            refused = {name: self._in_its_words(line) for name, line in taken.refused.items()}
+            self._gathered.taken.append(taken)
+            self._gathered.wrong += refused.values()
+        new = [
+            self._taken(each, digest, refused.get(each.name, "")) for each, digest in came.items()
+        ]
+        self._memory.add([*new, *damaged])
         shutil.rmtree(self._inbox, ignore_errors=True)
-        self._parts.drop(each for each in came if each.name != JOURNAL)
+        self._parts.drop(came)
 
     def _taken(self, offered: Offered, digest: str, refused: str = "") -> CollectedFile:
         return CollectedFile(
@@ -191,25 +214,9 @@ class _Box:
             refused=refused,
         )
 
-    def _in_its_words(self, error: UserError) -> str:
+    def _in_its_words(self, error: UserError | str) -> str:
         """Return an error as a line that names the file at its source."""
         return str(error).replace(str(self._inbox), self._where)
-
-
-def _whole(batch: Sequence[Offered], came: Mapping[Offered, str]) -> dict[Offered, str]:
-    """Return the files that can be taken.
-
-    The small files of an experiment are taken together. The journal is omitted if any small file is
-    missing, because its events may refer to it.
-    """
-    failed = [each for each in batch if each not in came and not each.is_bundle]
-    about = {each.experiment for each in failed} - {""}
-    return {
-        each: digest
-        for each, digest in came.items()
-        if each.is_bundle
-        or (each.experiment not in about and not (failed and each.name == JOURNAL))
-    }
 
 
 def _batches(bundles: Sequence[Offered]) -> Iterator[list[Offered]]:

@@ -10,18 +10,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
-from pipeline.experiments.record import ASIDE
-from pipeline.files.atomic_write import PARTIAL
+from pydantic import ValidationError
+
+from pipeline.experiments.recorded import SEARCH
 from pipeline.measure.run import BUILDS_FILE
 from pipeline.storage.bundle import BUNDLES, EXPERIMENTS, SUFFIX
-from pipeline.storage.journal import FILE as JOURNAL
 from pipeline.text.errors import UserError
-from pipeline.transfer.folder import SUMS, is_file, parse_sums
+from pipeline.transfer.batches import CLAIM, LONGEST_CLAIM, BatchClaim
+from pipeline.transfer.folder import LONGEST_SUMS, SUMS, is_file, parse_sums
 from pipeline.transfer.places.base import LARGEST, FileEntry, Listing, Place, PlaceError, walk
 from pipeline.transfer.results import WITHIN
-
-_LONGEST_SUMS = 256 << 20
-"""Maximum size of a checksum file in bytes: two million lines."""
 
 
 @dataclass(frozen=True)
@@ -39,12 +37,6 @@ class Offered:
     def is_bundle(self) -> bool:
         """Whether it is a bundle: of a night, or of an experiment."""
         return self.name.endswith(SUFFIX)
-
-    @property
-    def experiment(self) -> str:
-        """The experiment it belongs to; empty without one."""
-        parts = PurePosixPath(self.name).parts
-        return parts[1] if parts[0] == EXPERIMENTS else ""
 
 
 @dataclass
@@ -89,6 +81,24 @@ def offers(place: Place, box: str) -> Offers:
     return found
 
 
+def claim_in(place: Place, box: str, found: Offers) -> str:
+    """Return the identity of the batch that a folder answers; empty if it names none.
+
+    Raises PlaceError, and UserError for a claim that cannot be read.
+    """
+    for each in found.files:
+        if each.name == CLAIM:
+            where = f"{place.name}: {path_in(box, CLAIM)}"
+            if each.entry.size > LONGEST_CLAIM:
+                raise UserError(f"{where} is too large to name a batch; pack again")
+            data = b"".join(place.read(path_in(box, CLAIM), each.entry))
+            try:
+                return BatchClaim.model_validate_json(data).id
+            except ValidationError as error:
+                raise UserError(f"{where} names no batch; pack again") from error
+    return ""
+
+
 def path_in(box: str, name: str) -> str:
     """Return a file's name in a place from its folder and its name there."""
     return f"{box}/{name}" if box else name
@@ -99,7 +109,7 @@ def read_sums(
 ) -> dict[str, str]:
     """Return the checksums in a folder of a place. Raises as :func:`offers` does."""
     where = f"{place.name}/{box}" if box else place.name
-    if entry.size > _LONGEST_SUMS:
+    if entry.size > LONGEST_SUMS:
         raise PlaceError(
             where, f"has a {SUMS} of {entry.size} bytes, which is too large: nothing was collected"
         )
@@ -116,7 +126,7 @@ def _holds(listing: Listing) -> bool:
 
 def _there(place: Place, box: str, top: Listing) -> dict[str, FileEntry]:
     """Return the transferable files of a folder, by their names in results."""
-    found = {name: top.files[name] for name in (BUILDS_FILE, JOURNAL) if name in top.files}
+    found = {name: top.files[name] for name in (BUILDS_FILE, CLAIM) if name in top.files}
     for folder in (BUNDLES, EXPERIMENTS):
         if folder in top.folders:
             listed = walk(place, path_in(box, folder))
@@ -126,11 +136,19 @@ def _there(place: Place, box: str, top: Listing) -> dict[str, FileEntry]:
 
 
 def _travels(name: str) -> bool:
-    """Whether a file of results is packed: see results.pack."""
-    parts = PurePosixPath(name).parts
-    if parts[0] == BUNDLES:
-        return len(parts) == 2 and name.endswith(SUFFIX) and is_file(name)
-    return is_file(name) and parts[1:2] != (ASIDE,) and not name.endswith(PARTIAL)
+    """Whether a file of results is packed: see results.packed."""
+    if not is_file(name):
+        return False
+    match PurePosixPath(name).parts:
+        case (_,):
+            return True
+        case (folder, file):
+            return folder == BUNDLES and file.endswith(SUFFIX)
+        case (_, _, file):
+            return file == SEARCH
+        case (_, _, folder, file):
+            return folder == BUNDLES and file.endswith(SUFFIX)
+    return False
 
 
 def _named(
@@ -139,7 +157,11 @@ def _named(
     """Return the files listed with checksums; others are not complete yet."""
     found = Offers()
     for name, digest in sums.items():
-        if name in there:
+        if not _travels(name):
+            found.wrong.append(
+                f"{place.name}: {path_in(box, name)} is not a file that nightshift collects"
+            )
+        elif name in there:
             found.files.append(Offered(name, there[name], digest))
         else:
             found.wrong.append(f"{place.name}: {path_in(box, name)} is missing; pack again")

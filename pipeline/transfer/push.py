@@ -25,8 +25,8 @@ class Pushed:
     known: int
 
 
-def push(place: Place, results: Path, watcher: Watcher) -> Pushed:
-    """Send the local measurements and findings to their own folder at a place.
+def push(place: Place, results: Path, watcher: Watcher, batch: str = "") -> Pushed:
+    """Send the local measurements to their own folder at a place, as the answer to a batch.
 
     A file is already there if the checksums there match and its size does. Bundles that exist there
     and no longer here stay listed. Raises PlaceError.
@@ -36,7 +36,7 @@ def push(place: Place, results: Path, watcher: Watcher) -> Pushed:
             results / ".pack.lock",
             waits=lambda holder: watcher.note(f"another pack ({holder}) is running"),
         ),
-        packed(results) as found,
+        packed(results, batch) as found,
         TemporaryDirectory() as scratch,
     ):
         files = _still(found, Path(scratch))

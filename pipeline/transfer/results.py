@@ -1,4 +1,7 @@
-"""Results of other machines: packed there and collected here, each exactly once."""
+"""Results of other machines: packed there and collected here, each exactly once.
+
+A folder is untrusted: an :class:`pipeline.transfer.assignment.Assignment` says what is taken of it.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from pipeline.files.atomic_write import PARTIAL
+from pipeline.experiments.recorded import SEARCH
+from pipeline.files.atomic_write import write_atomically
 from pipeline.files.checksum import sha256
-from pipeline.measure.run import BUILDS_FILE, add_builds, load_builds
-from pipeline.regressions.repository import read_outcomes
-from pipeline.regressions.states import known_regressions
+from pipeline.measure.run import BUILDS_FILE, BuildState, add_builds, load_builds, state_key
 from pipeline.storage.bundle import (
     BUNDLES,
     EXPERIMENTS,
@@ -22,51 +24,60 @@ from pipeline.storage.bundle import (
     read_manifest,
 )
 from pipeline.storage.condensed import is_condensed
-from pipeline.storage.journal import FILE as JOURNAL
-from pipeline.storage.journal import Event, EventKind, Journal
+from pipeline.text.errors import UserError, first_line
+from pipeline.text.units import plural
+from pipeline.transfer.assignment import Assignment
+from pipeline.transfer.batches import CLAIM, BatchClaim
 from pipeline.transfer.folder import received, send, take
 from pipeline.transfer.imported_state import imported_builds, imported_checksums
 
-WITHIN = (BUNDLES, EXPERIMENTS, BUILDS_FILE, JOURNAL)
+WITHIN = (BUNDLES, EXPERIMENTS, BUILDS_FILE, CLAIM)
 """The files and folders that are collected."""
 
-_OURS = {EventKind.BISECTED, EventKind.RESOLVED}
-"""Events of experiments that no other file contains; people's decisions are made at the hub."""
+KINDS = ("confirm-", "recover-", "bisect-")
+"""The beginnings of the names of experiments that a hub asks of a bench."""
+
+_LONGEST_SMALL = 4 << 20
+"""Maximum size in bytes of a file that is no bundle."""
+
+_LONGEST_FAILURE = 300
 
 
 @dataclass
 class Collected:
     """The collected items: new bundles, known ones, and those superseded by another run.
 
-    ``experiments`` are the names of experiments with new files.
+    ``experiments`` are the names of asked experiments with new files. ``refused`` says in a line
+    why a file was not taken, by its name.
     """
 
     bundles: list[Path] = field(default_factory=list)
     known: int = 0
     measured_twice: list[str] = field(default_factory=list)
     experiments: set[str] = field(default_factory=set)
+    refused: dict[str, str] = field(default_factory=dict)
 
 
-def pack(results: Path, folder: Path) -> int:
-    """Pack bundles, experiments and build states into ``folder``; return the number of files.
+def pack(results: Path, folder: Path, batch: str = "") -> int:
+    """Pack bundles and build states into ``folder``; return the number of files.
 
-    Raises UserError for a folder that is not writable.
+    ``batch`` is the identity of the batch that they answer. Raises UserError for a folder that is
+    not writable.
     """
-    with packed(results) as files:
+    with packed(results, batch) as files:
         send(folder, files)
         return len(files)
 
 
 @contextmanager
-def packed(results: Path) -> Iterator[dict[str, Path]]:
-    """Return the local measurements and findings by their names in a transfer.
+def packed(results: Path, batch: str = "") -> Iterator[dict[str, Path]]:
+    """Return the local measurements by their names in a transfer.
 
-    Unchanged files of an imported hub state are left out: the hub may have newer ones.
+    Verdicts and decisions stay here: the hub makes its own. Unchanged files of an imported hub
+    state are left out.
     """
     files = {f"{BUNDLES}/{path.name}": path for path in list_all(results / BUNDLES)}
     files |= {path.relative_to(results).as_posix(): path for path in _experiments(results)}
-    if (results / JOURNAL).exists():
-        files[JOURNAL] = results / JOURNAL
     for name, digest in imported_checksums(results).items():
         if name.startswith(f"{EXPERIMENTS}/") and name in files and sha256(files[name]) == digest:
             del files[name]
@@ -75,47 +86,74 @@ def packed(results: Path) -> Iterator[dict[str, Path]]:
         if builds := [state for state in load_builds(results) if state not in known]:
             add_builds(builds, Path(scratch))
             files[BUILDS_FILE] = Path(scratch) / BUILDS_FILE
+        if batch:
+            files[CLAIM] = Path(scratch) / CLAIM
+            write_atomically(files[CLAIM], BatchClaim(id=batch).model_dump_json())
         yield files
 
 
-def collect(folder: Path, results: Path) -> Collected:
-    """Take a folder that :func:`pack` wrote, all of it or nothing.
+def collect(folder: Path, results: Path, asked: Assignment) -> Collected:
+    """Take what was asked from a folder that :func:`pack` wrote.
 
-    A known bundle is not taken again; of two bundles of the same run, the existing one stays.
-    Experiments keep their newest outcomes, because a machine also brings older outcomes of others
-    from its imported state. The folder's journal is only checked: :func:`journal_events_from` takes
-    its events. Raises UserError as :func:`received` does, and for an outcome or a journal that
-    cannot be parsed.
+    A known bundle is not taken again; of two bundles of the same run, the existing one stays. A
+    file that was not asked, or is not what was asked, is refused with a line. Raises UserError as
+    :func:`received` does; then nothing is taken.
     """
     sums = received(folder, WITHIN)
-    Journal(folder).read()
-    known = read_outcomes(results)
-    older = {
-        name
-        for name, outcome in read_outcomes(folder).items()
-        if name in known and outcome.at < known[name].at
-    }
     found = Collected()
+    new = []
     for name, digest in sums.items():
         place = results / name
-        if name.endswith(SUFFIX) and place.exists():
+        if name.endswith((SUFFIX, f"/{SEARCH}")) and place.exists():
             if sha256(place) == digest or _is_pruned(place):
-                found.known += 1
+                found.known += name.endswith(SUFFIX)
+            elif name.endswith(f"/{SEARCH}"):
+                new.append(name)
             else:
                 found.measured_twice.append(name.removeprefix(f"{BUNDLES}/").removesuffix(SUFFIX))
+        else:
+            new.append(name)
+    chosen, found.refused = asked.chosen(new, str(folder))
+    for name in chosen:
+        try:
+            _take(folder / name, results, name, asked)
+        except UserError as error:
+            found.refused[name] = str(error)
             continue
         if name.startswith(f"{EXPERIMENTS}/"):
-            experiment = name.split("/")[1]
-            stays = experiment in older and not name.endswith(SUFFIX)
-            if not stays and (not place.exists() or sha256(place) != digest):
-                take(folder / name, place)
-                found.experiments.add(experiment)
-        elif name.startswith(f"{BUNDLES}/"):
-            take(folder / name, place)
-            found.bundles.append(place)
-    if BUILDS_FILE in sums:
-        add_builds(load_builds(folder), results)
+            found.experiments.add(name.split("/")[1])
+        elif name.endswith(SUFFIX):
+            found.bundles.append(results / name)
     return found
+
+
+def _take(path: Path, results: Path, name: str, asked: Assignment) -> None:
+    """Take one file. Raises UserError for one that is not what was asked."""
+    if name.endswith(SUFFIX):
+        asked.check(path, name)
+        take(path, results / name)
+    elif path.stat().st_size > _LONGEST_SMALL:
+        raise UserError(f"{path} is larger than any that nightshift writes; it stays there")
+    elif name == BUILDS_FILE:
+        _take_builds(path, results, asked)
+    elif name != CLAIM:
+        take(path, results / name)
+
+
+def _take_builds(path: Path, results: Path, asked: Assignment) -> None:
+    """Take the states of builds that the asked cells need; a failure is one short line."""
+    states = load_builds(path.parent)
+    wanted = asked.builds()
+    own = [state for state in states if state_key(state) in wanted]
+    add_builds(map(_short, own), results)
+    if len(own) < len(states):
+        others = plural(len(states) - len(own), "build")
+        raise UserError(f"{path} has {others} that this bench was not asked for; they stay there")
+
+
+def _short(state: BuildState) -> BuildState:
+    failure = first_line(ValueError(state.failure))[:_LONGEST_FAILURE] if state.failure else ""
+    return state.model_copy(update={"failure": failure, "hash": state.hash[:64]})
 
 
 def _is_pruned(place: Path) -> bool:
@@ -126,26 +164,10 @@ def _is_pruned(place: Path) -> bool:
         return False
 
 
-def journal_events_from(folder: Path, results: Path) -> list[Event]:
-    """Append a folder's new journal events of experiments to the local journal; return them."""
-    journal = Journal(results)
-    happened = journal.read()
-    known = known_regressions(happened)
-    new = []
-    for event in Journal(folder).read():
-        history = known.get(event.fingerprint)
-        if event.event not in _OURS or event in happened or history is None:
-            continue
-        if history.allows(event.event):
-            history.add(event)
-            new.append(event)
-    journal.append(new)
-    return new
-
-
 def _experiments(results: Path) -> Iterator[Path]:
-    """Yield the files of experiments that were not set aside."""
-    for path in sorted((results / EXPERIMENTS).glob("*/**/*")):
-        own = path.relative_to(results / EXPERIMENTS)
-        if path.is_file() and own.parts[0] != "aside" and path.suffix != PARTIAL:
-            yield path
+    """Yield the bundles of experiments for the hub, and the conditions of searches."""
+    for folder in sorted((results / EXPERIMENTS).glob("*")):
+        if folder.name.startswith(KINDS):
+            yield from list_all(folder / BUNDLES)
+            if (folder / SEARCH).is_file():
+                yield folder / SEARCH

@@ -13,31 +13,40 @@ from sqlalchemy import Engine
 from pipeline.measure.discover import FILE as DISCOVERED
 from pipeline.measure.run import BUILDS_FILE
 from pipeline.regressions.detected import FILE as DETECTED
-from pipeline.storage.bundle import EXPERIMENTS
+from pipeline.regressions.repository import read_outcomes
+from pipeline.regressions.states import known_regressions
+from pipeline.storage.bundle import BUNDLES, EXPERIMENTS, list_all
 from pipeline.storage.journal import FILE as JOURNAL
+from pipeline.storage.journal import EventKind, Journal
 from pipeline.text.errors import UserError
+from pipeline.transfer.batches import FILE as HANDED_OUT
 from pipeline.transfer.folder import received, send, take
 from pipeline.transfer.imported_state import remember
 
 STORE = "store.db"
 
-_FILES = (DISCOVERED, DETECTED, JOURNAL, BUILDS_FILE)
+_PLAN = (DISCOVERED, HANDED_OUT)
+_FILES = (*_PLAN, DETECTED, JOURNAL, BUILDS_FILE)
 
 
 def pack_state(results: Path, store: Engine | None, folder: Path) -> int:
     """Pack the state of the hub into ``folder``; return the number of files.
 
     Without a ``store``, the state lists the revisions, which a machine needs to measure cells. With
-    one, it also has measurements, findings and decisions, but no bundles. Raises UserError for a
+    one, it also has measurements, findings and decisions, and the bundles of undecided experiments,
+    which a machine continues. Raises UserError for a
     store that is no SQLite file, and for a folder that is not writable.
     """
-    names = _FILES if store is not None else (DISCOVERED,)
+    names = _FILES if store is not None else _PLAN
     files = {name: results / name for name in names if (results / name).exists()}
     if store is None:
         send(folder, files)
         return len(files)
     for path in sorted((results / EXPERIMENTS).glob("*/*.json")):
         files[path.relative_to(results).as_posix()] = path
+    for name in _unfinished(results):
+        for path in list_all(results / EXPERIMENTS / name / BUNDLES):
+            files[path.relative_to(results).as_posix()] = path
     with _copied(store) as copy:
         files[STORE] = copy
         send(folder, files)
@@ -59,6 +68,17 @@ def take_state(folder: Path, results: Path) -> int:
     if STORE in sums:
         remember(results, sums)
     return len(sums)
+
+
+def _unfinished(results: Path) -> Iterator[str]:
+    """Yield the experiments to continue: undecided ones, and searches without a sure culprit."""
+    for name, outcome in read_outcomes(results).items():
+        if outcome.verdict == "undecided":
+            yield name
+    for known in known_regressions(Journal(results).read()).values():
+        if known.regression.culprit is None or not known.regression.culprit.confirmed:
+            searches = (event for event in known.events if event.event is EventKind.BISECTED)
+            yield from {event.experiment for event in searches if event.experiment}
 
 
 @contextmanager

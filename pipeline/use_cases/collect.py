@@ -9,16 +9,21 @@ from pathlib import Path
 
 from pipeline.files.lock import held
 from pipeline.measure.progress import Watcher
+from pipeline.storage.bundle import EXPERIMENTS
 from pipeline.storage.journal import now
 from pipeline.text.errors import UserError
+from pipeline.transfer.assignment import Assignment
+from pipeline.transfer.batches import CLAIM, claimed
 from pipeline.transfer.folder import SUMS
 from pipeline.transfer.gather import gather
 from pipeline.transfer.places import is_remote
-from pipeline.transfer.results import Collected, collect, journal_events_from
+from pipeline.transfer.results import Collected, collect
 from pipeline.transfer.state import take_state
+from pipeline.use_cases.assignments import BenchRequest, request_of
 from pipeline.use_cases.event_log import logged
 from pipeline.use_cases.measuring import MeasuringContext
 from pipeline.use_cases.places import place_of
+from pipeline.use_cases.verdicts import judge_experiments, set_aside_decided
 
 _LOG = logging.getLogger(__name__)
 
@@ -45,7 +50,8 @@ def collect_all(
     An error of one place does not stop the others. Raises UserError if no place is named.
     """
     came = CollectedTotals()
-    addresses = places or context.config.collect.places
+    own = [each for section in context.config.machine_class for each in section.places]
+    addresses = places or [*context.config.collect.places, *own]
     if not addresses:
         raise UserError(
             f"{context.file.path} names no place to collect from; give one as argument, or set "
@@ -79,31 +85,62 @@ def _collect_from(
     """Collect from one place. Raises UserError for an error that ends the transfer."""
     folder = Path(address)
     if not is_remote(address) and (not folder.is_dir() or (folder / SUMS).exists()):
-        came.taken.append(_collected(context, folder, address))
+        request = request_of(context, claimed(folder / CLAIM), address)
+        found = _collected(context, folder, address, request)
+        came.taken.append(found)
+        came.wrong += found.refused.values()
         return
+    requests: list[BenchRequest] = []
+
+    def ask(batch: str, where: str) -> Assignment:
+        requests.append(request_of(context, batch, where))
+        return requests[-1].assignment
+
     with place_of(context.config, address) as place:
-        found = gather(
+        gathered = gather(
             place,
             context.results,
-            lambda box: _collected(context, box, place.name),
+            lambda box, _: _collected(context, box, place.name, requests[-1]),
+            ask,
             watcher,
             now,
         )
-    came.taken += found.taken
-    came.known += found.known
-    came.wrong += found.wrong
-
-
-def _collected(context: MeasuringContext, folder: Path, place: str) -> Collected:
-    """Collect a local folder that ``pack`` wrote, under the lock of collecting."""
     with held(context.results / ".collect.lock"):
-        found = collect(folder, context.results)
+        for request in requests:
+            # Files that an interrupted collection took were not judged yet.
+            judge_experiments(context, request)
+    came.taken += gathered.taken
+    came.known += gathered.known
+    came.wrong += gathered.wrong
+
+
+def _collected(
+    context: MeasuringContext, folder: Path, place: str, request: BenchRequest
+) -> Collected:
+    """Collect what was asked from a local folder, and judge it, under the lock of collecting."""
+    with held(context.results / ".collect.lock"):
+        brought = {path.name for path in (folder / EXPERIMENTS).glob("*")}
+        set_aside_decided(context, request, brought)
+        found = collect(folder, context.results, request.assignment)
         for run in found.measured_twice:
             _LOG.warning(
                 f"{place}: {run} is in the results already with other content; the existing "
                 "bundle is kept"
             )
-        # Outcomes of experiments come before detections that use them.
-        context.regressions.record_pending(now())
-        journal_events_from(folder, context.results)
+        if judge_experiments(context, request, found.experiments):
+            # A confirmed regression has a culprit, for which the folder may hold the search.
+            _collect_searches(context, folder, request, found)
     return found
+
+
+def _collect_searches(
+    context: MeasuringContext, folder: Path, request: BenchRequest, found: Collected
+) -> None:
+    """Collect what became asked when a regression was confirmed."""
+    again = request_of(context, request.batch, request.place)
+    more = collect(folder, context.results, again.assignment)
+    found.experiments |= more.experiments
+    found.refused = {
+        name: line for name, line in found.refused.items() if name in more.refused
+    } | more.refused
+    judge_experiments(context, again, more.experiments)

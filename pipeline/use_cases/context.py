@@ -122,6 +122,19 @@ class Context:
                 )
         return tuple(described(each.name, each.cores, each.memory_gb) for each in classes)
 
+    def class_machine(self, machine_class: str) -> Machine:
+        """Return the machine of a class, as the plan sees it.
+
+        Raises UserError for a class that the configuration does not declare.
+        """
+        for machine in self.machines:
+            if machine.machine_class == machine_class:
+                return machine
+        raise UserError(
+            f"{self.file.path} declares no machine class {machine_class}; add a [[class]] of this "
+            "name"
+        )
+
     @property
     def machine_class(self) -> str:
         """The class of this machine."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 
 from pipeline.experiments.bisect import Bisected, bisect
 from pipeline.experiments.bisect_counts import bisect_counts
@@ -14,14 +15,23 @@ from pipeline.experiments.culprit_search import (
     known_ends,
     search_for,
 )
-from pipeline.experiments.experiment import Figure, Figures
+from pipeline.experiments.experiment import Figure, Figures, Runner
 from pipeline.experiments.interleaved import WRONG
 from pipeline.experiments.record import load_experiment
+from pipeline.experiments.recorded import (
+    SEARCH,
+    MissingRunError,
+    ObservedRunner,
+    RecordedRunner,
+    read_conditions,
+)
 from pipeline.files.atomic_write import write_atomically
+from pipeline.files.json_file import read_json
 from pipeline.measure.discover import discover
 from pipeline.measure.plan import Plan
 from pipeline.measure.progress import Watcher
 from pipeline.model import Cell, Culprit, Mode, Regression, digest
+from pipeline.regressions.grouping import machine_of
 from pipeline.regressions.repository import OUTCOME
 from pipeline.sources import subject_of
 from pipeline.storage.bundle import EXPERIMENTS
@@ -54,36 +64,77 @@ def bisected(
 
     Raises UserError for an end that cannot be measured.
     """
-    name = _experiment(cells, figures)
+    name = search_name(cells, figures)
     folder = context.results / EXPERIMENTS / name
     mode = cells[0].workload.mode
-    with context.experimenting(folder, "bisect", seconds, watcher, mode) as runner:
-        if mode is Mode.COUNT:
-            found = bisect_counts(
-                cells,
-                figures,
-                runner,
-                watcher.note,
-                smallest=smallest,
-                seconds=seconds,
-                clock=context.clock,
-                known=known,
-            )
-        else:
-            found = bisect(
-                cells,
-                figures,
-                runner,
-                watcher.note,
-                smallest=smallest,
-                seconds=seconds,
-                clock=context.clock,
-            )
+    with context.experimenting(folder, "bisect", seconds, watcher, mode) as bench:
+        runner = ObservedRunner(bench, cells)
+        found = _searched(
+            Search(tuple(cells), tuple(figures)),
+            runner,
+            watcher.note,
+            smallest,
+            seconds,
+            context.clock,
+            known,
+        )
     folder.mkdir(parents=True, exist_ok=True)
     write_atomically(folder / OUTCOME, found.model_dump_json(indent=1))
+    write_atomically(folder / SEARCH, runner.conditions.model_dump_json(indent=1))
     decided = {"verdict": found.outcome, "builds": found.builds, "runs": found.runs}
     _LOG.info("experiment decided", extra={"experiment": name, **decided})
     return found
+
+
+def _searched(
+    search: Search,
+    runner: Runner,
+    say: Callable[[str], None],
+    smallest: float,
+    seconds: float,
+    clock: Callable[[], float],
+    known: tuple[Figures, Figures] | None,
+) -> Bisected:
+    """Search a range with a runner, by counts or by times."""
+    cells, figures = search
+    if cells[0].workload.mode is Mode.COUNT:
+        return bisect_counts(
+            cells,
+            figures,
+            runner,
+            say,
+            smallest=smallest,
+            seconds=seconds,
+            clock=clock,
+            known=known,
+        )
+    return bisect(cells, figures, runner, say, smallest=smallest, seconds=seconds, clock=clock)
+
+
+def judge_search(context: MeasuringContext, regression: Regression, search: Search) -> None:
+    """Record the culprit that the bundles of a search show, if another machine ended it.
+
+    The search runs again with the recorded figures. It ends at the first run that has no bundle.
+    """
+    name = search_name(search.cells, search.figures)
+    folder = context.results / EXPERIMENTS / name
+    conditions = read_conditions(folder)
+    if conditions is None:
+        return
+    smallest = context.config.confirm.smallest(search.cells[0].workload.mode)
+    known = known_ends(regression, search)
+    limit = math.inf
+    while limit >= 1:
+        runner = RecordedRunner(folder, conditions, limit)
+        try:
+            found = _searched(search, runner, _LOG.debug, smallest, 1.0, runner.clock, known)
+        except MissingRunError:
+            limit = min(float(runner.runs), limit - 1)
+            continue
+        if found != read_json(folder / OUTCOME, Bisected.model_validate_json):
+            write_atomically(folder / OUTCOME, found.model_dump_json(indent=1))
+            _record(context, regression, search, found, runner.minutes)
+        return
 
 
 def locate(
@@ -93,14 +144,17 @@ def locate(
 
     Raises UserError for a regression that cannot be bisected.
     """
-    return _locate(context, regression, _search(context, plan, regression), seconds, watcher)
+    return _locate(context, regression, search_of(context, plan, regression), seconds, watcher)
 
 
-def _search(context: MeasuringContext, plan: Plan, regression: Regression) -> Search:
+def search_of(context: MeasuringContext, plan: Plan, regression: Regression) -> Search:
+    """Return the search for the culprit of a regression, on a machine of its class.
+
+    Raises UserError for a regression that cannot be bisected.
+    """
     known = discover(context.offers(), context.cache, None)
-    return search_for(
-        regression, plan, context.file, known, context.machine, context.quick, context.cache
-    )
+    machine = context.class_machine(machine_of(regression))
+    return search_for(regression, plan, context.file, known, machine, context.quick, context.cache)
 
 
 def _locate(
@@ -114,7 +168,20 @@ def _locate(
     smallest = context.config.confirm.smallest(search.cells[0].workload.mode)
     known = known_ends(regression, search)
     found = bisected(context, search.cells, search.figures, smallest, seconds, watcher, known)
-    name = _experiment(search.cells, search.figures)
+    name = search_name(search.cells, search.figures)
+    minutes = _spent(context, name) + (context.clock() - began) / 60.0
+    _record(context, regression, search, found, minutes)
+    return found
+
+
+def _record(
+    context: MeasuringContext,
+    regression: Regression,
+    search: Search,
+    found: Bisected,
+    minutes: float,
+) -> None:
+    """Record the result of a search in the journal."""
     named, culprit = answer(found), None
     if named is not None:
         revisions = {cell.revision.label: cell.revision for cell in search.cells}
@@ -124,12 +191,11 @@ def _locate(
         event=EventKind.BISECTED,
         fingerprint=regression.fingerprint,
         note=NOT_SEEN if found.found and named is None else found.outcome,
-        experiment=name,
-        minutes=_spent(context, name) + (context.clock() - began) / 60.0,
+        experiment=search_name(search.cells, search.figures),
+        minutes=minutes,
         culprit=culprit,
     )
     context.regressions.record([event], event.at)
-    return found
 
 
 def _spent(context: MeasuringContext, experiment: str) -> float:
@@ -138,6 +204,14 @@ def _spent(context: MeasuringContext, experiment: str) -> float:
         event for event in context.regressions.events(now()) if event.experiment == experiment
     )
     return max((event.minutes for event in reported), default=0.0)
+
+
+def note_neighbours(context: MeasuringContext, regression: Regression, search: Search) -> bool:
+    """Record the culprit of a range that the confirmation measured whole; whether it did."""
+    if len(search.cells) != NEIGHBOURS or not _compared(context, regression, search):
+        return False
+    _note_neighbours(context, regression, search)
+    return True
 
 
 def _note_neighbours(context: MeasuringContext, regression: Regression, search: Search) -> None:
@@ -170,12 +244,12 @@ def locate_all(
     ends = context.clock() + context.config.bisect.night
     for regression in regressions:
         try:
-            search = _search(context, plan, regression)
+            search = search_of(context, plan, regression)
             left = ends - context.clock()
             neighbours = len(search.cells) == NEIGHBOURS
-            if neighbours and _compared(context, regression, search):
-                _note_neighbours(context, regression, search)
-            elif left > 0 and (neighbours or _is_informative(search, plan, regression)):
+            if note_neighbours(context, regression, search):
+                continue
+            if left > 0 and (neighbours or _is_informative(search, plan, regression)):
                 _locate(context, regression, search, left, watcher)
         except UserError as error:
             _LOG.warning(f"{regression.fingerprint} is not bisected: {error}")
@@ -213,7 +287,7 @@ def _skipped(search: Search, plan: Plan, regression: Regression) -> bool:
     return any(cell.revision.label not in known for cell in search.cells)
 
 
-def _experiment(cells: Sequence[Cell], figures: Sequence[Figure]) -> str:
+def search_name(cells: Sequence[Cell], figures: Sequence[Figure]) -> str:
     """Return the name of the experiment: the same for the same question."""
     asked = digest([cells[0].key, cells[-1].key, list(figures)])
     return f"bisect-{cells[0].revision.target}-{asked[:12]}"

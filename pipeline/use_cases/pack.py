@@ -23,11 +23,13 @@ class Packed(Enum):
     STATE = auto()
 
 
-def pack_results(context: Context, folder: str, what: Packed, watcher: Watcher) -> int | Pushed:
+def pack_results(
+    context: Context, folder: str, what: Packed, watcher: Watcher, batch: str = ""
+) -> int | Pushed:
     """Pack into a local folder, or send new files to another machine or a bucket.
 
-    Returns the number of files, or the sent files. Raises UserError for a plan or a state with a
-    destination elsewhere.
+    ``batch`` is the identity of the batch that the results answer. Returns the number of files, or
+    the sent files. Raises UserError for a plan or a state with a destination elsewhere.
     """
     if is_remote(folder):
         if what is not Packed.RESULTS:
@@ -35,8 +37,8 @@ def pack_results(context: Context, folder: str, what: Packed, watcher: Watcher) 
                 "--plan and --state write to a local folder; give a folder of this machine"
             )
         with place_of(context.config, folder) as place:
-            return push(place, context.results, watcher)
+            return push(place, context.results, watcher, batch)
     if what is Packed.RESULTS:
-        return pack(context.results, Path(folder))
+        return pack(context.results, Path(folder), batch)
     store = context.store if what is Packed.STATE else None
     return pack_state(context.results, store, Path(folder))

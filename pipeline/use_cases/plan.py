@@ -9,7 +9,9 @@ from pipeline.measure.expected_time import Expectation
 from pipeline.measure.matrix import Job, jobs_of
 from pipeline.measure.plan import Plan
 from pipeline.model import Cell
+from pipeline.storage.journal import now
 from pipeline.storage.runs import measured
+from pipeline.transfer.batches import Batches, batch_of
 from pipeline.use_cases.planning import PlanningContext
 
 
@@ -29,7 +31,15 @@ def plan_runs(context: PlanningContext) -> PlannedRuns:
 
 
 def plan_jobs(context: PlanningContext) -> Sequence[Job]:
-    """Return a job for each cell with runs left."""
+    """Return a job for each cell with runs left, and record each as a batch of its machine class.
+
+    The batch gives the job its ``id``: the hub takes only what a batch asks for.
+    """
     runners = {each.name: each.labels for each in context.config.machine_class}
     remaining = plan_runs(context).remaining
-    return jobs_of(remaining, runners, limits=context.config.measuring_jobs)
+    jobs = jobs_of(remaining, runners, limits=context.config.measuring_jobs)
+    batches = [batch_of(job.id, job.machine_class, now(), job.cells.split()) for job in jobs]
+    Batches(context.results).append(batches)
+    return [
+        job.model_copy(update={"id": batch.id}) for job, batch in zip(jobs, batches, strict=True)
+    ]

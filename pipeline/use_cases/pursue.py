@@ -15,6 +15,7 @@ from pipeline.regressions.grouping import machine_of
 from pipeline.regressions.recovery import fix_of
 from pipeline.storage.journal import EventKind, now
 from pipeline.text.errors import UserError
+from pipeline.transfer.batches import Batches, batch_of
 from pipeline.use_cases.confirm import confirm_all
 from pipeline.use_cases.event_log import logged
 from pipeline.use_cases.explain import try_suspects
@@ -51,7 +52,10 @@ def _last_detection(context: MeasuringContext) -> tuple[Plan, Detected]:
 
 
 def pursuits(context: MeasuringContext) -> list[Pursuit]:
-    """Return a job for each machine class with regressions to confirm or bisect."""
+    """Return a job for each machine class with regressions to confirm or bisect.
+
+    Each is recorded as a batch, which gives it its ``id``.
+    """
     _, detected = _last_detection(context)
     regressions = detected.regressions
     due = [
@@ -65,14 +69,24 @@ def pursuits(context: MeasuringContext) -> list[Pursuit]:
     for one in due:
         counts[machine_of(one)] = counts.get(machine_of(one), 0) + 1
     labels = {each.name: each.labels for each in context.config.machine_class}
+    batches = [
+        batch_of(
+            name,
+            name,
+            now(),
+            regressions=[one.fingerprint for one in regressions if machine_of(one) == name],
+        )
+        for name in sorted(counts)
+    ]
+    Batches(context.results).append(batches)
     return [
         Pursuit(
-            id=name,
-            machine_class=name,
+            id=batch.id,
+            machine_class=(name := batch.machine_class),
             runner=labels.get(name, ("self-hosted", name)),
-            regressions=count,
+            regressions=counts[name],
         )
-        for name, count in sorted(counts.items())
+        for batch in batches
     ]
 
 

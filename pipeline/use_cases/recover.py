@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 
-from pipeline.experiments.interleaved import interleave
+from pipeline.experiments.interleaved import BlocksResult, interleave
 from pipeline.experiments.record import Experiment
 from pipeline.experiments.recovery import experiment_for, is_back
 from pipeline.measure.build import NotBuiltError
@@ -57,11 +57,11 @@ def recover_all(
         except (UserError, NotBuiltError) as error:
             _LOG.warning(f"{regression.fingerprint} could not be measured again: {error}")
             continue
-        if event is not None and _stands(context, regression):
+        if event is not None and stands(context, regression):
             context.regressions.record([event], event.at)
 
 
-def _stands(context: MeasuringContext, regression: Regression) -> bool:
+def stands(context: MeasuringContext, regression: Regression) -> bool:
     """Return whether a regression can still be resolved: another process may have resolved it."""
     known = context.regressions.known(now())
     return known[regression.fingerprint].allows(EventKind.RESOLVED)
@@ -87,6 +87,13 @@ def _asked(
     verdict = "recovered" if is_back(answer) else "not recovered"
     about |= {"experiment": experiment.name, "verdict": verdict}
     _LOG.info("experiment decided", extra={**about, "blocks": answer.blocks})
+    return recovery_event(experiment, regression, fix, answer)
+
+
+def recovery_event(
+    experiment: Experiment, regression: Regression, fix: Regression, answer: BlocksResult
+) -> Event | None:
+    """Return the event that resolves a regression; None if it did not recover."""
     if not is_back(answer):
         return None
     head, base = experiment.head.revision.label, experiment.base.revision.label

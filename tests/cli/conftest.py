@@ -14,7 +14,8 @@ import pytest
 from pipeline.cli import main
 from pipeline.measure.discover import discovered, remember
 from pipeline.measure.run import Builds, build_key
-from pipeline.model import Build, Cell, Mode, Provenance
+from pipeline.model import Build, Cell, Mode, Origin, Provenance
+from pipeline.transfer import assignment
 from pipeline.use_cases import nightly
 from pipeline.use_cases import run as run_stages
 from pipeline.use_cases.measuring import MeasuringContext
@@ -99,6 +100,12 @@ def nightshift(
 ) -> Nightshift:
     """Runs the command line in this process, in ``folder``."""
     return nightshift_in(monkeypatch, capsys)
+
+
+@pytest.fixture
+def written(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bench whose runs are those of ``tests.cli.measured``, which were never measured."""
+    monkeypatch.setattr(assignment, "ORIGIN", Origin.IMPORTED)
 
 
 BUILD = Build(

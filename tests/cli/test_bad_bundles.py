@@ -143,6 +143,7 @@ def test_the_night_goes_on(
     assert "quarantine" not in nightshift("nightly").err
 
 
+@pytest.mark.usefixtures("written")
 def test_collect_goes_on(nightshift: Nightshift, folder: Path, spoilt: Path) -> None:
     (folder / "results").rename(folder / "bench")
     (folder / "results").mkdir()

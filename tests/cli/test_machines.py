@@ -4,21 +4,15 @@ from __future__ import annotations
 
 import json
 import shutil
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pipeline.experiments.confirm import ConfirmOutcome as Confirmed
-from pipeline.experiments.confirm import evidence_of, experiment_of
-from pipeline.files.atomic_write import write_atomically
 from pipeline.measure.discover import discovered
 from pipeline.measure.run import load_builds
-from pipeline.model import Cell, Culprit, RegressionState
-from pipeline.regressions.repository import OUTCOME
+from pipeline.model import Cell
 from pipeline.storage.bundle import list_bundles
-from pipeline.storage.journal import Event, EventKind, Journal, now
 from pipeline.storage.measurements import count_measurements
 from pipeline.storage.night_log import Nights
 from pipeline.use_cases import nightly
@@ -31,6 +25,7 @@ CLASSES = """
 name = "small"
 cores = 2
 memory_gb = 8
+from = ["boxes/small"]
 
 [[class]]
 name = "large"
@@ -38,6 +33,7 @@ cores = 48
 memory_gb = 128
 runner = ["self-hosted", "ax162-s"]
 lines = ["minors"]
+from = ["boxes/large"]
 """
 
 
@@ -48,7 +44,9 @@ def slower(cell: Cell, step: str) -> float:
 
 
 @pytest.fixture
-def hub(folder: Path, nightshift: Nightshift, monkeypatch: pytest.MonkeyPatch) -> Path:
+def hub(
+    folder: Path, nightshift: Nightshift, monkeypatch: pytest.MonkeyPatch, written: None
+) -> Path:
     """The hub's folder; it has no machine of any class."""
     monkeypatch.setenv("NIGHTSHIFT_MACHINE_CLASS", "hub")
     (folder / "nightshift.toml").write_text(LONGER + CLASSES)
@@ -74,7 +72,7 @@ def measured(hub: Path, name: str) -> Path:
 
 def carried(nightshift: Nightshift, hub: Path, results: Path, name: str) -> Path:
     """Pack the results of a machine elsewhere, by its own configuration."""
-    config = hub / f"{name}.toml"
+    config = hub / f"{name.replace('/', '-')}.toml"
     text = (hub / "nightshift.toml").read_text()
     config.write_text(text.replace('results = "results"', f'results = "{results}"'))
     box = hub / "boxes" / name
@@ -117,7 +115,9 @@ def test_a_hub_measures_nothing_itself(nightshift: Nightshift, hub: Path) -> Non
     for verb in ("run", "pursue"):
         if verb == "pursue":
             results = measured(hub, "large")
-            assert nightshift("collect", str(carried(nightshift, hub, results, "l"))).code == 0
+            assert (
+                nightshift("collect", str(carried(nightshift, hub, results, "large/l"))).code == 0
+            )
             assert nightshift("detect").code == 0
         ran = nightshift(verb)
         assert ran.code == 2
@@ -167,7 +167,7 @@ def test_a_run_that_was_measured_twice_stays_as_it_came_first(
     nightshift: Nightshift, hub: Path
 ) -> None:
     results = measured(hub, "small")
-    box = carried(nightshift, hub, results, "first")
+    box = carried(nightshift, hub, results, "small/first")
     assert nightshift("collect", str(box)).code == 0
     path = next(iter(list_bundles(hub / "results" / "bundles")))
     before = path.read_bytes()
@@ -183,135 +183,10 @@ def test_a_run_that_was_measured_twice_stays_as_it_came_first(
     path.write_bytes(before)
     (results / "bundles").mkdir(parents=True)
     (hub / "other").rename(results / "bundles" / path.name)
-    ran = nightshift("collect", str(carried(nightshift, hub, results, "second")))
+    ran = nightshift("collect", str(carried(nightshift, hub, results, "small/second")))
     assert ran.code == 0
     assert "is in the results already with other content; the existing bundle is kept" in ran.err
     assert path.read_bytes() == before
-
-
-def test_what_was_confirmed_and_located_elsewhere_is_known_at_the_hub(
-    nightshift: Nightshift, hub: Path
-) -> None:
-    results = measured(hub, "large")
-    assert nightshift("collect", str(carried(nightshift, hub, results, "measured"))).code == 0
-    assert nightshift("detect").code == 0
-    hub_context = MeasuringContext(hub / "nightshift.toml")
-    # A clone of the hub's state, as a machine of the class has it.
-    bench = hub / "pursuing"
-    config = hub / "bench.toml"
-    text = (hub / "nightshift.toml").read_text()
-    config.write_text(text.replace('results = "results"', f'results = "{bench}"'))
-    assert nightshift("pack", "state", "--state").code == 0
-    assert nightshift("collect", "--state", "state", "--config", str(config)).code == 0
-    context = MeasuringContext(config)
-    assert context.plan().hash == hub_context.plan().hash
-    assert count_measurements(context.store) == count_measurements(hub_context.store)
-    (row,) = (row for row in context.regressions.known(now()).values() if row.regression.worse)
-    regression = row.regression
-    assert regression.state is RegressionState.SUSPECTED
-    experiment = experiment_of(regression, context.plan(), context.config.confirm)
-    outcome = Confirmed(
-        fingerprint=regression.fingerprint,
-        at=now(),
-        kind=regression.kind,
-        worse=True,
-        evidence=evidence_of(regression),
-        verdict="confirmed",
-        blocks=5,
-        minutes=3.0,
-        rows=(),
-    )
-    write_atomically(experiment.folder(bench) / OUTCOME, outcome.model_dump_json())
-    culprit = Culprit(revision="17.10", parent="17.9", probability=0.99, confirmed=True)
-    found = Event(
-        at=now(),
-        event=EventKind.BISECTED,
-        fingerprint=regression.fingerprint,
-        culprit=culprit,
-    )
-    decided = found.model_copy(update={"event": EventKind.WONT_FIX, "by": "somebody"})
-    Journal(bench).append([found, decided])
-    assert nightshift("pack", "back", "--config", str(config)).code == 0
-
-    for _ in range(2):
-        ran = nightshift("collect", "back")
-        assert ran.code == 0, ran.err
-        (row,) = (
-            row for row in hub_context.regressions.known(now()).values() if row.regression.worse
-        )
-        # What a person decides is decided at the hub.
-        assert row.regression.state is RegressionState.CONFIRMED
-        assert row.regression.culprit == culprit
-        happened = [event.event for event in Journal(hub / "results").read()]
-        assert happened.count(EventKind.CONFIRMED) == 1
-        assert happened.count(EventKind.BISECTED) == 1
-    assert jobs(nightshift("pursue", "--format", "github-matrix")) == []
-
-
-def outcome(at: datetime, verdict: str) -> str:
-    return json.dumps(
-        {
-            "fingerprint": "0123456789ab",
-            "at": at.isoformat(),
-            "verdict": verdict,
-            "blocks": 5,
-            "minutes": 3.0,
-        }
-    )
-
-
-def kept(results: Path, name: str, text: str) -> Path:
-    """Keep the outcome of an experiment; return its file."""
-    path = results / "experiments" / name / OUTCOME
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
-    return path
-
-
-def test_what_a_machine_found_is_not_undone_by_another_that_began_before(
-    nightshift: Nightshift, hub: Path
-) -> None:
-    # Both machines have the hub's outcome from the night before; one of them goes on with it.
-    before, after = outcome(now(), "undecided"), outcome(now(), "confirmed")
-    path = kept(hub / "results", "confirm-a", before)
-    for name, text in (("one", after), ("two", before)):
-        kept(hub / name, "confirm-a", text)
-    kept(hub / "two", "confirm-b", outcome(now(), "rejected"))
-    boxes = [str(carried(nightshift, hub, hub / name, name)) for name in ("one", "two")]
-    for _ in range(2):
-        ran = nightshift("collect", *boxes)
-        assert ran.code == 0, ran.err
-        assert path.read_text() == after
-    assert (hub / "results" / "experiments" / "confirm-b" / OUTCOME).exists()
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["{", '{"fingerprint": 1}', outcome(datetime(2026, 3, 1), "confirmed")],  # noqa: DTZ001
-)
-def test_an_outcome_that_cannot_be_understood_does_not_reach_the_hub(
-    nightshift: Nightshift, hub: Path, text: str
-) -> None:
-    kept(hub / "one", "confirm-a", text)
-    box = carried(nightshift, hub, hub / "one", "one")
-    ran = nightshift("collect", str(box))
-    assert ran.code == 2
-    assert f"{box / 'experiments' / 'confirm-a' / OUTCOME} is damaged" in ran.err
-    assert not (hub / "results" / "experiments").exists()
-
-
-@pytest.mark.parametrize(
-    "line", ["nonsense", '{"at": "2026-03-01T02:00:00", "event": "bisected", "fingerprint": "a"}']
-)
-def test_a_journal_that_cannot_be_understood_is_refused_with_what_came_with_it(
-    nightshift: Nightshift, hub: Path, line: str
-) -> None:
-    results = measured(hub, "small")
-    (results / "journal.jsonl").write_text(f"{line}\n")
-    ran = nightshift("collect", str(carried(nightshift, hub, results, "s")))
-    assert ran.code == 2
-    assert "journal.jsonl:1: this release of nightshift cannot read an event" in ran.err
-    assert not list((hub / "results").glob("bundles/*"))
 
 
 def test_a_plan_alone_is_what_cells_are_measured_by(nightshift: Nightshift, hub: Path) -> None:
@@ -336,7 +211,7 @@ def test_a_failed_build_elsewhere_is_known_at_the_hub(nightshift: Nightshift, hu
         "failure": "the build of postgres 17.9 failed: gone",
     }
     (results / "builds.json").write_text(json.dumps([failed]))
-    assert nightshift("collect", str(carried(nightshift, hub, results, "b"))).code == 0
+    assert nightshift("collect", str(carried(nightshift, hub, results, "large/b"))).code == 0
     assert [state.failure for state in load_builds(hub / "results")] == [failed["failure"]]
 
 

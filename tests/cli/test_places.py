@@ -15,7 +15,7 @@ from tests.storage.dumps import with_ids
 
 
 @pytest.fixture
-def bench(folder: Path) -> Path:
+def bench(folder: Path, written: None) -> Path:
     """The folder of a bench, whose results are those of a night."""
     context = MeasuringContext(folder / "nightshift.toml")
     bench = folder / "bench"

@@ -162,6 +162,7 @@ def _part(
             )
     return SetupData(
         setup=trend.setup,
-        runs=tuple(known[run.run_id] for run in trend.runs),
+        # A run that another process ingested meanwhile is in the next report.
+        runs=tuple(known[run.run_id] for run in trend.runs if run.run_id in known),
         steps=tuple(StepData(step, tuple(steps.get(step.name, ()))) for step in trend.steps),
     )

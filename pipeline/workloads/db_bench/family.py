@@ -92,8 +92,8 @@ class DbBench(Family):
     ) -> Workload:
         """Return a workload of the named steps, in the order of the published reports.
 
-        Raises UnknownStepError for an unknown name, OptionError for a wrong option, and ValueError for a
-        measured time that db_bench does not support.
+        Raises UnknownStepError for an unknown name, OptionError for a wrong option, and ValueError
+        for a measured time that db_bench does not support.
         """
         check_whole_seconds("db_bench", scale.measure)
         return Workload(

@@ -61,8 +61,8 @@ class InsertBenchmark(Family):
     ) -> Workload:
         """Return a workload of the named steps, in the order of the published reports.
 
-        Raises UnknownStepError for an unknown name, OptionError for a wrong option, and ValueError for a
-        measured time that sysbench does not support.
+        Raises UnknownStepError for an unknown name, OptionError for a wrong option, and ValueError
+        for a measured time that sysbench does not support.
         """
         check_whole_seconds("sysbench", scale.measure)
         return Workload(

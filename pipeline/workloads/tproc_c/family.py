@@ -87,8 +87,8 @@ class TprocC(Family):
     ) -> Workload:
         """Return the workload of the one step.
 
-        Raises UnknownStepError for any other step, OptionError for a wrong option, and ValueError for a
-        measured time that sysbench does not support.
+        Raises UnknownStepError for any other step, OptionError for a wrong option, and ValueError
+        for a measured time that sysbench does not support.
         """
         check_whole_seconds("tproc-c", scale.measure)
         for step in steps:

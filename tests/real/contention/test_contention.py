@@ -44,6 +44,17 @@ alarms_per_1000 = 0.5
 [confirm]
 night = "0s"
 budget = "0s"
+
+[[class]]
+name = "tested"
+cores = 2
+memory_gb = 4
+
+[[class]]
+name = "other"
+cores = 2
+memory_gb = 4
+from = ["{packed}"]
 """
 
 
@@ -52,14 +63,14 @@ def number_of(repository: Path, revision: str) -> int:
     return int(git(repository, "rev-list", "--count", revision))
 
 
-def configure(simulation: Simulation, url: str) -> None:
+def configure(simulation: Simulation, url: str, packed: Path) -> None:
     def slowness(cell: Cell, step: str, settings: Mapping[str, str]) -> float:
         del settings
         number = number_of(simulation.folder / "repository", cell.revision.locator)
         return 1.3 if number > (7 if step.startswith("scan") else 14) else 1.0
 
     simulation.slowness = slowness
-    more = MORE + (f'\n[store]\nurl = "{url}"\n' if url else "")
+    more = MORE.format(packed=packed) + (f'\n[store]\nurl = "{url}"\n' if url else "")
     simulation.configure(line="newest = 60", steps=["scan", "point-query"], more=more)
 
 
@@ -72,7 +83,7 @@ def brought(server_folder: Path, tmp_path: Path) -> list[Path]:
         bench.machine_class = "other"
         for _ in range(12):
             bench.commit()
-        configure(bench, "")
+        configure(bench, "", tmp_path)
         folders = []
         bench.run("nightly")
         bundles = sorted(Path("results/bundles").glob(f"*{SUFFIX}"))
@@ -98,7 +109,7 @@ def simulation(
     simulation = simulate(server_folder / "hub", monkeypatch)
     for _ in range(21):
         simulation.commit()
-    configure(simulation, store_url)
+    configure(simulation, store_url, tmp_path)
     assert alone(tmp_path, "nightly").code == 0
     return simulation
 

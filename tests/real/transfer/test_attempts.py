@@ -7,7 +7,8 @@ from pipeline.storage.bundle import BUNDLES, list_bundles
 from pipeline.storage.database import open_store
 from pipeline.storage.ingest import ingest
 from pipeline.storage.runs import measured
-from pipeline.transfer.results import collect, pack
+from pipeline.transfer.results import pack
+from tests.real.transfer.anything import collect_all
 from tests.storage.bundles import put_run
 
 
@@ -16,13 +17,13 @@ def test_attempts_travel_with_the_run_and_are_no_run_there(tmp_path: Path) -> No
     attempt = put_run(there / BUNDLES, attempt=1)
     run = put_run(there / BUNDLES)
     assert pack(there, tmp_path / "packed") == 2
-    found = collect(tmp_path / "packed", here)
+    found = collect_all(tmp_path / "packed", here)
     assert sorted(path.name for path in found.bundles) == sorted([attempt.name, run.name])
     assert (here / BUNDLES / attempt.name).read_bytes() == attempt.read_bytes()
     store = open_store(f"sqlite:///{tmp_path}/store.db")
     assert ingest(store, list_bundles(here / BUNDLES)).taken == 1
     assert len(measured(store)) == 1
-    again = collect(tmp_path / "packed", here)
+    again = collect_all(tmp_path / "packed", here)
     assert (again.bundles, again.known, again.measured_twice) == ([], 2, [])
 
 

@@ -8,8 +8,10 @@ import pytest
 
 from pipeline.measure.run import BuildState, add_builds, load_builds
 from pipeline.storage.database import open_store
-from pipeline.transfer.results import collect, pack
+from pipeline.transfer.results import pack
 from pipeline.transfer.state import pack_state, take_state
+from tests.real.transfer.anything import collect_all
+from tests.storage.bundles import put_run
 
 EXPERIMENT = "experiments/confirm-1"
 
@@ -42,7 +44,7 @@ def carried(bench: Path, hub: Path) -> set[str]:
     """Pack and collect; return the names of what was packed."""
     box = bench.parent / "box"
     pack(bench, box)
-    collect(box, hub)
+    collect_all(box, hub)
     return {path.relative_to(box).as_posix() for path in box.rglob("*") if path.is_file()}
 
 
@@ -57,11 +59,17 @@ def test_what_the_hub_learned_meanwhile_stays(hub: Path, bench: Path) -> None:
     assert load_builds(hub) == [build("17.1"), build("17.2"), build("17.3")]
 
 
-def test_what_the_bench_found_is_carried(hub: Path, bench: Path) -> None:
+def test_the_runs_of_a_bench_are_carried_and_its_verdicts_stay_there(
+    hub: Path, bench: Path
+) -> None:
     (bench / EXPERIMENT / "trials.json").write_text('["found"]')
+    (bench / "journal.jsonl").write_text("")
+    run = put_run(bench / EXPERIMENT / "bundles")
     add_builds([build("17.2", "broke")], bench)
-    assert carried(bench, hub) == {"SHA256SUMS", "builds.json", f"{EXPERIMENT}/trials.json"}
-    assert (hub / EXPERIMENT / "trials.json").read_text() == '["found"]'
+    bundle = f"{EXPERIMENT}/bundles/{run.name}"
+    assert carried(bench, hub) == {"SHA256SUMS", "builds.json", bundle}
+    assert (hub / EXPERIMENT / "trials.json").read_text() == "[]"
+    assert (hub / bundle).exists()
     assert load_builds(hub) == [build("17.1", "no compiler"), build("17.2", "broke")]
 
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Nightshift, folder, nightshift
+from tests.cli.conftest import Nightshift, folder, nightshift, written
 from tests.cli.test_places import bench
 from tests.s3 import S3
 
-__all__ = ["bench", "folder", "nightshift"]
+__all__ = ["bench", "folder", "nightshift", "written"]
 
 
 def test_a_bench_packs_to_a_bucket_that_the_hub_collects(

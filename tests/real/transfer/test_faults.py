@@ -18,11 +18,13 @@ import pytest
 from pipeline.measure.progress import Silent
 from pipeline.storage.bundle import list_bundles, read_bundle, write_bundle
 from pipeline.text.errors import UserError
+from pipeline.transfer.assignment import Assignment
 from pipeline.transfer.collected import FILE as MEMORY
 from pipeline.transfer.gather import INCOMING, gather
 from pipeline.transfer.places import open_place
 from pipeline.transfer.places.base import Access
 from pipeline.transfer.results import Collected, collect
+from tests.real.transfer.anything import asking
 from tests.real.transfer.conftest import Ground
 from tests.real.transfer.proxy import Proxy
 from tests.real.transfer.test_gather import AT, Hub, files_in, sent
@@ -51,14 +53,14 @@ def collect_alone(address: str, access: dict[str, Any], results: str, moment: in
     """Collect, in a process that is killed at a moment; at none if that is 0."""
     folder, doomed = Path(results), Doomed(moment)
 
-    def take(box: Path) -> Collected:
+    def take(box: Path, asked: Assignment) -> Collected:
         doomed.advance(0)
-        found = collect(box, folder)
+        found = collect(box, folder, asked)
         doomed.advance(0)
         return found
 
     with open_place(address, Access(**access)) as place:
-        found = gather(place, folder, take, doomed, lambda: AT)
+        found = gather(place, folder, take, lambda *_: asking(), doomed, lambda: AT)
     sys.stdout.write(json.dumps([path.name for each in found.taken for path in each.bundles]))
 
 
@@ -82,7 +84,6 @@ def bench(home: Path) -> Path:
     for minor in range(10, 18):
         manifest, files = make_run(minor)
         write_bundle(bundles, manifest, {**files, "noise": drawn.randbytes(500_000)})
-    (home / "bench" / "journal.jsonl").write_text("")
     return home / "bench"
 
 
@@ -114,7 +115,7 @@ def test_two_collects_at_once(ground: Ground, bench: Path, hub: Hub) -> None:
 def test_killed_again_and_again(ground: Ground, bench: Path, hub: Hub) -> None:
     sent(ground, bench)
     # While files come, before what came is taken, and before what was taken is remembered.
-    for moment in (5, 4, 2, 2):
+    for moment in (5, 4, 2):
         with started(ground, hub, moment) as process:
             process.communicate(timeout=300)
         assert process.returncode == -signal.SIGKILL

@@ -11,12 +11,14 @@ from pathlib import Path
 import pytest
 
 from pipeline.measure.progress import Silent
-from pipeline.storage.bundle import read_bundle
+from pipeline.storage.bundle import SUFFIX, read_bundle
 from pipeline.text.errors import UserError
+from pipeline.transfer.assignment import Assignment
 from pipeline.transfer.folder import SUMS
 from pipeline.transfer.gather import INCOMING, Gathered, gather
 from pipeline.transfer.push import push
 from pipeline.transfer.results import Collected, collect
+from tests.real.transfer.anything import asking
 from tests.real.transfer.conftest import Ground
 from tests.storage.bundles import make_run, put_night, put_run
 
@@ -48,14 +50,16 @@ class Hub:
         """Collect from a place; count the bytes of this time."""
         self.watcher = Counting()
         with ground.open(name) as place:
-            return gather(place, self.results, self.take, self.watcher, lambda: AT)
+            return gather(
+                place, self.results, self.take, lambda *_: asking(), self.watcher, lambda: AT
+            )
 
-    def take(self, folder: Path) -> Collected:
-        return collect(folder, self.results)
+    def take(self, folder: Path, asked: Assignment) -> Collected:
+        return collect(folder, self.results, asked)
 
     @property
     def has(self) -> dict[str, bytes]:
-        """The files of bundles and experiments, by names."""
+        """The bundles of nights and experiments, by names."""
         return files_in(self.results, "bundles", "experiments")
 
 
@@ -64,7 +68,7 @@ def files_in(root: Path, *folders: str) -> dict[str, bytes]:
         path.relative_to(root).as_posix(): path.read_bytes()
         for folder in folders
         for path in sorted((root / folder).rglob("*"))
-        if path.is_file()
+        if path.is_file() and path.name.endswith(SUFFIX)
     }
 
 
@@ -75,22 +79,15 @@ def hub(home: Path) -> Hub:
 
 @pytest.fixture
 def bench(home: Path) -> Path:
-    """The results of a bench: a night, an experiment, a journal."""
+    """The results of a bench: a night, and an experiment with its verdict, which stays there."""
     results = home / "bench"
     put_night(results / "bundles")
     experiment = results / "experiments" / "confirm-1"
     put_run(experiment / "bundles", 3)
     (experiment / "spec.json").write_text("{}")
-    (experiment / "outcome.json").write_text(outcome(1))
+    (experiment / "outcome.json").write_text("{}")
     (results / "journal.jsonl").write_text("")
     return results
-
-
-def outcome(day: int, verdict: str = "rejected") -> str:
-    return (
-        f'{{"fingerprint": "f", "at": "2026-03-{day:02d}T00:00:00Z", "verdict": "{verdict}", '
-        '"blocks": 1, "minutes": 2}'
-    )
 
 
 def sent(ground: Ground, bench: Path, name: str = "bench") -> None:
@@ -290,20 +287,6 @@ def test_a_folder_here_that_cannot_be_written_is_one_line(
     (hub.results / INCOMING).write_text("in the way")
     (line,) = hub.collect(ground).wrong
     assert f"{hub.results} cannot store the files of" in line and "\n" not in line
-
-
-def test_the_files_of_an_experiment_come_together(ground: Ground, bench: Path, hub: Hub) -> None:
-    sent(ground, bench)
-    outcomes = bench / "experiments" / "confirm-1" / "outcome.json"
-    hub.collect(ground)
-    # Here it was concluded later; there only its trials are new, which are of the older outcome.
-    here = hub.results / "experiments" / "confirm-1"
-    (here / "outcome.json").write_text(outcome(2))
-    (outcomes.parent / "trials.json").write_text("[]")
-    sent(ground, bench)
-    assert hub.collect(ground).wrong == []
-    assert not (here / "trials.json").exists()
-    assert (here / "outcome.json").read_text() == outcome(2)
 
 
 def test_every_bundle_that_came_can_be_read(ground: Ground, bench: Path, hub: Hub) -> None:

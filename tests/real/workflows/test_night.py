@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -120,7 +121,9 @@ def test_a_night_goes_on_where_a_bench_failed(
     assert len(second) == REPETITIONS
     assert first.items() <= second.items(), "what was measured once was measured again"
     uploaded = {path.name for path in actions.artifacts(1).glob("measured-*")}
-    assert uploaded == {"measured-first-001-attempt-1", "measured-first-001-attempt-2"}
+    (batch,) = {name.rpartition("-attempt-")[0] for name in uploaded}
+    assert re.fullmatch(r"measured-first-001-[0-9a-f]{8}", batch)
+    assert uploaded == {f"{batch}-attempt-1", f"{batch}-attempt-2"}
     assert not list((actions.home / DATABASE / "batches" / "1").iterdir())
     assert not hetzner.project.things["servers"]
     for secret in (TOKEN, ADMINISTRATOR, CLOUD_TOKEN):

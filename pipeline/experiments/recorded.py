@@ -1,0 +1,144 @@
+"""Experiments judged again from the bundles that another machine measured.
+
+The code that judges is the code that measured there; only its runner reads bundles.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+from pydantic import Field
+
+from pipeline.experiments.experiment import Figures, Runner
+from pipeline.experiments.interleaved import (
+    FAILURES,
+    Block,
+    BlocksResult,
+    Pair,
+    Question,
+    judged,
+    measure_block,
+)
+from pipeline.experiments.runner import figures_of
+from pipeline.files.json_file import read_json
+from pipeline.measure.build import NotBuiltError
+from pipeline.model import Cell, Frozen, Mode
+from pipeline.storage.bundle import BUNDLES, bundle_path, read_bundle
+
+SEARCH = "search.json"
+"""The file in an experiment's folder with what a search found when it began."""
+
+_MOST_LABELS = 100_000
+
+
+class SearchConditions(Frozen):
+    """What decides the order of a search, besides its figures, and which runs it lacks.
+
+    ``built`` are the labels of revisions that had a build when it began, ``failed`` those whose
+    build failed. A wrong label costs a search its result and cannot make one.
+    """
+
+    built: tuple[str, ...] = Field(default=(), max_length=_MOST_LABELS)
+    failed: tuple[str, ...] = Field(default=(), max_length=_MOST_LABELS)
+
+
+def read_conditions(folder: Path) -> SearchConditions | None:
+    """Return the conditions of a search; None if it has not ended, or the file is unreadable."""
+    return read_json(folder / SEARCH, SearchConditions.model_validate_json)
+
+
+class ObservedRunner:
+    """A runner that passes calls on and notes which builds exist and which fail."""
+
+    def __init__(self, runner: Runner, cells: Collection[Cell]) -> None:
+        self._runner = runner
+        self._built = tuple(cell.revision.label for cell in cells if runner.built(cell))
+        self._failed: dict[str, None] = {}
+
+    @property
+    def conditions(self) -> SearchConditions:
+        """The conditions so far."""
+        return SearchConditions(built=self._built, failed=tuple(self._failed))
+
+    def prepare(self, cell: Cell) -> None:
+        """Build or install the build of a cell."""
+        self._runner.prepare(cell)
+
+    def built(self, cell: Cell) -> bool:
+        """Whether the build of a cell exists."""
+        return self._runner.built(cell)
+
+    def measure(self, cell: Cell, attempt: int) -> Figures:
+        """Run a cell once."""
+        try:
+            return self._runner.measure(cell, attempt)
+        except NotBuiltError:
+            self._failed[cell.revision.label] = None
+            raise
+
+
+class MissingRunError(Exception):
+    """A run has no bundle."""
+
+
+class RecordedRunner:
+    """A runner that measures nothing: it reads the bundles in an experiment's folder.
+
+    ``runs`` and ``minutes`` count what it read. :meth:`clock` reaches infinity after ``limit``
+    runs, which ends a search where it ended on its machine.
+    """
+
+    def __init__(
+        self, folder: Path, conditions: SearchConditions | None = None, limit: float = math.inf
+    ) -> None:
+        conditions = conditions or SearchConditions()
+        self._bundles = folder / BUNDLES
+        self._built, self._failed = frozenset(conditions.built), frozenset(conditions.failed)
+        self._limit = limit
+        self.runs = 0
+        self.minutes = 0.0
+
+    def clock(self) -> float:
+        """Return zero until the limit is reached."""
+        return 0.0 if self.runs < self._limit else math.inf
+
+    def prepare(self, cell: Cell) -> None:
+        """Do nothing."""
+
+    def built(self, cell: Cell) -> bool:
+        """Whether the machine had the build when it began."""
+        return cell.revision.label in self._built
+
+    def measure(self, cell: Cell, attempt: int) -> Figures:
+        """Return the figures of a run. Raises MissingRunError, NotBuiltError and BundleError."""
+        path = bundle_path(self._bundles, cell.run_id(attempt))
+        if not path.exists():
+            if cell.revision.label in self._failed:
+                raise NotBuiltError("its build failed on the machine that measured")
+            raise MissingRunError(path.name)
+        bundle = read_bundle(path)
+        self.runs += 1
+        taken = bundle.manifest.ended_at - bundle.manifest.started_at
+        self.minutes += taken.total_seconds() / 60.0
+        return figures_of(bundle)
+
+
+def judge_recorded(pair: Pair, question: Question, folder: Path) -> BlocksResult:
+    """Return the result of a comparison from the complete blocks in a folder.
+
+    Raises BundleError for a bundle that was damaged since.
+    """
+    runner = RecordedRunner(folder)
+    result = judged(question, _blocks(runner, pair, question), 0.0, pair.mode)
+    return result.model_copy(update={"seconds": 60.0 * runner.minutes})
+
+
+def _blocks(runner: Runner, pair: Pair, question: Question) -> Iterator[Block]:
+    most = FAILURES if pair.mode is Mode.COUNT else question.blocks
+    for number in range(1, most + 1):
+        try:
+            yield measure_block(runner, pair, number)
+        except MissingRunError:
+            return

@@ -1,0 +1,193 @@
+"""What a bench may send: the cells that the hub asked of it, and nothing else.
+
+A bench is not believed. Names are checked before a file is transferred, and the content of each
+bundle before it is taken.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from pathlib import Path, PurePosixPath
+
+from pipeline.experiments.recorded import SEARCH
+from pipeline.measure.run import BUILDS_FILE, BuildKey, build_key
+from pipeline.model import MOST, Cell, Control, Manifest, Origin, Revision
+from pipeline.storage.bundle import BUNDLES, EXPERIMENTS, SUFFIX, read_bundle
+from pipeline.storage.ingest import parse_bundle
+from pipeline.text.errors import UserError
+from pipeline.transfer.batches import CLAIM
+
+SKEW = timedelta(minutes=10)
+"""The most that a bench's clock may differ from the hub's."""
+
+MOST_ATTEMPTS = 9
+"""The most disturbed attempts at one run that are taken."""
+
+_NAME = re.compile(
+    rf"(?P<run>.+)-r(?P<repetition>[1-9]\d{{0,9}})(\.disturbed-(?P<attempt>[1-9]\d*))?"
+    rf"{re.escape(SUFFIX)}"
+)
+
+ORIGIN = Origin.MEASURED
+"""The origin of the runs that are taken: values that were imported elsewhere prove nothing."""
+
+NOT_ASKED = "was not asked of this bench; it stays there"
+
+
+@dataclass(frozen=True)
+class CellRuns:
+    """A cell to measure and the highest number of its runs."""
+
+    cell: Cell
+    most: int = MOST
+
+
+Cells = Mapping[str, CellRuns]
+"""Cells by the beginning of the names of their runs: target, label and key."""
+
+
+def cells_by_run(cells: Iterable[tuple[Cell, int]]) -> dict[str, CellRuns]:
+    """Return cells, with the highest numbers of their runs, by the beginning of these names."""
+    return {cell.run_id(1).removesuffix("-r1"): CellRuns(cell, most) for cell, most in cells}
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """The cells that a bench of one machine class was asked to measure.
+
+    ``since`` is when a batch was handed out; None for a class that measures the plan by its own
+    timer. ``until`` is now. ``experiments`` has the cells of each by its name. ``controls`` returns
+    the controls of a machine (its hostname) in the night of a run.
+    """
+
+    machine_class: str
+    since: datetime | None
+    until: datetime
+    cells: Cells = field(default_factory=dict)
+    experiments: Mapping[str, Cells] = field(default_factory=dict)
+    controls: Callable[[Control], Mapping[str, CellRuns]] = lambda _: {}
+    control_labels: frozenset[str] = frozenset()
+
+    def asks(self, name: str) -> bool:
+        """Whether a file was asked, as far as its name shows."""
+        match PurePosixPath(name).parts:
+            case (file,) if file in (BUILDS_FILE, CLAIM):
+                return True
+            case (folder, file) if folder == BUNDLES:
+                return self._asked(file, self.cells) or self._may_be_control(file)
+            case (folder, experiment, file) if folder == EXPERIMENTS:
+                return experiment in self.experiments and file == SEARCH
+            case (folder, experiment, inner, file) if (folder, inner) == (EXPERIMENTS, BUNDLES):
+                return self._asked(file, self.experiments.get(experiment, {}))
+        return False
+
+    def chosen(self, names: Iterable[str], where: str) -> tuple[list[str], dict[str, str]]:
+        """Return the names of files that may be taken, and a line for each of the others.
+
+        ``where`` is their folder. The files of an experiment share a line. Without a batch, the
+        experiments of a bench wait until the hub asks for them, without a line.
+        """
+        chosen: list[str] = []
+        others: dict[str, int] = {}
+        for name in names:
+            top = "/".join(name.split("/")[:2])
+            if self.asks(name):
+                chosen.append(name)
+            elif self.since is not None or not top.startswith(f"{EXPERIMENTS}/"):
+                others[top] = others.get(top, 0) + 1
+        lines = {
+            top: f"{where}/{top}{f' ({count} files)' if count > 1 else ''} {NOT_ASKED}"
+            for top, count in others.items()
+        }
+        return chosen, lines
+
+    def check(self, path: Path, name: str) -> None:
+        """Check the content of a bundle against the hub's own cell.
+
+        Raises UserError, one line, for a bundle that cannot be used, of another cell than its name
+        says, or of a time at which the batch was not being measured.
+        """
+        bundle = read_bundle(path)
+        manifest = bundle.manifest
+        cell = self._cell(manifest, name)
+        if cell is None:
+            raise UserError(f"{path} is no control of this night")
+        steps = {step.name for step in cell.workload.steps}
+        for what, found, wanted in (
+            ("machine class", manifest.machine.machine_class, self.machine_class),
+            ("machine class", cell.machine_class, self.machine_class),
+            ("cell", manifest.cell_key, cell.key),
+            ("run", manifest.run_id, cell.run_id(manifest.repetition)),
+            ("revision", _anywhere(manifest.revision), _anywhere(cell.revision)),
+            ("configuration", manifest.config, cell.config),
+            ("workload", manifest.workload, cell.workload),
+            ("control", manifest.control, cell.control),
+            ("build", _built(manifest), _build_of(cell)),
+            ("origin", manifest.origin, ORIGIN),
+            ("line", manifest.line, None),
+            ("set of steps", {each.step.name for each in manifest.steps} - steps, set()),
+        ):
+            if found != wanted:
+                raise UserError(f"{path} is of another {what} than the hub asked for")
+        self._check_times(path, manifest)
+        parse_bundle(path, bundle)
+
+    def builds(self) -> set[BuildKey]:
+        """Return the builds that the asked cells need."""
+        groups = (self.cells, *self.experiments.values())
+        return {build_key(each.cell) for cells in groups for each in cells.values()}
+
+    def _asked(self, name: str, cells: Cells) -> bool:
+        found = _NAME.fullmatch(name)
+        if found is None or found["run"] not in cells:
+            return False
+        attempt = int(found["attempt"] or 0)
+        return int(found["repetition"]) <= cells[found["run"]].most and attempt <= MOST_ATTEMPTS
+
+    def _may_be_control(self, name: str) -> bool:
+        found = _NAME.fullmatch(name)
+        label = found["run"].rpartition("-")[0] if found is not None else ""
+        return label in self.control_labels and int(found["repetition"] if found else 0) <= 2
+
+    def _cell(self, manifest: Manifest, name: str) -> Cell | None:
+        parts = PurePosixPath(name).parts
+        cells = self.cells if parts[0] == BUNDLES else self.experiments[parts[1]]
+        found = _NAME.fullmatch(parts[-1])
+        run = found["run"] if found is not None else ""
+        if run in cells:
+            return cells[run].cell
+        control = manifest.control
+        if control is None or control.machine != manifest.machine.hostname:
+            return None
+        if abs(control.night - manifest.started_at.date()) > timedelta(days=1):
+            return None
+        of_night = self.controls(control)
+        return of_night[run].cell if run in of_night else None
+
+    def _check_times(self, path: Path, manifest: Manifest) -> None:
+        begins, ends = manifest.started_at, manifest.ended_at
+        if ends - self.until > SKEW:
+            raise UserError(
+                f"{path} ends in the future, on {ends:%Y-%m-%d %H:%M}; set the clock of the bench"
+            )
+        if self.since is not None and self.since - begins > SKEW:
+            raise UserError(f"{path} was measured before its batch was handed out; it stays there")
+        for record in (*manifest.steps, *manifest.repeated):
+            if max(begins - record.started_at, record.started_at - ends) > SKEW:
+                raise UserError(f"{path} has a step at another time than its run")
+
+
+def _anywhere(revision: Revision) -> Revision:
+    """Return a revision without its supply, which may lie elsewhere; the key has its name."""
+    return revision.model_copy(update={"supply": None})
+
+
+def _built(manifest: Manifest) -> tuple[str, str, str]:
+    return manifest.build.target, manifest.build.version, manifest.build.options
+
+
+def _build_of(cell: Cell) -> tuple[str, str, str]:
+    return cell.revision.target, cell.revision.version, cell.build_options

@@ -1,0 +1,90 @@
+"""Batches: what the hub asks of one bench, recorded before it is handed out.
+
+``results/batches.jsonl`` is append-only, with one JSON object per line. A bench answers a batch
+with a folder that names it in ``batch.json``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+
+from pydantic import AwareDatetime
+
+from pipeline.files.json_file import read_json
+from pipeline.files.jsonl_log import Appended
+from pipeline.model import Frozen, digest
+from pipeline.text.errors import UserError
+
+FILE = "batches.jsonl"
+"""The file name in the results folder."""
+
+CLAIM = "batch.json"
+"""The file of a packed folder that names the batch it answers."""
+
+LONGEST_CLAIM = 1 << 12
+"""Maximum size of the claim in bytes."""
+
+
+class Batch(Frozen):
+    """What one bench was asked: cells to measure, or regressions to pursue.
+
+    ``cells`` are the beginnings of keys of the plan, ``regressions`` are fingerprints. A bundle
+    that began before ``at`` does not answer the batch.
+    """
+
+    id: str
+    at: AwareDatetime
+    machine_class: str
+    cells: tuple[str, ...] = ()
+    regressions: tuple[str, ...] = ()
+
+
+class BatchClaim(Frozen):
+    """The batch that a packed folder answers, as the bench says."""
+
+    id: str
+
+
+class Batches(Appended[Batch]):
+    """The batches of a results folder."""
+
+    def __init__(self, results: Path) -> None:
+        super().__init__(results / FILE, Batch, "a batch")
+
+    def find(self, name: str) -> Batch:
+        """Return a batch by its identity. Raises UserError for one that was never handed out."""
+        for batch in self.read():
+            if batch.id == name:
+                return batch
+        raise UserError(
+            f"batch {name[:80]!r} was not handed out by this hub; pack with the id of a job of "
+            "`plan` or `pursue`"
+        )
+
+
+def batch_of(
+    name: str,
+    machine_class: str,
+    at: datetime,
+    cells: Sequence[str] = (),
+    regressions: Sequence[str] = (),
+) -> Batch:
+    """Return a batch whose identity begins with ``name`` and was never used before."""
+    asked = digest([name, at.isoformat(), list(cells), list(regressions)])
+    return Batch(
+        id=f"{name}-{asked[:8]}",
+        at=at,
+        machine_class=machine_class,
+        cells=tuple(cells),
+        regressions=tuple(regressions),
+    )
+
+
+def claimed(path: Path) -> str:
+    """Return the identity in a claim; empty without the file. Raises UserError if it is damaged."""
+    if path.exists() and path.stat().st_size > LONGEST_CLAIM:
+        raise UserError(f"{path} is too large to name a batch; pack again")
+    claim = read_json(path, BatchClaim.model_validate_json, "pack again")
+    return "" if claim is None else claim.id
