@@ -14,8 +14,10 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from pathlib import Path
+from types import MappingProxyType
 
 from pipeline.model import (
     Build,
@@ -45,7 +47,8 @@ _BASE = "base"
 _BEFORE = ("step", "group", "metric")
 """The columns that may precede those of the versions, in this order."""
 
-_UNDATED = datetime(1970, 1, 1, tzinfo=UTC)
+Order = tuple[int, ...]
+"""The place of an imported revision on its line, as :class:`pipeline.model.Revision` has it."""
 
 
 @dataclass(frozen=True)
@@ -148,17 +151,32 @@ def _rows(path: Path, text: str) -> list[tuple[int, list[str]]]:
 
 
 def import_published(
-    table: PublishedTable, *, line: str, target: str, machine_class: str, bundles: Path
+    table: PublishedTable,
+    *,
+    line: str,
+    target: str,
+    machine_class: str,
+    bundles: Path,
+    at: datetime,
+    known: Mapping[str, Order] = MappingProxyType({}),
 ) -> list[Path]:
     """Write one bundle for each version of a table and return the new ones.
 
-    ``line`` names the line of the versions, in the order of the table. A table that was already
-    imported is skipped. Raises UserError if it was imported under this name with other values.
+    ``line`` names the line of the versions, ``known`` has the versions that it has already; the
+    others take their places as the table orders them. ``at`` is the time of a table without a date.
+    A version that was already imported is skipped. Raises UserError if it was imported under this
+    name with other values.
     """
     targets = _targets(table, target)
+    orders = orders_of(table.versions, known)
+    began = _published_at(table.heading.get("source", "")) or at
     fresh: list[tuple[Manifest, bytes]] = []
     for place, version in enumerate(table.versions):
-        manifest = _manifest(table, place, line, targets[version], machine_class)
+        # Seconds apart, so that the order of time is that of the versions.
+        measured_at = began + timedelta(seconds=place)
+        manifest = _manifest(
+            table, version, line, targets[version], machine_class, orders[version], measured_at
+        )
         data = json.dumps(table.values[version], sort_keys=True).encode()
         path = bundle_path(bundles, manifest.run_id)
         if not path.exists():
@@ -171,25 +189,63 @@ def import_published(
     return [write_bundle(bundles, manifest, {VALUES_MEMBER: data}) for manifest, data in fresh]
 
 
+def orders_of(labels: Sequence[str], known: Mapping[str, Order]) -> dict[str, Order]:
+    """Return the order of each label of a table: that on its line, or one beside its neighbour.
+
+    New labels come directly after the known one before them, else directly before the known one
+    after them, else at the end of the line.
+    """
+    found = {label: known[label] for label in labels if label in known}
+    line = sorted(known.values())
+    places = [place for place, label in enumerate(labels) if label in known]
+    for begin, end in pairwise([-1, *places, len(labels)]):
+        if begin >= 0:
+            at = line.index(known[labels[begin]]) + 1
+        else:
+            at = line.index(known[labels[end]]) if end < len(labels) else len(line)
+        fresh = labels[begin + 1 : end]
+        found |= zip(fresh, _between(line[:at], line[at:], len(fresh)), strict=True)
+    return found
+
+
+def _between(before: Sequence[Order], after: Sequence[Order], count: int) -> list[Order]:
+    """Return orders after those before and before those after."""
+    if not after:
+        start, stem = (before[-1][0] + 1 if before else 0), Order()
+    elif not before:
+        start, stem = after[0][0] - count, Order()
+    else:
+        stem, follower = before[-1], after[0]
+        # An order that begins with another one comes after it.
+        longer = len(follower) > len(stem) and follower[: len(stem)] == stem
+        start = follower[len(stem)] - count if longer else 1
+    return [(*stem, start + number) for number in range(count)]
+
+
 def _manifest(
-    table: PublishedTable, place: int, line: str, target: str, machine_class: str
+    table: PublishedTable,
+    version: str,
+    line: str,
+    target: str,
+    machine_class: str,
+    order: Order,
+    measured_at: datetime,
 ) -> Manifest:
-    version = table.versions[place]
-    published_at = _published_at(table.heading.get("source", ""))
     hardware = table.heading.get("machine", "")
     workload = Workload(
         family=FAMILY,
         name=table.heading.get("workload", line),
-        version=digest(table.heading)[:12],
+        version="",
         scale=Scale(tables=0, rows=0, clients=0, measure=0, warmup=0),
-        steps=table.steps,
+        # None: a line whose tables differ in their steps has one workload.
+        steps=(),
         options={_BASE: table.base} if table.base else {},
     )
     safe = re.sub(r"[^A-Za-z0-9._-]+", "_", f"{line}-{version}")
     return Manifest(
         run_id=f"import-{safe}-{digest([line, version])[:8]}",
         origin=Origin.IMPORTED,
-        revision=Revision(target=target, version=version, order=(place,), major=""),
+        revision=Revision(target=target, version=version, order=order, major=""),
         build=Build(
             target=target,
             version=version,
@@ -217,13 +273,13 @@ def _manifest(
         workload=workload,
         cell_key=digest([line, version, workload.hash]),
         repetition=1,
-        started_at=published_at,
-        ended_at=published_at,
+        started_at=measured_at,
+        ended_at=measured_at,
         steps=tuple(
             StepRecord(
                 step=step,
                 status=StepStatus.OK if table.values[version][step.name] else StepStatus.FAILED,
-                started_at=published_at,
+                started_at=measured_at,
                 wall_seconds=0,
                 command=(),
                 folder="",
@@ -269,6 +325,6 @@ def _number(path: Path, line: int, text: str) -> float:
     return value
 
 
-def _published_at(source: str) -> datetime:
+def _published_at(source: str) -> datetime | None:
     found: Sequence[str] = re.findall(r"\b(\d{4}-\d{2}-\d{2})\b", source)
-    return datetime.fromisoformat(found[-1]).replace(tzinfo=UTC) if found else _UNDATED
+    return datetime.fromisoformat(found[-1]).replace(tzinfo=UTC) if found else None
