@@ -99,11 +99,7 @@ def newest_revisions(
     is returned whole. The number beside it says how many are left out. The first one is the usual
     base of a table.
     """
-    found = [
-        label
-        for label in line.positions
-        if line.imported or (line.target, label) in measured
-    ]
+    found = [label for label in line.positions if line.imported or (line.target, label) in measured]
     if len(found) <= long:
         return line, 0
     shown = {found[0], *found[-newest:], *({base} & set(found))}

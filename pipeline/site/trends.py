@@ -177,7 +177,9 @@ class Trends:
         """Return the steps of imported runs, whose workload lists none."""
         _, figures, rows = self._columns
         met = np.unique(rows.figure[np.isin(rows.run, own)]).tolist()
-        steps = (Step(name=f.step, group=f.group, unit=f.unit) for f in map(figures.__getitem__, met))
+        steps = (
+            Step(name=f.step, group=f.group, unit=f.unit) for f in map(figures.__getitem__, met)
+        )
         return list(dict.fromkeys(steps))
 
     def _values(self, own: Sequence[int]) -> dict[tuple[str, str], Floats]:

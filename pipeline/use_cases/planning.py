@@ -14,7 +14,6 @@ from pipeline.storage.runs import measured_cells
 from pipeline.text.errors import UserError
 from pipeline.use_cases.context import Context
 
-
 _LOG = logging.getLogger(__name__)
 
 

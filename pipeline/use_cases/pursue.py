@@ -91,9 +91,7 @@ def pursue(
 
     def here(regressions: Sequence[Regression]) -> list[Regression]:
         return [
-            one
-            for one in measurable(plan, regressions)
-            if machine_of(one) == context.machine_class
+            one for one in measurable(plan, regressions) if machine_of(one) == context.machine_class
         ]
 
     if fresh:

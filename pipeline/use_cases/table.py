@@ -93,9 +93,7 @@ def _lines(
     """Return the results of all lines, or of one, and how many revisions are left out of each."""
     line = asked.line
     imported = {each.name: each for each in imported_lines(context.store)}
-    plan = (
-        Plan(lines=(imported[line],), repetitions=1) if line in imported else context.plan()
-    )
+    plan = Plan(lines=(imported[line],), repetitions=1) if line in imported else context.plan()
     names = [planned.name for planned in plan.lines]
     if line and line not in names:
         raise UserError(f"there is no line {line!r}; {did_you_mean(line, names)}")

@@ -81,7 +81,9 @@ def test_it_is_published_as_measured_lines_are(alone: Simulation) -> None:
         alone.run("publish", "--url", receiver.url)
     sent = {
         labels["__name__"]: sorted(samples)
-        for labels, samples in ((dict(labels), values) for labels, values in receiver.stored.items())
+        for labels, samples in (
+            (dict(labels), values) for labels, values in receiver.stored.items()
+        )
         if labels.get("line") == "theirs" and "revision" not in labels
     }
     # A sample for each revision, in their order.

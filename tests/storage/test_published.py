@@ -14,8 +14,8 @@ from sqlalchemy import Engine
 from pipeline.report.tables import MeasuredSubject, measured_subjects
 from pipeline.storage.bundle import list_bundles, read_bundle
 from pipeline.storage.database import empty_store
-from pipeline.storage.ingest import ingest
 from pipeline.storage.imported_lines import imported_lines
+from pipeline.storage.ingest import ingest
 from pipeline.storage.measurements import rows
 from pipeline.storage.published import import_published, read_published
 from pipeline.storage.runs import runs
