@@ -9,11 +9,11 @@ from pipeline.model import Cell, SeriesKey, Step
 from pipeline.model.counts import INSTRUCTIONS
 from pipeline.report.tables import GROUPS
 from pipeline.site.format import Anchors
-from pipeline.storage.published import FAMILY as PUBLISHED
+from pipeline.storage.imported_runs import FAMILY as PUBLISHED
 from pipeline.text.units import plural
 
 THROUGHPUT = "qps"
-TABLE_METRICS = (THROUGHPUT, "nopm", "cpu_us/o", INSTRUCTIONS)
+TABLE_METRICS = (THROUGHPUT, "nopm", "time_us/o", "cpu_us/o", INSTRUCTIONS)
 """The metrics that have a separate relative table."""
 
 SHOWN_METRICS = (

@@ -9,46 +9,27 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from itertools import pairwise
+from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
 
-from pipeline.model import (
-    Build,
-    Machine,
-    Manifest,
-    Origin,
-    Provenance,
-    Revision,
-    Scale,
-    ServerConfig,
-    Step,
-    StepRecord,
-    StepStatus,
-    Workload,
-    digest,
-)
+from pipeline.model import Step, Workload
 from pipeline.model.metrics import METRICS
-from pipeline.storage.bundle import VALUES_MEMBER, bundle_path, read_bundle, write_bundle
+from pipeline.storage.imported_runs import (
+    BASE,
+    ImportedRun,
+    ImportedSetup,
+    Order,
+    write_imported,
+)
 from pipeline.text.errors import UserError, first_line
-
-FAMILY = "published"
-"""The workload family, build options and configuration of imported results."""
-
-_BASE = "base"
-"""The workload's option that names the base of relative values."""
 
 _BEFORE = ("step", "group", "metric")
 """The columns that may precede those of the versions, in this order."""
-
-Order = tuple[int, ...]
-"""The place of an imported revision on its line, as :class:`pipeline.model.Revision` has it."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +49,7 @@ class PublishedTable:
 
 def base_of(workload: Workload) -> str:
     """Return the base of an imported workload's relative values; empty for absolute ones."""
-    return str(workload.options.get(_BASE, ""))
+    return str(workload.options.get(BASE, ""))
 
 
 def read_published(path: Path, metric: str = "") -> PublishedTable:
@@ -162,134 +143,28 @@ def import_published(
 ) -> list[Path]:
     """Write one bundle for each version of a table and return the new ones.
 
-    ``line`` names the line of the versions, ``known`` has the versions that it has already; the
-    others take their places as the table orders them. ``at`` is the time of a table without a date.
-    A version that was already imported is skipped. Raises UserError if it was imported under this
-    name with other values.
+    ``line`` names the line of the versions, ``known`` has the versions that it has already, ``at``
+    is the time of a table without a date. Raises UserError as :func:`write_imported` does.
     """
     targets = _targets(table, target)
-    orders = orders_of(table.versions, known)
-    began = _published_at(table.heading.get("source", "")) or at
-    fresh: list[tuple[Manifest, bytes]] = []
-    for place, version in enumerate(table.versions):
-        # Seconds apart, so that the order of time is that of the versions.
-        measured_at = began + timedelta(seconds=place)
-        manifest = _manifest(
-            table, version, line, targets[version], machine_class, orders[version], measured_at
-        )
-        data = json.dumps(table.values[version], sort_keys=True).encode()
-        path = bundle_path(bundles, manifest.run_id)
-        if not path.exists():
-            fresh.append((manifest, data))
-        elif read_bundle(path).files.get(VALUES_MEMBER) != data:
-            raise UserError(
-                f"line {line!r} was imported before with other values for {version}; choose "
-                "another name with --line"
-            )
-    return [write_bundle(bundles, manifest, {VALUES_MEMBER: data}) for manifest, data in fresh]
-
-
-def orders_of(labels: Sequence[str], known: Mapping[str, Order]) -> dict[str, Order]:
-    """Return the order of each label of a table: that on its line, or one beside its neighbour.
-
-    New labels come directly after the known one before them, else directly before the known one
-    after them, else at the end of the line.
-    """
-    found = {label: known[label] for label in labels if label in known}
-    line = sorted(known.values())
-    places = [place for place, label in enumerate(labels) if label in known]
-    for begin, end in pairwise([-1, *places, len(labels)]):
-        if begin >= 0:
-            at = line.index(known[labels[begin]]) + 1
-        else:
-            at = line.index(known[labels[end]]) if end < len(labels) else len(line)
-        fresh = labels[begin + 1 : end]
-        found |= zip(fresh, _between(line[:at], line[at:], len(fresh)), strict=True)
-    return found
-
-
-def _between(before: Sequence[Order], after: Sequence[Order], count: int) -> list[Order]:
-    """Return orders after those before and before those after."""
-    if not after:
-        start, stem = (before[-1][0] + 1 if before else 0), Order()
-    elif not before:
-        start, stem = after[0][0] - count, Order()
-    else:
-        stem, follower = before[-1], after[0]
-        # An order that begins with another one comes after it.
-        longer = len(follower) > len(stem) and follower[: len(stem)] == stem
-        start = follower[len(stem)] - count if longer else 1
-    return [(*stem, start + number) for number in range(count)]
-
-
-def _manifest(
-    table: PublishedTable,
-    version: str,
-    line: str,
-    target: str,
-    machine_class: str,
-    order: Order,
-    measured_at: datetime,
-) -> Manifest:
-    hardware = table.heading.get("machine", "")
-    workload = Workload(
-        family=FAMILY,
-        name=table.heading.get("workload", line),
-        version="",
-        scale=Scale(tables=0, rows=0, clients=0, measure=0, warmup=0),
-        # None: a line whose tables differ in their steps has one workload.
-        steps=(),
-        options={_BASE: table.base} if table.base else {},
-    )
-    safe = re.sub(r"[^A-Za-z0-9._-]+", "_", f"{line}-{version}")
-    return Manifest(
-        run_id=f"import-{safe}-{digest([line, version])[:8]}",
-        origin=Origin.IMPORTED,
-        revision=Revision(target=target, version=version, order=order, major=""),
-        build=Build(
-            target=target,
-            version=version,
-            options=FAMILY,
-            hash=digest([table.heading, version]),
-            provenance=Provenance(
-                source=FAMILY,
-                locator=table.heading.get("source", ""),
-                sha256="",
-                options=FAMILY,
-            ),
-        ),
-        config=ServerConfig(family=FAMILY, name="", text=table.heading.get("config", "")),
-        machine=Machine(
-            machine_class=machine_class or hardware.partition(";")[0].strip() or "unknown",
-            hostname="",
-            cpu_model=hardware,
-            cores=0,
-            memory_bytes=0,
-            kernel="",
-            operating_system="",
-            virtualised="",
-            storage="",
-        ),
-        workload=workload,
-        cell_key=digest([line, version, workload.hash]),
-        repetition=1,
-        started_at=measured_at,
-        ended_at=measured_at,
-        steps=tuple(
-            StepRecord(
-                step=step,
-                status=StepStatus.OK if table.values[version][step.name] else StepStatus.FAILED,
-                started_at=measured_at,
-                wall_seconds=0,
-                command=(),
-                folder="",
-                note="" if table.values[version][step.name] else "no value was published",
-            )
-            for step in table.steps
-        ),
+    heading = table.heading
+    hardware = heading.get("machine", "")
+    setup = ImportedSetup(
         line=line,
-        notes=table.heading.get("title", ""),
+        workload=heading.get("workload", line),
+        machine_class=machine_class or hardware.partition(";")[0].strip(),
+        hardware=hardware,
+        config=heading.get("config", ""),
+        source=heading.get("source", ""),
+        title=heading.get("title", ""),
+        base=table.base,
     )
+    runs = [
+        ImportedRun(version, targets[version], table.steps, table.values[version])
+        for version in table.versions
+    ]
+    published_at = _published_at(heading.get("source", ""))
+    return write_imported(setup, runs, bundles, published_at or at, known)
 
 
 def _targets(table: PublishedTable, target: str) -> dict[str, str]:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.receiver import Receiver
+from tests.formats.test_formats import DATA, FILES
 from tests.simulated import Simulation
 
 LABELS = [f"build {place}" for place in (9, 30, 4, 17, 2, 25, 11, 1, 28, 6, 13, 22, 3, 19, 8)]
@@ -145,3 +146,88 @@ def test_the_name_of_a_measured_line_is_taken(simulation: Simulation) -> None:
     table = write_table(simulation.folder / "line.csv", {"scan": 1.0})
     ran = simulation.run("import", "csv", str(table), "--target", "theirdb", code=2)
     assert "nightshift.toml has a [[line]] 'line'; choose another name with --line" in ran.err
+
+
+@pytest.mark.parametrize("form", FILES)
+def test_every_format_becomes_a_line(alone: Simulation, form: str) -> None:
+    named = {"clickbench", "db_bench", "github-action-benchmark", "otava", "pytest-benchmark"}
+    revision = () if form in named else ("--revision", "17.11")
+    taken = alone.json("import", form, str(DATA / FILES[form]), *revision)
+    assert taken["line"] == form
+    assert taken["measurements"] > 0
+    again = alone.json("import", form, str(DATA / FILES[form]), *revision)
+    assert (again["bundles"], again["measurements"]) == ([], 0)
+    assert " series" in alone.run("detect").out
+    assert alone.run("table", "--layout", "absolute").out
+    alone.run("site", "--output", "site")
+
+
+def _commit(place: int) -> str:
+    return f"{place:012x}".ljust(40, "0")
+
+
+def test_a_slower_commit_of_a_history_is_a_regression(alone: Simulation) -> None:
+    """Of times less is better."""
+    draw = random.Random(3)
+    entries = [
+        {
+            "commit": {"id": _commit(place), "timestamp": f"2026-01-{place + 1:02d}T00:00:00Z"},
+            "date": 1.7672e12 + place * 8.64e7,
+            "tool": "go",
+            "benches": [
+                {
+                    "name": "Fib",
+                    "unit": "ns/op",
+                    "value": (130 if place >= FIRST_BAD else 100) * draw.gauss(1.0, 0.004),
+                }
+            ],
+        }
+        for place in range(15)
+    ]
+    text = f"window.BENCHMARK_DATA = {json.dumps({'entries': {'Go': entries}})}"
+    (alone.folder / "data.js").write_text(text)
+    alone.run("import", "github-action-benchmark", "data.js", "--line", "fib")
+    assert alone.run("detect").out.startswith("1 suspected regression and 0 improvements")
+    assert alone.regressions()[0]["first_bad"] == _commit(FIRST_BAD)[:12]
+
+
+def test_the_direction_of_a_step_can_be_given(alone: Simulation) -> None:
+    draw = random.Random(3)
+    rows = [
+        f"{place},c{place},{(130 if place >= FIRST_BAD else 100) * draw.gauss(1.0, 0.004)}"
+        for place in range(15)
+    ]
+    (alone.folder / "otava.csv").write_text("\n".join(["time,commit,p99_ms", *rows]))
+    alone.run("import", "otava", "otava.csv", "--line", "more")
+    alone.run("import", "otava", "otava.csv", "--line", "less", "--lower", "p99*")
+    found = alone.run("detect").out.splitlines()
+    assert found[0] == "1 suspected regression and 1 improvement in 2 series"
+    assert [line.split()[0] for line in found if "p99_ms" in line] == ["worse", "better"]
+
+
+def test_another_value_at_one_revision_is_another_repetition(alone: Simulation) -> None:
+    (alone.folder / "otava.csv").write_text("time,commit,a\n1,c1,5\n2,c1,6\n3,c2,7\n")
+    taken = alone.json("import", "otava", "otava.csv")
+    assert (len(taken["bundles"]), taken["measurements"]) == (3, 3)
+    assert json.loads(alone.run("plan", "--format", "json").out)["lines"] == {"otava": ["c1", "c2"]}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("hyperfine", "missing.json"), "missing.json cannot be read"),
+        (("hyperfine", "bad.json"), "bad.json: not valid JSON"),
+        (("hyperfine", str(DATA / FILES["hyperfine"])), "give --revision"),
+        (("go", "empty"), "no result; is the format go?"),
+        (
+            ("otava", str(DATA / FILES["otava"]), "--revision", "1"),
+            "the files name 10 revisions",
+        ),
+    ],
+)
+def test_a_mistake_is_one_line(alone: Simulation, arguments: tuple[str, ...], said: str) -> None:
+    (alone.folder / "bad.json").write_text("{")
+    (alone.folder / "empty").write_text("")
+    ran = alone.run("import", *arguments, code=2)
+    assert said in ran.err
+    assert ran.err.count("\n") == 1
