@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -12,7 +13,14 @@ from pipeline.cli.console import out
 from pipeline.cli.options import ConfigOption, Format, FormatOption
 from pipeline.cli.output import print_json
 from pipeline.config import DEFAULT_FILE
-from pipeline.use_cases.import_published import import_table
+from pipeline.formats import FORMATS
+from pipeline.text.units import plural
+from pipeline.use_cases.import_results import (
+    ImportedTable,
+    ImportRequest,
+    import_results,
+    import_table,
+)
 from pipeline.use_cases.measuring import MeasuringContext
 
 group = add_group("import")
@@ -39,7 +47,51 @@ def csv_verb(
 
     Example: nightshift import csv table.csv --line tproc-c --target postgres
     """
-    taken = import_table(MeasuringContext(config), file, line, target, machine, metric)
+    _show(import_table(MeasuringContext(config), file, line, target, machine, metric), form)
+
+
+def _verb(name: str) -> Callable[..., None]:
+    """Return the command that imports files of a format."""
+
+    def verb(
+        files: Annotated[list[Path], typer.Argument(help="Files, the oldest revision first.")],
+        revision: Annotated[
+            str, typer.Option(help="The measured revision, if the files do not name it.")
+        ] = "",
+        line: Annotated[
+            str, typer.Option(help="Name of the line. Default: the name of the format.")
+        ] = "",
+        target: Annotated[
+            str, typer.Option(help="The measured program. Default: the name of the line.")
+        ] = "",
+        machine: Annotated[
+            str, typer.Option(help="The machine class, if the files do not name it.")
+        ] = "",
+        lower: Annotated[
+            list[str] | None,
+            typer.Option(
+                help="Pattern of steps of whose values less is better, where the format does not "
+                "say it; can be repeated."
+            ),
+        ] = None,
+        config: ConfigOption = DEFAULT_FILE,
+        form: FormatOption = Format.TEXT,
+    ) -> None:
+        asked = ImportRequest(tuple(files), line, target, machine, revision, tuple(lower or ()))
+        _show(import_results(MeasuringContext(config), name, asked), form)
+
+    verb.__doc__ = (
+        f"Import {FORMATS[name].help}.\n\n"
+        f"Example: nightshift import {name} results --revision 17.11 --line mine"
+    )
+    return verb
+
+
+for _name in FORMATS:
+    group.command(_name)(_verb(_name))
+
+
+def _show(taken: ImportedTable, form: Format) -> None:
     if form is Format.JSON:
         print_json(
             {
@@ -50,7 +102,7 @@ def csv_verb(
         )
         return
     out.print(
-        f"line {taken.line}: {len(taken.bundles)} versions imported; `nightshift table --line "
-        f"{taken.line}` shows them",
+        f"line {taken.line}: {plural(len(taken.bundles), 'new run')} imported; `nightshift detect` "
+        f"searches it, `nightshift table --line {taken.line}` shows it",
         markup=False,
     )

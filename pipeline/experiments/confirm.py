@@ -171,13 +171,23 @@ def planned_cells(
 def planned_cell(plan: Plan, regression: Regression, shift: Shift, label: str) -> Cell:
     """Return the plan's cell of a shift's setup for another revision.
 
-    Raises UserError if the plan has no such cell.
+    Raises UserError if the plan has no such cell, and for an imported line.
     """
     for cell in planned_cells(plan, regression, shift, label):
+        if cell.imported:
+            raise UserError(not_measurable(regression))
         return cell
     raise UserError(
         f"{regression.fingerprint}: {regression.target} {label} is no longer in the plan of "
         f"line {regression.line}; run `nightshift detect`"
+    )
+
+
+def not_measurable(regression: Regression) -> str:
+    """Return why a regression of an imported line cannot be measured, and what to do."""
+    return (
+        f"{regression.fingerprint}: the line {regression.line} was imported, so nightshift cannot "
+        "measure its revisions; decide with `nightshift ack` or `nightshift wontfix`"
     )
 
 

@@ -65,7 +65,7 @@ def find_gaps(
     stored = {key for keys in measured_cells(store).values() for key in keys}
     lines = []
     for at, line in enumerate(plan.lines):
-        if not asked.takes(line.name):
+        if line.imported or not asked.takes(line.name):
             continue
         if not line.cells:
             if asked.lines:

@@ -45,7 +45,8 @@ class Line(Frozen):
 
     ``cells`` are ordered by workload, then by revision. ``kept`` has the labels of revisions that
     stay on the line because they were measured while they were among its newest; nights no longer
-    measure them.
+    measure them. ``metrics`` are all metrics of an imported line, of which nights measure nothing;
+    a measured line has none.
     """
 
     name: str
@@ -53,6 +54,12 @@ class Line(Frozen):
     revisions: tuple[Revision, ...]
     cells: tuple[Cell, ...]
     kept: frozenset[str] = frozenset()
+    metrics: tuple[str, ...] = ()
+
+    @property
+    def imported(self) -> bool:
+        """Whether the line was imported."""
+        return bool(self.metrics)
 
     def due(self) -> tuple[Cell, ...]:
         """Return the cells that a night measures, without those of kept revisions."""
@@ -116,6 +123,10 @@ class Plan(Frozen):
     def hash(self) -> str:
         """Digest of the plan: conclusions about one plan do not apply to another."""
         return digest([[line.name, line.keys()] for line in self.lines])
+
+    def imports(self, line: str) -> bool:
+        """Return whether a line of the plan, by its name, was imported."""
+        return any(each.imported for each in self.lines if each.name == line)
 
     def of_class(self, machine_class: str) -> Plan:
         """Return the plan with the cells of one machine class only."""

@@ -85,7 +85,8 @@ class Cell(Frozen):
     """What the planner schedules: build x config x machine class x workload.
 
     The number of clients is part of the workload's scale. A ``control`` is measured every night on
-    every machine, and is on no line.
+    every machine, and is on no line. ``imported`` is the line of an imported result, which no night
+    measures; empty for all others.
     """
 
     revision: Revision
@@ -94,10 +95,13 @@ class Cell(Frozen):
     machine_class: str
     workload: Workload
     control: Control | None = None
+    imported: str = ""
 
     @cached_property
     def key(self) -> str:
         """Identity of the cell: a measured one is not measured again."""
+        if self.imported:
+            return digest([self.imported, self.revision.label, self.workload.hash])
         control = {"control": self.control.model_dump(mode="json")} if self.control else {}
         return digest(
             {

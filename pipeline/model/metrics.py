@@ -111,6 +111,13 @@ METRICS: dict[str, Metric] = {
         ("dtlb_misses/o", "count", _LESS, "data TLB misses of the server per operation"),
         ("itlb_misses/o", "count", _LESS, "instruction TLB misses of the server per operation"),
         ("page_faults/o", "count", _LESS, "page faults of the server per operation"),
+        # Of imported results.
+        ("time_us/o", "us", _LESS, "time of an operation, as another program measured it"),
+        ("MB/s", "MB/s", _MORE, "megabytes that another program processed per second"),
+        ("alloc_B/o", "bytes", _LESS, "memory allocated per operation"),
+        ("allocs/o", "count", _LESS, "allocations per operation"),
+        ("score", "", _MORE, "imported value in another unit; more is better"),
+        ("cost", "", _LESS, "imported value in another unit; less is better"),
     )
 }
 """All known metrics, by name. Imported tables may have others."""

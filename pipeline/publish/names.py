@@ -141,6 +141,12 @@ FIGURES: Mapping[str, PublishedMetric] = {
     "dtlb_misses/o": _event("dtlb_misses"),
     "itlb_misses/o": _event("itlb_misses"),
     "page_faults/o": _event("page_faults"),
+    "time_us/o": PublishedMetric("operation_seconds", _MICRO),
+    "MB/s": PublishedMetric("processed_bytes_per_second", _MEGA),
+    "alloc_B/o": PublishedMetric("allocated_bytes_per_operation"),
+    "allocs/o": PublishedMetric("allocations_per_operation"),
+    "score": PublishedMetric("score"),
+    "cost": PublishedMetric("cost"),
 }
 """Every published metric of the store. Imported tables may have others, which are not published."""
 

@@ -43,9 +43,10 @@ class Searched(NamedTuple):
 
 
 def watched_metrics(plan: Plan, settings: DetectSection) -> tuple[str, ...]:
-    """Return the metrics to read: those of the settings, and those of counted workloads."""
+    """Return the metrics to read: of the settings, of counted workloads, of imported lines."""
     counts = any(cell.workload.mode is Mode.COUNT for cell in plan.cells)
-    metrics = (*settings.metrics, SLA, *((INSTRUCTIONS,) if counts else ()))
+    imported = (metric for line in plan.lines for metric in line.metrics)
+    metrics = (*settings.metrics, SLA, *((INSTRUCTIONS,) if counts else ()), *imported)
     return tuple(dict.fromkeys(metrics))
 
 
@@ -54,7 +55,8 @@ def watched_series(
 ) -> list[Series]:
     """Return the series of a plan's lines, line by line.
 
-    Counted series are watched in their instructions, timed ones in the metrics of the settings.
+    Counted series are watched in their instructions, timed ones in the metrics of the settings,
+    and imported ones in all metrics.
     """
     watched = {Mode.TIME: {*settings.metrics, SLA}, Mode.COUNT: {INSTRUCTIONS}}
     return [
@@ -63,7 +65,7 @@ def watched_series(
         for series in columns.series_along(
             line.name, [revision.label for revision in line.revisions], line.keys()
         )
-        if series.key.metric in watched[series.key.mode]
+        if series.key.metric in (line.metrics or watched[series.key.mode])
     ]
 
 
@@ -85,7 +87,7 @@ def searched(
     """Prepare the watched series and SLAs of a plan for the search.
 
     The function drops nights with a machine outage and calibrates the series with the controls.
-    Neither concerns counted series.
+    Neither concerns counted and imported series.
     ``results`` has the columns of earlier nights; with ``save`` they are written for the next.
     """
     columns = measurement_columns(store, watched_metrics(plan, settings), results, save=save)
@@ -93,14 +95,18 @@ def searched(
     measured = [head for head in columns.heads if head.cell_key in cells]
     machines = hostnames(store)
     watched = by_mode(watched_series(columns, plan, settings))
-    series = without_outages(watched.timed, measured, machines, settings.min_effect)
+    names = {line.name for line in plan.lines if line.imported}
+    imported = [one for one in watched.timed if one.key.line in names]
+    own = [one for one in watched.timed if one.key.line not in names]
+    series = without_outages(own, measured, machines, settings.min_effect)
     environment = environment_of(
         control_rows(store, settings.metrics),
         measured_where(measured, machines),
-        Rules(settings).alarms_per_1000(len(series)),
+        Rules(settings).alarms_per_1000(len(series) + len(imported)),
         settings.min_effect,
     )
-    return Searched([*environment.calibrated(series), *watched.counted], environment)
+    series = [*environment.calibrated(series), *imported, *watched.counted]
+    return Searched(series, environment)
 
 
 def detect_all(

@@ -102,5 +102,5 @@ class Grid(Frozen):
     def heading(self) -> str:
         """The heading of the table: its title, and its metric with the unit."""
         known = METRICS.get(self.metric)
-        unit = f" ({known.unit})" if known is not None else ""
+        unit = f" ({known.unit})" if known is not None and known.unit else ""
         return f"{self.title}: {self.what or self.metric + unit}"

@@ -11,7 +11,7 @@ from pipeline.measure.plan import LONG, NEWEST, Line
 from pipeline.model import StepStatus, Workload
 from pipeline.report.grid import MARK_SIGN, SLA_SIGN
 from pipeline.report.relative import Column, Table, absolute_table
-from pipeline.storage.measurements import MeasurementRow, imported_metrics, rows
+from pipeline.storage.measurements import MeasurementRow, rows
 from pipeline.storage.published import base_of
 from pipeline.storage.runs import RunRow, runs
 from pipeline.storage.steps import StepRemark, remarks
@@ -99,7 +99,7 @@ def newest_revisions(
     is returned whole. The number beside it says how many are left out. The first one is the usual
     base of a table.
     """
-    found = [label for label in line.positions if (line.target, label) in measured]
+    found = [label for label in line.positions if line.imported or (line.target, label) in measured]
     if len(found) <= long:
         return line, 0
     shown = {found[0], *found[-newest:], *({base} & set(found))}
@@ -127,7 +127,7 @@ def measured_subject(
     columns = _columns([revision.label for revision in line.revisions], runs(store, cells=keys))
     if not columns:
         return None
-    name = f"{line.name}, {workload.name}"
+    name = line.name if line.imported else f"{line.name}, {workload.name}"
     if len(line.classes()) > 1:
         name = f"{name}, {machine_class}"
     several = [each.name for each in line.workloads()].count(workload.name) > 1
@@ -137,28 +137,10 @@ def measured_subject(
         name=name,
         workload=workload,
         columns=columns,
-        base=None,
-        metrics=(),
+        base=_published_base(workload, columns),
+        metrics=line.metrics,
         remarks=tuple(remarks(store, cells=keys)),
         read=lambda metrics: rows(store, cells=keys, metrics=metrics),
-    )
-
-
-def imported_subject(store: Engine, line: str) -> MeasuredSubject:
-    """Return an imported line."""
-    found = sorted(runs(store, line=line), key=lambda run: run.order)
-    columns = _columns([run.revision for run in found], found)
-    workload = Workload.model_validate(found[0].workload)
-    return MeasuredSubject(
-        line=line,
-        title=line,
-        name=line,
-        workload=workload,
-        columns=columns,
-        base=_published_base(workload, columns),
-        metrics=tuple(imported_metrics(store, line)),
-        remarks=(),
-        read=lambda metrics: rows(store, line=line, metrics=metrics),
     )
 
 

@@ -9,10 +9,11 @@ from pipeline.model import Cell, SeriesKey, Step
 from pipeline.model.counts import INSTRUCTIONS
 from pipeline.report.tables import GROUPS
 from pipeline.site.format import Anchors
+from pipeline.storage.imported_runs import FAMILY as PUBLISHED
 from pipeline.text.units import plural
 
 THROUGHPUT = "qps"
-TABLE_METRICS = (THROUGHPUT, "nopm", "cpu_us/o", INSTRUCTIONS)
+TABLE_METRICS = (THROUGHPUT, "nopm", "time_us/o", "cpu_us/o", INSTRUCTIONS)
 """The metrics that have a separate relative table."""
 
 SHOWN_METRICS = (
@@ -110,6 +111,8 @@ class LineSetup(NamedTuple):
     @property
     def title(self) -> str:
         """The text that distinguishes this setup from the others of its line."""
+        if self.config == PUBLISHED:
+            return f"{self.workload}, imported, {self.machine_class}"
         return (
             f"{self.workload}, {plural(self.clients, 'client')}, config {self.config}, "
             f"{self.build_options} build, {self.machine_class}"

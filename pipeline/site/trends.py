@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
@@ -23,6 +23,7 @@ from pipeline.storage.steps import StepFailure, failures
 
 KEPT_METRICS = (*SHOWN_METRICS, "inserts_target", "deletes_target")
 """The metrics of the page, and those that a rate is compared with."""
+
 
 Floats = npt.NDArray[np.float32]
 """Values, NaN if missing. Single precision (seven digits) exceeds the precision of any value."""
@@ -53,7 +54,7 @@ class Trend:
     def metrics(self) -> list[str]:
         """The metrics with at least one value, in display order."""
         met = {metric for _, metric in self.values}
-        return [metric for metric in KEPT_METRICS if metric in met]
+        return [metric for metric in kept_metrics([self.line]) if metric in met]
 
     @property
     def headline(self) -> str:
@@ -99,19 +100,33 @@ def median(values: Floats) -> Floats:
     return result
 
 
+def kept_metrics(lines: Iterable[Line]) -> tuple[str, ...]:
+    """Return the metrics that are read for lines, in display order: all of imported ones."""
+    imported = (metric for line in lines for metric in line.metrics)
+    return tuple(dict.fromkeys((*KEPT_METRICS, *imported)))
+
+
 class Trends:
     """The stored results of lines.
 
-    They are read from the store once. With a ``results`` folder, only what is new since the last
-    time is read from the store; with ``save`` it is kept there for the next time.
+    They are read from the store once, in the ``metrics``. With a ``results`` folder, only what is
+    new since the last time is read from the store; with ``save`` it is kept there for the next
+    time.
     """
 
-    def __init__(self, store: Engine, results: Path | None = None, *, save: bool = False) -> None:
-        self.store, self._results, self._save = store, results, save
+    def __init__(
+        self,
+        store: Engine,
+        results: Path | None = None,
+        *,
+        save: bool = False,
+        metrics: Sequence[str] = KEPT_METRICS,
+    ) -> None:
+        self.store, self._results, self._save, self._metrics = store, results, save, metrics
 
     @cached_property
     def _columns(self) -> MeasurementColumns:
-        return measurement_columns(self.store, KEPT_METRICS, self._results, save=self._save)
+        return measurement_columns(self.store, self._metrics, self._results, save=self._save)
 
     def of(self, plan: Plan) -> Iterator[Trend]:
         """Yield the results of a plan's lines, one trend after the other.
@@ -149,7 +164,7 @@ class Trends:
             line=line,
             setup=setup,
             mode=cells[0].workload.mode,
-            steps=tuple(ordered(cells[0].workload.steps)),
+            steps=tuple(ordered(cells[0].workload.steps or self._steps(own))),
             revisions=tuple(line.revisions[place] for place in positions),
             positions=tuple(positions),
             runs=runs,
@@ -157,6 +172,15 @@ class Trends:
             failures=tuple(failures(self.store, cells=[cell.key for cell in cells])),
             values=self._values(own),
         )
+
+    def _steps(self, own: Sequence[int]) -> list[Step]:
+        """Return the steps of imported runs, whose workload lists none."""
+        _, figures, rows = self._columns
+        met = np.unique(rows.figure[np.isin(rows.run, own)]).tolist()
+        steps = (
+            Step(name=f.step, group=f.group, unit=f.unit) for f in map(figures.__getitem__, met)
+        )
+        return list(dict.fromkeys(steps))
 
     def _values(self, own: Sequence[int]) -> dict[tuple[str, str], Floats]:
         """Return the values of runs, in their order, by step and metric."""

@@ -140,30 +140,6 @@ def _values() -> Select[Any]:
     )
 
 
-def imported_lines(engine: Engine) -> list[str]:
-    """Return the names of the imported lines."""
-    wanted = select(run.c.line).where(run.c.line.is_not(None)).distinct()
-    with engine.connect() as connection:
-        # Sorted here: databases differ in their alphabetical order.
-        return sorted(str(name) for name in connection.execute(wanted).scalars())
-
-
-def imported_metrics(engine: Engine, line: str) -> list[str]:
-    """Return the metrics of an imported line, in the order of their first occurrence."""
-    wanted = (
-        select(metric.c.name)
-        .select_from(run)
-        .join(step_run, step_run.c.run == run.c.id)
-        .join(measurement, measurement.c.step_run == step_run.c.id)
-        .join(metric, metric.c.id == measurement.c.metric)
-        .where(run.c.line == line)
-        .group_by(metric.c.id, metric.c.name)
-        .order_by(metric.c.id)
-    )
-    with engine.connect() as connection:
-        return [str(name) for name in connection.execute(wanted).scalars()]
-
-
 def count_measurements(engine: Engine) -> int:
     """Return the number of measurements in the store."""
     with engine.connect() as connection:

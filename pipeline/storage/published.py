@@ -9,43 +9,27 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from types import MappingProxyType
 
-from pipeline.model import (
-    Build,
-    Machine,
-    Manifest,
-    Origin,
-    Provenance,
-    Revision,
-    Scale,
-    ServerConfig,
-    Step,
-    StepRecord,
-    StepStatus,
-    Workload,
-    digest,
-)
+from pipeline.model import Step, Workload
 from pipeline.model.metrics import METRICS
-from pipeline.storage.bundle import VALUES_MEMBER, bundle_path, read_bundle, write_bundle
+from pipeline.storage.imported_runs import (
+    BASE,
+    ImportedRun,
+    ImportedSetup,
+    Order,
+    write_imported,
+)
 from pipeline.text.errors import UserError, first_line
-
-FAMILY = "published"
-"""The workload family, build options and configuration of imported results."""
-
-_BASE = "base"
-"""The workload's option that names the base of relative values."""
 
 _BEFORE = ("step", "group", "metric")
 """The columns that may precede those of the versions, in this order."""
-
-_UNDATED = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
@@ -65,7 +49,7 @@ class PublishedTable:
 
 def base_of(workload: Workload) -> str:
     """Return the base of an imported workload's relative values; empty for absolute ones."""
-    return str(workload.options.get(_BASE, ""))
+    return str(workload.options.get(BASE, ""))
 
 
 def read_published(path: Path, metric: str = "") -> PublishedTable:
@@ -148,92 +132,39 @@ def _rows(path: Path, text: str) -> list[tuple[int, list[str]]]:
 
 
 def import_published(
-    table: PublishedTable, *, line: str, target: str, machine_class: str, bundles: Path
+    table: PublishedTable,
+    *,
+    line: str,
+    target: str,
+    machine_class: str,
+    bundles: Path,
+    at: datetime,
+    known: Mapping[str, Order] = MappingProxyType({}),
 ) -> list[Path]:
     """Write one bundle for each version of a table and return the new ones.
 
-    ``line`` names the line of the versions, in the order of the table. A table that was already
-    imported is skipped. Raises UserError if it was imported under this name with other values.
+    ``line`` names the line of the versions, ``known`` has the versions that it has already, ``at``
+    is the time of a table without a date. Raises UserError as :func:`write_imported` does.
     """
     targets = _targets(table, target)
-    fresh: list[tuple[Manifest, bytes]] = []
-    for place, version in enumerate(table.versions):
-        manifest = _manifest(table, place, line, targets[version], machine_class)
-        data = json.dumps(table.values[version], sort_keys=True).encode()
-        path = bundle_path(bundles, manifest.run_id)
-        if not path.exists():
-            fresh.append((manifest, data))
-        elif read_bundle(path).files.get(VALUES_MEMBER) != data:
-            raise UserError(
-                f"line {line!r} was imported before with other values for {version}; choose "
-                "another name with --line"
-            )
-    return [write_bundle(bundles, manifest, {VALUES_MEMBER: data}) for manifest, data in fresh]
-
-
-def _manifest(
-    table: PublishedTable, place: int, line: str, target: str, machine_class: str
-) -> Manifest:
-    version = table.versions[place]
-    published_at = _published_at(table.heading.get("source", ""))
-    hardware = table.heading.get("machine", "")
-    workload = Workload(
-        family=FAMILY,
-        name=table.heading.get("workload", line),
-        version=digest(table.heading)[:12],
-        scale=Scale(tables=0, rows=0, clients=0, measure=0, warmup=0),
-        steps=table.steps,
-        options={_BASE: table.base} if table.base else {},
-    )
-    safe = re.sub(r"[^A-Za-z0-9._-]+", "_", f"{line}-{version}")
-    return Manifest(
-        run_id=f"import-{safe}-{digest([line, version])[:8]}",
-        origin=Origin.IMPORTED,
-        revision=Revision(target=target, version=version, order=(place,), major=""),
-        build=Build(
-            target=target,
-            version=version,
-            options=FAMILY,
-            hash=digest([table.heading, version]),
-            provenance=Provenance(
-                source=FAMILY,
-                locator=table.heading.get("source", ""),
-                sha256="",
-                options=FAMILY,
-            ),
-        ),
-        config=ServerConfig(family=FAMILY, name="", text=table.heading.get("config", "")),
-        machine=Machine(
-            machine_class=machine_class or hardware.partition(";")[0].strip() or "unknown",
-            hostname="",
-            cpu_model=hardware,
-            cores=0,
-            memory_bytes=0,
-            kernel="",
-            operating_system="",
-            virtualised="",
-            storage="",
-        ),
-        workload=workload,
-        cell_key=digest([line, version, workload.hash]),
-        repetition=1,
-        started_at=published_at,
-        ended_at=published_at,
-        steps=tuple(
-            StepRecord(
-                step=step,
-                status=StepStatus.OK if table.values[version][step.name] else StepStatus.FAILED,
-                started_at=published_at,
-                wall_seconds=0,
-                command=(),
-                folder="",
-                note="" if table.values[version][step.name] else "no value was published",
-            )
-            for step in table.steps
-        ),
+    heading = table.heading
+    hardware = heading.get("machine", "")
+    setup = ImportedSetup(
         line=line,
-        notes=table.heading.get("title", ""),
+        workload=heading.get("workload", line),
+        machine_class=machine_class or hardware.partition(";")[0].strip(),
+        hardware=hardware,
+        config=heading.get("config", ""),
+        source=heading.get("source", ""),
+        title=heading.get("title", ""),
+        base=table.base,
     )
+    runs = [
+        ImportedRun(version, targets[version], table.steps, table.values[version])
+        for version in table.versions
+    ]
+    published_at = _published_at(heading.get("source", ""))
+    return write_imported(setup, runs, bundles, published_at or at, known)
 
 
 def _targets(table: PublishedTable, target: str) -> dict[str, str]:
@@ -269,6 +200,6 @@ def _number(path: Path, line: int, text: str) -> float:
     return value
 
 
-def _published_at(source: str) -> datetime:
+def _published_at(source: str) -> datetime | None:
     found: Sequence[str] = re.findall(r"\b(\d{4}-\d{2}-\d{2})\b", source)
-    return datetime.fromisoformat(found[-1]).replace(tzinfo=UTC) if found else _UNDATED
+    return datetime.fromisoformat(found[-1]).replace(tzinfo=UTC) if found else None

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from pipeline.experiments.bisect import Bisected
 from pipeline.experiments.compare import figures_in
+from pipeline.experiments.confirm import not_measurable
 from pipeline.experiments.experiment import Figure
 from pipeline.experiments.revision_range import (
     RevisionSource,
@@ -53,7 +54,10 @@ def bisect_regression(
     Raises UserError if none or several match, or if the regression cannot be bisected.
     """
     plan = context.plan()
-    return locate(context, plan, _named(context, plan, fingerprint), seconds, watcher)
+    regression = _named(context, plan, fingerprint)
+    if plan.imports(regression.line):
+        raise UserError(not_measurable(regression))
+    return locate(context, plan, regression, seconds, watcher)
 
 
 @logged("bisect")

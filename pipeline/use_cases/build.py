@@ -87,7 +87,7 @@ def _one(
 @logged("build")
 def build_planned(context: MeasuringContext, again: bool, watcher: Watcher) -> list[Build]:
     """Make every build of the plan. Raises UserError if all of them fail."""
-    cells = context.plan().cells
+    cells = [cell for cell in context.plan().cells if not cell.imported]
     if again:
         for cell in cells:
             context.builder.forget(cell.revision, cell.build_options)

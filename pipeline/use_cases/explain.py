@@ -7,6 +7,7 @@ import math
 from pathlib import Path
 from typing import NamedTuple
 
+from pipeline.experiments.confirm import not_measurable
 from pipeline.experiments.experiment import Figure
 from pipeline.experiments.record import EXPLAINING
 from pipeline.experiments.runner import only_steps
@@ -144,7 +145,6 @@ def why(context: MeasuringContext, plan: Plan, regression: Regression, *, keep: 
     try:
         explained = _explained(context, plan, regression)
     except UserError:
-        # Imported series have no bundles; their issues are filed without an explanation.
         known = last_explanation(regression, context.results)
         return explanation_markdown(known) if known is not None else ""
     if keep:
@@ -171,6 +171,8 @@ def is_unproven(context: MeasuringContext, plan: Plan, regression: Regression) -
 
 
 def _explained(context: MeasuringContext, plan: Plan, regression: Regression) -> Explained:
+    if plan.imports(regression.line):
+        raise UserError(not_measurable(regression))
     return explain(
         regression,
         plan,

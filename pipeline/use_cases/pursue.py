@@ -56,8 +56,8 @@ def pursuits(context: MeasuringContext) -> list[Pursuit]:
 
     Each is recorded as a batch, which gives it its ``id``.
     """
-    _, detected = _last_detection(context)
-    regressions = detected.regressions
+    plan, detected = _last_detection(context)
+    regressions = tuple(measurable(plan, detected.regressions))
     due = [
         one
         for one in regressions
@@ -98,13 +98,15 @@ def pursue(
     Regressions that seem to have recovered are measured first. Undecided ones continue if they have
     new evidence. All measurements share the time of ``[confirm] night``. ``fresh`` says that this
     night measured new runs; otherwise earlier measurements are not repeated. Only regressions of
-    this machine's class are included.
+    this machine's class are included, and none of imported lines.
     """
     settings = context.config.confirm
     ends = context.clock() + settings.night
 
     def here(regressions: Sequence[Regression]) -> list[Regression]:
-        return [one for one in regressions if machine_of(one) == context.machine_class]
+        return [
+            one for one in measurable(plan, regressions) if machine_of(one) == context.machine_class
+        ]
 
     if fresh:
         seconds = min(settings.budget, settings.night)
@@ -118,6 +120,11 @@ def pursue(
         _try_settings(context, plan, here(detected.regressions), ends, watcher)
     locate_all(context, plan, here(_to_locate(context, detected.regressions, fresh)), watcher)
     return context.regressions.joined(detected, now())
+
+
+def measurable(plan: Plan, regressions: Sequence[Regression]) -> list[Regression]:
+    """Return the regressions without those of imported lines."""
+    return [one for one in regressions if not plan.imports(one.line)]
 
 
 def _try_settings(

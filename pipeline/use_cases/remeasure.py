@@ -58,7 +58,7 @@ def requested(context: MeasuringContext, request: RemeasureRequest) -> list[Reme
     if not any(request):
         raise UserError("name what to measure again: --revision, --step or --reason")
     plan = context.plan().of_class(context.machine_class)
-    cells = [cell for cell in plan.cells if _is_selected(cell, request)]
+    cells = [cell for cell in plan.cells if not cell.imported and _is_selected(cell, request)]
     states: dict[str, list[StepState]] = defaultdict(list)
     for state in step_states(context.store, cells=[cell.key for cell in cells]):
         if _matches(state.step, request.steps):

@@ -5,18 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from pipeline.measure.plan import Line
+from pipeline.measure.plan import Line, Plan
 from pipeline.model.metrics import METRICS
 from pipeline.report.grid import Grid
 from pipeline.report.layouts import LAYOUTS, make_grids
 from pipeline.report.layouts.base import TableOptions
-from pipeline.report.tables import (
-    MeasuredSubject,
-    imported_subject,
-    measured_subjects,
-    newest_revisions,
-)
-from pipeline.storage.measurements import imported_lines
+from pipeline.report.tables import MeasuredSubject, measured_subjects, newest_revisions
+from pipeline.storage.imported_lines import imported_lines
 from pipeline.storage.runs import measured_cells
 from pipeline.text.errors import UserError, did_you_mean
 from pipeline.use_cases.planning import PlanningContext
@@ -97,13 +92,11 @@ def _lines(
 ) -> tuple[list[list[MeasuredSubject]], dict[str, int]]:
     """Return the results of all lines, or of one, and how many revisions are left out of each."""
     line = asked.line
-    imported = imported_lines(context.store)
-    if line in imported:
-        return [[imported_subject(context.store, line)]], {}
-    plan = context.plan()
+    imported = {each.name: each for each in imported_lines(context.store)}
+    plan = Plan(lines=(imported[line],), repetitions=1) if line in imported else context.plan()
     names = [planned.name for planned in plan.lines]
     if line and line not in names:
-        raise UserError(f"there is no line {line!r}; {did_you_mean(line, [*names, *imported])}")
+        raise UserError(f"there is no line {line!r}; {did_you_mean(line, names)}")
     measured = measured_cells(context.store)
     found, left_out = [], {}
     for planned in plan.lines:

@@ -219,8 +219,9 @@ def test_an_absolute_table_can_be_imported_again(
     again = nightshift("table", "--line", "copy", "--absolute", "--format", form).out
     assert again.splitlines()[1:] == absolute.splitlines()[1:]
     shown = nightshift("import", "csv", "copy")
-    assert (
-        shown.out == "line copy: 0 versions imported; `nightshift table --line copy` shows them\n"
+    assert shown.out == (
+        "line copy: 0 new runs imported; `nightshift detect` searches it, `nightshift table --line "
+        "copy` shows it\n"
     )
 
 

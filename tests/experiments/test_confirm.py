@@ -355,9 +355,7 @@ def test_what_cannot_be_measured_again_is_one_line(
     ):
         experiment_of(regression, Plan(lines=(), repetitions=1), ConfirmSection())
     zero = tuple(shift.model_copy(update={"before": 0.0}) for shift in regression.shifts)
-    with pytest.raises(
-        UserError, match="level is zero, so there is no ratio"
-    ):
+    with pytest.raises(UserError, match="level is zero, so there is no ratio"):
         experiment_of(regression.model_copy(update={"shifts": zero}), found[0], ConfirmSection())
 
 

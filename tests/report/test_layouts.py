@@ -429,6 +429,8 @@ def test_each_family_has_its_layout(family: str, layout: str) -> None:
         (("qps",), "insert benchmark", "insert-benchmark"),
         (("nopm",), "tproc-c", "nopm"),
         (("cs", "us"), "tproc-c", "averages"),
+        (("alloc_B/o", "time_us/o"), "go", "relative"),
+        (("latency_avg", "qps"), "mine", "relative"),
         (("cs/o", "o/s"), "sysbench", "per-operation"),
         (("avg", "max", "median", "min", "stdev"), "sysbench", "summary"),
     ],

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 from sqlalchemy import Engine
@@ -9,12 +10,12 @@ from pipeline.model import StepStatus, Workload
 from pipeline.report.relative import Table, relative_to
 from pipeline.report.tables import (
     GROUPS,
-    imported_subject,
     measured_subject,
     measured_subjects,
     newest_revisions,
 )
 from pipeline.storage.database import open_store
+from pipeline.storage.imported_lines import imported_lines
 from pipeline.storage.ingest import ingest
 from pipeline.storage.measurements import rows
 from pipeline.storage.published import import_published, read_published
@@ -142,11 +143,18 @@ def test_an_imported_line_keeps_its_names_and_order(tmp_path: Path) -> None:
     path.write_text("# target: postgres\nstep,z-first,a second\nb,10,20\na,1,\n")
     bundles = tmp_path / "bundles"
     written = import_published(
-        read_published(path), line="theirs", target="", machine_class="", bundles=bundles
+        read_published(path),
+        line="theirs",
+        target="",
+        machine_class="",
+        bundles=bundles,
+        at=datetime(2026, 1, 1, tzinfo=UTC),
     )
     store = open_store(f"sqlite:///{tmp_path}/store.db")
     ingest(store, reversed(written))
-    table = imported_subject(store, "theirs").table("qps")
+    (subject,) = measured_subjects(store, imported_lines(store)[0])
+    assert (subject.line, subject.title) == ("theirs", "theirs")
+    table = subject.table("qps")
     assert [column.name for column in table.columns] == ["z-first", "a second"]
     assert {row.step: row.values for group in table.groups for row in group.rows} == {
         "b": (10.0, 20.0),

@@ -5,16 +5,18 @@ from __future__ import annotations
 import csv
 import io
 import re
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from sqlalchemy import Engine
 
-from pipeline.report.tables import imported_subject
+from pipeline.report.tables import MeasuredSubject, measured_subjects
 from pipeline.storage.bundle import list_bundles, read_bundle
 from pipeline.storage.database import empty_store
+from pipeline.storage.imported_lines import imported_lines
 from pipeline.storage.ingest import ingest
-from pipeline.storage.measurements import imported_lines, rows
+from pipeline.storage.measurements import rows
 from pipeline.storage.published import import_published, read_published
 from pipeline.storage.runs import runs
 from pipeline.storage.steps import outcomes
@@ -43,7 +45,15 @@ def take(
         target=target,
         machine_class=machine,
         bundles=bundles,
+        at=datetime(2026, 1, 1, tzinfo=UTC),
     )
+
+
+def subject_of(store: Engine) -> MeasuredSubject:
+    """Return the only imported line, as tables show it."""
+    (line,) = imported_lines(store)
+    (subject,) = measured_subjects(store, line)
+    return subject
 
 
 def cells_of(text: str) -> list[dict[str, str]]:
@@ -64,7 +74,7 @@ def test_every_absolute_table_comes_out_as_it_went_in(
     versions = [name for name in published[0] if name not in ("step", "group", "metric")]
     report = ingest(store, take(path, tmp_path, line="x"))
     assert (report.taken, report.refused) == (len(versions), [])
-    assert imported_lines(store) == ["x"]
+    assert [line.name for line in imported_lines(store)] == ["x"]
     wanted = {
         (row["step"], row["group"], row.get("metric", "nopm"), version): float(row[version])
         for row in published
@@ -74,7 +84,7 @@ def test_every_absolute_table_comes_out_as_it_went_in(
     assert found == wanted
     # In the published order, of versions and of steps.
     for metric in dict.fromkeys(row.get("metric", "nopm") for row in published):
-        table = imported_subject(store, "x").table(metric)
+        table = subject_of(store).table(metric)
         assert [column.name for column in table.columns] == versions
         assert [row.step for group in table.groups for row in group.rows] == [
             row["step"] for row in published if row.get("metric", "nopm") == metric
@@ -98,7 +108,7 @@ def test_relative_tables_are_kept_with_their_base(
     }
     base = re.search(r"(?m)^# base: (.+)$", path.read_text())
     assert base is not None
-    subject = imported_subject(store, "line")
+    subject = subject_of(store)
     assert subject.base is not None
     assert subject.base.name == base[1]
     assert [column.name for column in subject.columns] == versions
@@ -121,7 +131,7 @@ def test_all_of_them_at_once(store: Engine, tmp_path: Path) -> None:
     for path in ABSOLUTE:
         take(path, tmp_path, line=path.stem)
     assert ingest(store, list_bundles(tmp_path)).taken == 20
-    assert imported_lines(store) == [path.stem for path in ABSOLUTE]
+    assert [line.name for line in imported_lines(store)] == [path.stem for path in ABSOLUTE]
     before = with_ids(store)
     empty_store(store)
     ingest(store, list_bundles(tmp_path))
@@ -290,4 +300,4 @@ def test_names_that_are_no_file_names(store: Engine, tmp_path: Path) -> None:
         assert {each.parent for each in paths} == {bundles}
         assert len(paths) == 3
     assert ingest(store, list_bundles(bundles)).taken == 6
-    assert imported_lines(store) == sorted(["../../up", "..-..-up"])
+    assert [line.name for line in imported_lines(store)] == sorted(["../../up", "..-..-up"])

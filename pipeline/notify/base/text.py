@@ -263,7 +263,7 @@ def _fitting(rows: Sequence[str]) -> list[str]:
 
 def _row(shift: Shift, setup: bool) -> str:
     known = METRICS.get(shift.series.metric)
-    metric = shift.series.metric + (f" ({known.unit})" if known is not None else "")
+    metric = shift.series.metric + (f" ({known.unit})" if known is not None and known.unit else "")
     interval = "–"
     if math.isfinite(shift.effect):
         interval = f"{shift.effect_low:+.1%} to {shift.effect_high:+.1%}"

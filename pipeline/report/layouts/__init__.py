@@ -78,6 +78,9 @@ _OF_FAMILY = {INSERT_BENCHMARK: "insert-benchmark", TPROC_C: "nopm"}
 _OF_PUBLISHED = {"insert benchmark": "insert-benchmark"}
 """Layouts by the workload name of a published table."""
 
+_SPEEDS = frozenset({"qps", "time_us/o", "score", "cost"})
+"""Metrics of imported results that are compared over revisions, with all others beside them."""
+
 
 def default_layout(subject: MeasuredSubject) -> str:
     """Return the customary layout of a workload family, or of a published table."""
@@ -90,7 +93,7 @@ def default_layout(subject: MeasuredSubject) -> str:
         return "per-operation"
     if NOPM in subject.metrics:
         return "nopm"
-    if len(subject.metrics) > 1:
+    if len(subject.metrics) > 1 and not _SPEEDS & set(subject.metrics):
         return "averages"
     return _OF_PUBLISHED.get(subject.workload.name, "relative")
 

@@ -68,7 +68,8 @@ class StepData:
     def metrics(self) -> tuple[str, ...]:
         """Return the metrics with at least one value, in display order."""
         met = {name for run in self.runs for name in run.values}
-        return tuple(name for name in SHOWN_METRICS if name in met)
+        shown = [name for name in SHOWN_METRICS if name in met]
+        return (*shown, *sorted(met.difference(shown)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +141,7 @@ def _part(
 ) -> SetupData:
     values: dict[tuple[int, str], dict[str, float]] = {}
     for (step, metric), column in trend.values.items():
-        if metric in SHOWN_METRICS:
+        if metric in SHOWN_METRICS or metric in trend.line.metrics:
             for number in np.flatnonzero(~np.isnan(column)).tolist():
                 values.setdefault((number, step), {})[metric] = float(column[number])
     steps: dict[str, list[StepRun]] = {}

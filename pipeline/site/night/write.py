@@ -27,7 +27,7 @@ from pipeline.site.night.recent import Positions, moved, recent
 from pipeline.site.night.summary import summarise
 from pipeline.site.page import View, render, render_part
 from pipeline.site.setups import Place, name_places
-from pipeline.site.trends import Trends
+from pipeline.site.trends import Trends, kept_metrics
 from pipeline.storage.runs import settings_of
 from pipeline.text.errors import UserError
 
@@ -81,7 +81,7 @@ def read_night(
     """
     shown, positions = recent(plan, detected)
     left_out = {line.name: len(line.revisions) - len(positions[line.name]) for line in plan.lines}
-    trends = Trends(store, results, save=save)
+    trends = Trends(store, results, save=save, metrics=kept_metrics(plan.lines))
     lines = gather(trends, shown)
     runs = runs_of(lines)
     return NightReport(

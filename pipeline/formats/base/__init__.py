@@ -1,0 +1,158 @@
+"""What formats share: the value that they read, and how units become metrics.
+
+A format is a module with one function: the text of a file, and the file's name, to values.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import statistics
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+
+class FormatError(ValueError):
+    """A file that is not in its format: one sentence, without the name of the file."""
+
+
+class ImportedValue(NamedTuple):
+    """A value of one step at one revision.
+
+    ``revision`` is empty if the file does not name it. ``unit`` is that of a value whose metric has
+    none. ``made`` is the time of the revision, ``measured_at`` that of the measurement, ``machine``
+    the machine class, ``made`` and the others empty if the file does not say.
+    """
+
+    step: str
+    metric: str
+    value: float
+    unit: str = ""
+    group: str = ""
+    revision: str = ""
+    made: datetime | None = None
+    measured_at: datetime | None = None
+    machine: str = ""
+
+
+ReadFormat = Callable[[str, Path], Sequence[ImportedValue]]
+"""Reads the text of a file with a name. Raises FormatError if the text is of another format."""
+
+
+class ResultFormat(NamedTuple):
+    """A format: what it is in a phrase, and its reader."""
+
+    help: str
+    read: ReadFormat
+
+
+TIME = "time_us/o"
+RATE = "qps"
+CPU = "cpu_us/o"
+SCORE, COST = "score", "cost"
+"""The metrics of values in other units: of a score more is better, of a cost less."""
+
+_US = {
+    "ns": 1e-3,
+    "us": 1.0,
+    "\u00b5s": 1.0,
+    "\u03bcs": 1.0,
+    "ms": 1e3,
+    "s": 1e6,
+    "sec": 1e6,
+    "min": 60e6,
+}
+"""Microseconds of each unit of time."""
+
+_TIMED = re.compile(rf"({'|'.join(_US)})(?:/(?:op|iter|iteration))?")
+_RATED = re.compile(rf"(?:ops?|iters?|iterations?)/({'|'.join(_US)})")
+_KNOWN = {"MB/s": "MB/s", "B/op": "alloc_B/o", "allocs/op": "allocs/o"}
+
+COMMIT = re.compile(r"[0-9a-f]{40}")
+_SHORT = 12
+"""Digits of a commit in a label, as measured lines have them."""
+
+
+def metric_of(unit: str, *, more: bool) -> tuple[str, float, str]:
+    """Return the metric of values in a unit, the factor to its unit, and the unit that is left.
+
+    ``more`` says whether more is better, for a unit that does not say it.
+    """
+    if (timed := _TIMED.fullmatch(unit)) and not more:
+        return TIME, _US[timed[1]], ""
+    if rated := _RATED.fullmatch(unit):
+        return RATE, 1e6 / _US[rated[1]], ""
+    if unit in _KNOWN:
+        return _KNOWN[unit], 1.0, ""
+    return (SCORE if more else COST), 1.0, unit
+
+
+def imported_value(
+    step: str, value: object, unit: str, *, more: bool = False, **rest: Any
+) -> ImportedValue:
+    """Return a value in the metric of its unit; ``rest`` are the other fields.
+
+    Raises FormatError if the value is no number.
+    """
+    metric, factor, left = metric_of(unit, more=more)
+    return ImportedValue(step, metric, number(value, step) * factor, left, **rest)
+
+
+def number(value: object, what: str) -> float:
+    """Return a finite number, of a number or a text. Raises FormatError."""
+    try:
+        found = math.nan if isinstance(value, bool) else float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        found = math.nan
+    if not math.isfinite(found):
+        raise FormatError(f"{what}: {value!r} is not a number")
+    return found
+
+
+def label_of(commit: str) -> str:
+    """Return the label of a revision: a commit's name shortened, any other text as it is."""
+    return commit[:_SHORT] if COMMIT.fullmatch(commit) else commit
+
+
+def moment(text: object) -> datetime | None:
+    """Return the time that a text in ISO 8601 names, UTC without a zone; None for other texts."""
+    try:
+        found = datetime.fromisoformat(str(text))
+    except ValueError:
+        return None
+    return found if found.tzinfo is not None else found.replace(tzinfo=UTC)
+
+
+def loaded(text: str) -> Any:
+    """Return what JSON says. Raises FormatError."""
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise FormatError(f"not valid JSON: {error}") from error
+    except RecursionError as error:
+        raise FormatError("not valid JSON: nested too deep") from error
+
+
+def table_of(tree: object, key: str) -> list[dict[str, Any]]:
+    """Return the list of objects at a key. Raises FormatError if there is none."""
+    found = tree.get(key) if isinstance(tree, dict) else None
+    if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
+        raise FormatError(f"no list {key!r}")
+    return found
+
+
+def medians(values: Iterable[ImportedValue]) -> list[ImportedValue]:
+    """Return one value for each revision, step and metric: the median, at the place of the first.
+
+    Repetitions of one process share its luck, so they are one measurement.
+    """
+    groups: dict[tuple[str, str, str], list[ImportedValue]] = {}
+    for one in values:
+        groups.setdefault((one.revision, one.step, one.metric), []).append(one)
+    return [
+        group[0]._replace(value=statistics.median(one.value for one in group))
+        for group in groups.values()
+    ]

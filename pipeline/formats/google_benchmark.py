@@ -1,0 +1,46 @@
+"""Google Benchmark: the JSON of ``--benchmark_format=json`` or ``--benchmark_out``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from pipeline.formats.base import (
+    CPU,
+    ImportedValue,
+    imported_value,
+    loaded,
+    medians,
+    moment,
+    table_of,
+)
+
+
+def read(text: str, file: Path) -> Sequence[ImportedValue]:
+    """Return real time and CPU time of each benchmark: the median of its repetitions.
+
+    Rows of a complexity (BigO, RMS) and benchmarks that failed are left out. Derived rates and user
+    counters are not read: the file does not say which way they should go.
+    """
+    tree = loaded(text)
+    rows = [row for row in table_of(tree, "benchmarks") if not row.get("error_occurred")]
+    runs = [row for row in rows if row.get("run_type", "iteration") == "iteration"]
+    single = {_name(row) for row in runs}
+    for wanted in ("median", "mean"):
+        runs += [
+            row for row in rows if row.get("aggregate_name") == wanted and _name(row) not in single
+        ]
+        single |= {_name(row) for row in runs}
+    context = tree.get("context")
+    at = moment(context.get("date")) if isinstance(context, dict) else None
+    found = []
+    for row in runs:
+        unit = str(row.get("time_unit", "ns"))
+        real = imported_value(_name(row), row.get("real_time"), unit, measured_at=at)
+        cpu = imported_value(_name(row), row.get("cpu_time"), unit, measured_at=at)
+        found += [real, cpu._replace(metric=CPU)]
+    return medians(found)
+
+
+def _name(row: dict[str, object]) -> str:
+    return str(row.get("run_name") or row.get("name"))

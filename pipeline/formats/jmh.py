@@ -1,0 +1,35 @@
+"""JMH: the JSON of ``-rf json``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pipeline.formats.base import FormatError, ImportedValue, imported_value, loaded
+
+_THROUGHPUT = "thrpt"
+_PLAIN = (_THROUGHPUT, "avgt")
+"""The modes whose name is not needed beside the metric to tell them apart."""
+
+
+def read(text: str, file: Path) -> Sequence[ImportedValue]:
+    """Return the score of each benchmark with its parameters: a rate, or a time."""
+    rows = loaded(text)
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise FormatError("not a list of benchmarks")
+    return [_value(row) for row in rows]
+
+
+def _value(row: Mapping[str, Any]) -> ImportedValue:
+    mode = str(row.get("mode"))
+    name = str(row.get("benchmark"))
+    if params := row.get("params"):
+        name += f" {','.join(f'{key}={value}' for key, value in params.items())}"
+    if mode not in _PLAIN:
+        name += f" {mode}"
+    score = row.get("primaryMetric")
+    if not isinstance(score, dict):
+        raise FormatError(f"{name} has no primaryMetric")
+    unit = str(score.get("scoreUnit"))
+    return imported_value(name, score.get("score"), unit, more=mode == _THROUGHPUT)
