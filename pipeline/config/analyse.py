@@ -11,6 +11,10 @@ from pipeline.model import Mode, Pattern
 from pipeline.text.units import Duration, Percent
 
 
+Method = Literal["default", "edivisive", "hunter"]
+"""The methods of detection that a user can choose."""
+
+
 class DetectSection(Section):
     """What counts as a change."""
 
@@ -41,6 +45,13 @@ class DetectSection(Section):
         default="0.5%",
         validate_default=True,
         description="smallest change that is reported in series of mode count",
+    )
+    method: Method = Field(
+        default="default",
+        description=(
+            "how timed series are searched: default, edivisive (permutation tests alone) or hunter "
+            "(Apache Otava's method)"
+        ),
     )
 
     def smallest(self, mode: Mode) -> float:
@@ -128,6 +139,7 @@ class RuleSection(Section):
         lt=100,
         description="expected false alarms of one series in 1000 nights",
     )
+    method: Method | None = Field(default=None, description="how timed series are searched")
     mute: bool | None = Field(default=None, description="exclude these series from detection")
     direction: Literal["worse", "better", "both"] | None = Field(
         default=None, description="changes that are reported: worse, better or both"

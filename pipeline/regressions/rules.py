@@ -7,6 +7,7 @@ from typing import Literal
 
 from changepoint import budget
 from pipeline.config import DetectSection, RuleSection
+from pipeline.config.analyse import Method
 from pipeline.model import Frozen, Pattern, SeriesKey
 from pipeline.regressions.counted import is_counted
 from pipeline.storage.series import Series
@@ -26,6 +27,7 @@ class DetectionSettings(Frozen):
     min_effect: float = 0.03
     alarms_per_1000: float = USUAL_ALARMS
     direction: Literal["worse", "better", "both"] = "both"
+    method: Method = "default"
     mute: bool = False
 
     def reports(self, *, worse: bool) -> bool:
@@ -61,6 +63,7 @@ class Rules:
         chosen = {
             "min_effect": self._settings.smallest(key.mode),
             "alarms_per_1000": self.alarms_per_1000(series),
+            "method": self._settings.method,
         }
         for rule in self._rules:
             if rule.pattern.matches(key):

@@ -30,6 +30,7 @@ def detect_in(
         positions=series.positions,
         alarms_per_1000=watch.alarms_per_1000,
         min_effect=watch.min_effect,
+        method=watch.method,
         noise=noise,
     )
 

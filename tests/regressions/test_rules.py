@@ -40,6 +40,17 @@ def test_the_most_specific_rule_wins(rules: list[RuleSection], expected: float) 
     assert Rules(SETTINGS, rules).settings_of(key(), 10).min_effect == pytest.approx(expected)
 
 
+def test_a_line_can_have_a_method_of_its_own() -> None:
+    """Otava's method does not find a level of one position; the default does."""
+    dip = series([100.0] * 5 + [80.0] + [100.0] * 5)
+    rules = Rules(SETTINGS, [rule(line=dip.key.line, method="hunter")])
+    usual = find_shifts(dip, Rules(SETTINGS).settings_of(dip.key, 1))
+    assert [shift.position for shift in usual] == [5, 6]
+    assert not find_shifts(dip, rules.settings_of(dip.key, 1))
+    everywhere = DetectSection(alarms_per_1000=0.5, method="edivisive")
+    assert Rules(everywhere).settings_of(dip.key, 1).method == "edivisive"
+
+
 def test_what_is_muted_is_not_heard() -> None:
     quiet = rule(metric="cpu_us/o", mute=True)
     some = [series([1.0] * 4, "qps"), series([1.0] * 4, "cpu_us/o")]
