@@ -10,7 +10,6 @@ from pipeline.config.base import Section
 from pipeline.model import Mode, Pattern
 from pipeline.text.units import Duration, Percent
 
-
 Method = Literal["default", "edivisive", "hunter"]
 """The methods of detection that a user can choose."""
 
