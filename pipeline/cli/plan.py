@@ -35,6 +35,14 @@ def plan_verb(
     config: ConfigOption = DEFAULT_FILE,
     quick: QuickOption = False,
     form: Annotated[PlanFormat, typer.Option("--format", help="Output format.")] = PlanFormat.TEXT,
+    run: Annotated[
+        str,
+        typer.Option(
+            "--run",
+            metavar="ID",
+            help="The workflow run that hands the jobs out: its attempts share their batches.",
+        ),
+    ] = "",
 ) -> None:
     """Show the plan: what is measured, and the runs that are left.
 
@@ -44,7 +52,7 @@ def plan_verb(
     """
     context = PlanningContext(config, quick)
     if form is PlanFormat.GITHUB_MATRIX:
-        print_matrix(plan_jobs(context))
+        print_matrix(plan_jobs(context, run))
         return
     plan, remaining, seconds = plan_runs(context)
     if form is PlanFormat.JSON:

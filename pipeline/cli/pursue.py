@@ -40,6 +40,14 @@ def pursue_verb(
             ),
         ),
     ] = PursuitFormat.TEXT,
+    run: Annotated[
+        str,
+        typer.Option(
+            "--run",
+            metavar="ID",
+            help="The workflow run that hands the jobs out: its attempts share their batches.",
+        ),
+    ] = "",
 ) -> None:
     """Confirm suspected regressions and bisect to their culprits.
 
@@ -51,7 +59,7 @@ def pursue_verb(
     """
     context = MeasuringContext(config, quick)
     if form is PursuitFormat.GITHUB_MATRIX:
-        print_matrix(pursuits(context))
+        print_matrix(pursuits(context, run))
         return
     detected = pursue_detected(context, make_watcher(screen()))
     if form is PursuitFormat.JSON:

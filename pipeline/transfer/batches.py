@@ -53,6 +53,11 @@ class Batches(Appended[Batch]):
     def __init__(self, results: Path) -> None:
         super().__init__(results / FILE, Batch, "a batch")
 
+    def hand_out(self, batches: Sequence[Batch]) -> None:
+        """Record batches, except those that an earlier attempt at the same run handed out."""
+        known = {batch.id for batch in self.read()}
+        self.append([batch for batch in batches if batch.id not in known])
+
     def find(self, name: str) -> Batch:
         """Return a batch by its identity. Raises UserError for one that was never handed out."""
         for batch in self.read():
@@ -70,9 +75,15 @@ def batch_of(
     at: datetime,
     cells: Sequence[str] = (),
     regressions: Sequence[str] = (),
+    *,
+    run: str = "",
 ) -> Batch:
-    """Return a batch whose identity begins with ``name`` and was never used before."""
-    asked = digest([name, at.isoformat(), list(cells), list(regressions)])
+    """Return a batch whose identity begins with ``name``.
+
+    ``run`` is the workflow run that hands it out: another attempt that asks for the same is the
+    same batch, so what was measured for it counts. Without a run the identity is new.
+    """
+    asked = digest([name, run or at.isoformat(), list(cells), list(regressions)])
     return Batch(
         id=f"{name}-{asked[:8]}",
         at=at,

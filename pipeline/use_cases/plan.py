@@ -30,16 +30,19 @@ def plan_runs(context: PlanningContext) -> PlannedRuns:
     return PlannedRuns(plan, remaining, Expectation(cell for cell, _ in remaining).left)
 
 
-def plan_jobs(context: PlanningContext) -> Sequence[Job]:
+def plan_jobs(context: PlanningContext, run: str = "") -> Sequence[Job]:
     """Return a job for each cell with runs left, and record each as a batch of its machine class.
 
-    The batch gives the job its ``id``: the hub takes only what a batch asks for.
+    The batch gives the job its ``id``: the hub takes only what a batch asks for. ``run`` is the
+    workflow run: its attempts share their batches.
     """
     runners = {each.name: each.labels for each in context.config.machine_class}
     remaining = plan_runs(context).remaining
     jobs = jobs_of(remaining, runners, limits=context.config.measuring_jobs)
-    batches = [batch_of(job.id, job.machine_class, now(), job.cells.split()) for job in jobs]
-    Batches(context.results).append(batches)
+    batches = [
+        batch_of(job.id, job.machine_class, now(), job.cells.split(), run=run) for job in jobs
+    ]
+    Batches(context.results).hand_out(batches)
     return [
         job.model_copy(update={"id": batch.id}) for job, batch in zip(jobs, batches, strict=True)
     ]

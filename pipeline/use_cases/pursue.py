@@ -51,10 +51,11 @@ def _last_detection(context: MeasuringContext) -> tuple[Plan, Detected]:
     return plan, context.regressions.detection_of(plan, now())
 
 
-def pursuits(context: MeasuringContext) -> list[Pursuit]:
+def pursuits(context: MeasuringContext, run: str = "") -> list[Pursuit]:
     """Return a job for each machine class with regressions to confirm or bisect.
 
-    Each is recorded as a batch, which gives it its ``id``.
+    Each is recorded as a batch, which gives it its ``id``. Attempts at a workflow ``run`` share
+    their batches.
     """
     plan, detected = _last_detection(context)
     regressions = tuple(measurable(plan, detected.regressions))
@@ -75,10 +76,11 @@ def pursuits(context: MeasuringContext) -> list[Pursuit]:
             name,
             now(),
             regressions=[one.fingerprint for one in regressions if machine_of(one) == name],
+            run=run,
         )
         for name in sorted(counts)
     ]
-    Batches(context.results).append(batches)
+    Batches(context.results).hand_out(batches)
     return [
         Pursuit(
             id=batch.id,

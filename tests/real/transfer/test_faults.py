@@ -166,7 +166,7 @@ def test_a_pack_that_breaks_off_is_never_half_there(
 ) -> None:
     ground: Ground = request.getfixturevalue(kind)
     # Answers to what is sent are short: what breaks is somewhere between the first and the last.
-    for left in (4_000, 5_000, 6_000):
+    for left in (4_000, 4_500, 5_000):
         proxy = Proxy(ground.port, left)
         with proxy.serving(), pytest.raises(UserError) as error:
             sent(through(ground, proxy), bench)
