@@ -338,7 +338,7 @@ def _state(repository: Repository) -> JSON:
             for artifact in repository.artifacts.all()
         ],
     }
-    for name in ("labels", "checks", "statuses", "workflows", "runs", "runners"):
+    for name in ("labels", "checks", "statuses", "reactions", "workflows", "runs", "runners"):
         found[name] = [_plain(each) for each in getattr(repository, name).all()]
     return found
 

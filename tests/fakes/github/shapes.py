@@ -18,6 +18,7 @@ from tests.fakes.github.things import (
     Issue,
     Label,
     Pull,
+    Reaction,
     Run,
     Runner,
     Status,
@@ -326,6 +327,16 @@ class Shapes:
             "performed_via_github_app": None,
         }
 
+    def reaction(self, reaction: Reaction) -> JSON:
+        """Show a reaction on a comment."""
+        return {
+            "id": reaction.id,
+            "node_id": node("X", reaction.id),
+            "user": self.user(reaction.user),
+            "content": reaction.content,
+            "created_at": moment(reaction.created),
+        }
+
     def event(self, repository: Repository, event: Event) -> JSON:
         """Show what happened to an issue."""
         return {
@@ -533,7 +544,7 @@ class Shapes:
             "node_id": node("W", workflow.id),
             "name": workflow.name,
             "path": workflow.path,
-            "state": "active",
+            "state": workflow.state,
             "created_at": moment(repository.created),
             "updated_at": moment(repository.created),
             "url": f"{self.url(repository)}/actions/workflows/{workflow.id}",

@@ -166,12 +166,28 @@ class Status:
 
 
 @dataclass(frozen=True)
+class Reaction:
+    """What somebody put on a comment."""
+
+    id: int
+    comment: int
+    user: str
+    content: str
+    created: datetime
+
+
+@dataclass(frozen=True)
 class Workflow:
-    """A workflow, known by the path of its file."""
+    """A workflow, known by the path of its file.
+
+    ``text`` is the file; without one nothing is known of its triggers.
+    """
 
     id: int
     path: str
     name: str
+    text: str = ""
+    state: str = "active"
 
 
 @dataclass(frozen=True)
@@ -192,6 +208,8 @@ class Run:
     created: datetime
     attempt: int = 1
     inputs: Mapping[str, Any] = field(default_factory=dict)
+    after: int | None = None
+    """The run whose end started it, with the event workflow_run."""
 
 
 @dataclass(frozen=True)
