@@ -16,7 +16,7 @@ import pytest
 import yaml
 
 from tests.go_tools import program
-from tests.workflows.pasted import ROOT, blocks
+from tools.pasted import ROOT, blocks, filled
 
 DOCUMENTS = [
     "README.md",
@@ -38,7 +38,7 @@ def put(folder: Path, path: str, text: str) -> Path:
     """Write a file as somebody who pastes it does."""
     file = folder / path
     file.parent.mkdir(parents=True)
-    file.write_text(text.replace("OWNER", "acme").replace("COMMIT", "a" * 40))
+    file.write_text(filled(text, "acme", "a" * 40))
     return file
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.workflows.pasted import ROOT
+from tools.pasted import ROOT
 
 ROW = re.compile(r"^\| (.+) \| (.+) \| `(tests/\S+\.py)::(test_\w+)` \|$", re.MULTILINE)
 TABLE = Path(__file__).with_name("README.md").read_text()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Protocol
 
 from tests.fakes.github.things import (
@@ -21,6 +21,7 @@ from tests.fakes.github.things import (
     Role,
     Run,
     Runner,
+    Settings,
     Status,
     Workflow,
 )
@@ -65,7 +66,8 @@ class Repository:
         self.fork_of = fork_of
         self.default_branch = "main"
         self.access = Access(private=False, roles={self.owner: "admin"})
-        self.created = ledger.now()
+        self.settings = Settings()
+        self.created = self.pushed = ledger.now()
         self.tip = f"{self.id:040x}"
         self.commits: set[str] = {self.tip}
         self.numbers = 0
@@ -370,6 +372,16 @@ class Repository:
         self.workflows.put(workflow.id, workflow, self._ledger.write())
         return workflow
 
+    def set_workflow(self, path: str, **changes: Any) -> Workflow:
+        """Change a workflow: its ``text`` or ``state``."""
+        found = self.find_workflow(path)
+        assert found is not None, f"{self.full_name} has no workflow {path}"
+        if "text" in changes:
+            changes["name"] = name_in(changes["text"]) or found.path
+        changed = replace(found, **changes)
+        self.workflows.put(found.id, changed, self._ledger.write())
+        return changed
+
     def find_workflow(self, name: str) -> Workflow | None:
         """Return the workflow of an id, a path or the name of a file."""
         for workflow in self.workflows.all():
@@ -436,6 +448,14 @@ class Repository:
                     )
         return done
 
+    def age_run(self, run: int, by: timedelta) -> Run:
+        """Let a run have been some time ago."""
+        found = self.runs.get(run)
+        assert found is not None, f"{self.full_name} has no run {run}"
+        older = replace(found, created=found.created - by)
+        self.runs.put(run, older, self._ledger.write())
+        return older
+
     def rename_run(self, run: int, title: str) -> Run:
         """Give a run the title that its workflow's ``run-name`` computes."""
         found = self.runs.get(run)
@@ -461,9 +481,24 @@ class Repository:
         """Take an artifact away."""
         self.artifacts.put(artifact, None, self._ledger.write())
 
-    def add_runner(self, name: str, labels: Sequence[str], status: str = "offline") -> Runner:
-        """Register a self-hosted runner."""
-        runner = Runner(self._ledger.next_id(), name, tuple(labels), status)
+    def add_runner(
+        self,
+        name: str,
+        labels: Sequence[str],
+        status: str = "offline",
+        *,
+        ephemeral: bool = False,
+        version: str | None = None,
+    ) -> Runner:
+        """Register a self-hosted runner; it has a version once it was connected."""
+        runner = Runner(
+            self._ledger.next_id(),
+            name,
+            tuple(labels),
+            status,
+            ephemeral=ephemeral,
+            version=version,
+        )
         self.runners.put(runner.id, runner, self._ledger.write())
         return runner
 

@@ -231,10 +231,10 @@ class Shapes:
             "has_pages": False,
             "has_downloads": False,
             "has_discussions": False,
-            "archived": False,
+            "archived": repository.settings.archived,
             "disabled": False,
             "visibility": "private" if repository.access.private else "public",
-            "pushed_at": moment(repository.created),
+            "pushed_at": moment(repository.pushed),
             "created_at": moment(repository.created),
             "updated_at": moment(repository.created),
             "subscribers_count": 0,
@@ -639,6 +639,8 @@ class Shapes:
             "os": "linux",
             "status": runner.status,
             "busy": runner.busy,
+            "ephemeral": runner.ephemeral,
+            "version": runner.version,
             "labels": [
                 {"id": identity(name), "name": name, "type": "custom"} for name in runner.labels
             ],

@@ -233,3 +233,22 @@ class Runner:
     labels: tuple[str, ...]
     status: str = "offline"
     busy: bool = False
+    ephemeral: bool = False
+    version: str | None = None
+
+
+@dataclass
+class Settings:
+    """What a repository's administrator chooses, as GitHub has it in a new public repository.
+
+    ``rules_require`` are the checks that rulesets require of the default branch,
+    ``protection_requires`` those that branch protection does.
+    """
+
+    actions_enabled: bool = True
+    allowed_actions: str = "all"
+    default_permissions: str = "read"
+    approval_policy: str = "first_time_contributors"
+    rules_require: tuple[str, ...] = ()
+    protection_requires: tuple[str, ...] = ()
+    archived: bool = False

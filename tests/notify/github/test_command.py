@@ -26,7 +26,7 @@ from tests.fakes.github.things import Run
 from tests.notify.answers import HEAD
 from tests.notify.github import test_pulls
 from tests.notify.github.test_pulls import BOT, FAILED, OTHER, SAME, SLOWER, TOKEN, Hub, Publish
-from tests.workflows.pasted import pasted
+from tools.pasted import pasted
 
 hub, publish = test_pulls.hub, test_pulls.publish
 
@@ -192,9 +192,7 @@ def test_a_workflow_without_the_inputs_is_named(hub: Hub, say: Say) -> None:
     """GitHub refuses inputs that a workflow does not declare (422)."""
     whole = yaml.safe_load(pasted("docs/guide/github.md")[MEASURES])
     del whole[True]["workflow_dispatch"]["inputs"]["mode"]
-    (measures,) = [each for each in hub.repository.workflows.all() if each.path == MEASURES]
-    hub.repository.workflows.put(measures.id, None, hub.fake.write())
-    hub.repository.add_workflow(MEASURES, text=yaml.safe_dump(whole))
+    hub.repository.set_workflow(MEASURES, text=yaml.safe_dump(whole))
     assert "nightshift.yml for" in say("/nightshift").out
     ran = say("/nightshift mode=count", code=2)
     assert "nightshift.yml was not started (GitHub refuses the request (422: Unexpected" in ran.err

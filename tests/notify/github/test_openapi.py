@@ -23,6 +23,7 @@ from pipeline.fleet.retry import RetryPolicy
 from pipeline.fleet.runners import find_runners
 from pipeline.machine.ports import LOOPBACK
 from pipeline.notify.github.client import Client, GithubClock
+from pipeline.notify.github.settings import read_settings
 from pipeline.notify.github.transport import pygithub
 from pipeline.use_cases import github_client
 from tests.fakes.github import Asked, FakeGithub
@@ -33,6 +34,7 @@ from tests.notify.github.world import TOKEN, Times, World
 from tests.openapi.description import JSON, narrowed, queries, same_shape
 from tests.openapi.prism import Prism, github
 from tests.ports import free_port
+from tools.pasted import pasted
 
 SHA = "a" * 40
 
@@ -207,6 +209,19 @@ def test_what_the_fleet_says_of_runners(fake: FakeGithub) -> None:
     assert runners.program().url
     assert runners.register("bench-1", ["self-hosted", "ccx33"])
     assert runners.remove("bench-") == 1
+
+
+def test_what_the_check_of_settings_reads(fake: FakeGithub) -> None:
+    acme = fake.repository("acme/db")
+    for path, text in pasted("docs/guide/github.md").items():
+        acme.add_workflow(path, text=text)
+    acme.start(".github/workflows/nightly.yml", event="schedule", sha=acme.tip)
+    acme.settings.rules_require = acme.settings.protection_requires = ("nightshift / sqlite",)
+    acme.add_runner("bench", ["self-hosted"], "online", version="2.330.0")
+    section = GithubSection(repository="acme/db", url=fake.url)
+    settings = read_settings(Client(section, "app"), "acme/db")
+    assert settings.unreadable == ()
+    assert settings.required_checks == {"nightshift / sqlite"}
 
 
 def test_what_starts_a_workflow(fake: FakeGithub) -> None:

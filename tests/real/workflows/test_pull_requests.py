@@ -14,7 +14,7 @@ from tests.fakes.github.server import GithubServer
 from tests.real.workflows.act import TOKEN, Actions, Done, commit
 from tests.real.workflows.conftest import DATABASE
 from tests.repositories import git, releases_as_commits
-from tests.workflows.pasted import pasted
+from tools.pasted import pasted
 
 CONFIG = """
 [[build]]
