@@ -25,7 +25,7 @@ class _Answer(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
 
-class _Repository(_Answer):
+class _RepositoryFacts(_Answer):
     full_name: str
     html_url: str
     private: bool
@@ -35,14 +35,14 @@ class _Repository(_Answer):
     pushed_at: datetime | None = None
 
 
-class _Workflow(_Answer):
+class _ListedWorkflow(_Answer):
     id: int
     path: str
     name: str
     state: str
 
 
-class _Run(_Answer):
+class _ScheduledRun(_Answer):
     created_at: datetime
 
 
@@ -101,7 +101,7 @@ class RepositorySettings(NamedTuple):
     unreadable: tuple[tuple[str, str], ...]
 
 
-class _Reader:
+class _SettingReader:
     """Reads parts of a repository, and notes those that the token may not read."""
 
     def __init__(self, client: Client, repository: str) -> None:
@@ -134,8 +134,8 @@ def read_settings(client: Client, repository: str) -> RepositorySettings:
     does not respond.
     """
     try:
-        about = _Repository.model_validate(client.read(f"/repos/{repository}"))
-        return _read(_Reader(client, repository), about)
+        about = _RepositoryFacts.model_validate(client.read(f"/repos/{repository}"))
+        return _read(_SettingReader(client, repository), about)
     except GithubRefusedError as error:
         raise UserError(
             f"{repository} does not exist, or the token may not see it; correct the name, or give "
@@ -145,7 +145,7 @@ def read_settings(client: Client, repository: str) -> RepositorySettings:
         raise UnavailableError("the answer of GitHub is not as described") from error
 
 
-def _read(reader: _Reader, about: _Repository) -> RepositorySettings:
+def _read(reader: _SettingReader, about: _RepositoryFacts) -> RepositorySettings:
     admin = "Administration: read"
     actions = reader.read("Actions permissions", admin, "/actions/permissions")
     token = reader.read("workflow permissions", admin, "/actions/permissions/workflow")
@@ -185,7 +185,7 @@ def _runner(data: object) -> RegisteredRunner:
     )
 
 
-def _required(reader: _Reader, branch: str) -> frozenset[str] | None:
+def _required(reader: _SettingReader, branch: str) -> frozenset[str] | None:
     """Return the required checks of a branch, by rulesets and by branch protection."""
     name = quote(branch, safe="")
     rules = reader.listed("rules", "Metadata: read", f"/rules/branches/{name}")
@@ -201,14 +201,16 @@ def _required(reader: _Reader, branch: str) -> frozenset[str] | None:
     return frozenset([*found, *map(str, protection.get("contexts", ()))])
 
 
-def _workflows(reader: _Reader) -> tuple[InstalledWorkflow, ...] | None:
+def _workflows(reader: _SettingReader) -> tuple[InstalledWorkflow, ...] | None:
     listed = reader.listed("workflows", "Actions: read", "/actions/workflows", "workflows")
     if listed is None:
         return None
-    return tuple(_installed(reader, map(_Workflow.model_validate, listed)))
+    return tuple(_installed(reader, map(_ListedWorkflow.model_validate, listed)))
 
 
-def _installed(reader: _Reader, workflows: Iterable[_Workflow]) -> Iterable[InstalledWorkflow]:
+def _installed(
+    reader: _SettingReader, workflows: Iterable[_ListedWorkflow]
+) -> Iterable[InstalledWorkflow]:
     for each in workflows:
         # Workflows of GitHub itself, such as Dependabot's, have no file.
         if not each.path.startswith(".github/workflows/") or each.state == "deleted":
@@ -226,7 +228,7 @@ def _installed(reader: _Reader, workflows: Iterable[_Workflow]) -> Iterable[Inst
                 per_page=1,
             )
             newest = (runs or {}).get("workflow_runs", ())[:1]
-            last = next((_Run.model_validate(run).created_at for run in newest), None)
+            last = next((_ScheduledRun.model_validate(run).created_at for run in newest), None)
         yield InstalledWorkflow(each.path, each.name, each.state, file, last)
 
 
