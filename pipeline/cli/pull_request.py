@@ -38,6 +38,7 @@ from pipeline.notify.github.pulls import Way
 from pipeline.report.compared import as_rows, as_text
 from pipeline.report.pull_request import message_of, message_without_result
 from pipeline.text.units import parse_duration, parse_percent
+from pipeline.use_cases.context import Context
 from pipeline.use_cases.measuring import MeasuringContext
 from pipeline.use_cases.pull_request import (
     PublishRequest,
@@ -45,6 +46,7 @@ from pipeline.use_cases.pull_request import (
     measure_pull_request,
     publish_pull_request,
 )
+from pipeline.use_cases.pull_request_command import CommandRequest, obey_comment
 
 group = add_group("pull-request")
 
@@ -154,6 +156,37 @@ def publish_verb(
         for place in filter(None, shown):
             out.print(place, markup=False)
     _stop(words.outcome, gate)
+
+
+@group.command("command")
+def command_verb(
+    event: Annotated[
+        Path, typer.Option(help="File with the event of the comment: GITHUB_EVENT_PATH.")
+    ],
+    repository: Annotated[
+        str, typer.Option(help="OWNER/NAME of the repository. Default: [github] repository.")
+    ] = "",
+    workflow: Annotated[
+        str, typer.Option(help="File name of the workflow that measures.")
+    ] = "nightshift.yml",
+    config: ConfigOption = DEFAULT_FILE,
+    form: FormatOption = Format.TEXT,
+) -> None:
+    """Obey /nightshift in a comment on a pull request.
+
+    /nightshift starts the measurement, with the arguments steps=NAME,NAME and mode=time or
+    mode=count. /nightshift accept REASON accepts the measured regression. Only people who may write
+    to the repository are obeyed; commands of others are refused with exit code 0. The variable that
+    [github] secret names holds the token.
+
+    Example: nightshift pull-request command --event event.json --repository me/db
+    """
+    asked = CommandRequest(event, repository, workflow)
+    obeyed = obey_comment(Context(config, needed=False), asked)
+    if form is Format.JSON:
+        print_json(obeyed._asdict())
+    else:
+        out.print(obeyed.text, markup=False)
 
 
 def _stop(outcome: PullRequestOutcome, gate: bool) -> None:

@@ -68,6 +68,7 @@ GROUPS: Mapping[str, tuple[Verb, ...]] = {
         Verb("doctor", "Report what disturbs measurements on this machine."),
         Verb("tune", "Tune this machine for steady measurements, or restore it."),
         Verb("lease", "Show who measures on this machine, or reserve it."),
+        Verb("github", "Report which settings of a GitHub repository are missing."),
         Verb("fleet", "Create bench servers for a night, and delete them."),
     ),
     "Maintain": (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -12,7 +11,6 @@ from tempfile import TemporaryDirectory
 from types import FrameType
 from typing import NamedTuple
 
-from pipeline.config.config_errors import REPOSITORY
 from pipeline.experiments.pull_request import (
     ANSWER,
     PullRequestAnswer,
@@ -25,7 +23,6 @@ from pipeline.experiments.record import Experiment, archive_experiment
 from pipeline.measure.progress import Watcher
 from pipeline.notify.base.pull_request import Words
 from pipeline.notify.github.artifact import RefusedArtifactError, packed_in, read_member
-from pipeline.notify.github.client import Client
 from pipeline.notify.github.event import MeasuredCommit, find_measurement
 from pipeline.notify.github.failures import GithubRefusedError, UnavailableError
 from pipeline.notify.github.pulls import PullRequestTopic, Shown, Way, publish
@@ -34,14 +31,11 @@ from pipeline.storage.bundle import BUNDLES, list_bundles
 from pipeline.text.errors import UserError, first_line
 from pipeline.transfer.folder import send
 from pipeline.use_cases.compare import ComparisonRequest, experiment_of, measured
+from pipeline.use_cases.github_client import github_client
 from pipeline.use_cases.measuring import MeasuringContext
 
 TOKENS = ("GITHUB_TOKEN", "GH_TOKEN")
 """Environment variables in which GitHub's tools hold tokens."""
-
-
-API = "GITHUB_API_URL"
-"""Environment variable with the address of the API, if the configuration has none."""
 
 
 class PullRequestJob(NamedTuple):
@@ -129,27 +123,10 @@ def publish_pull_request(context: MeasuringContext, asked: PublishRequest) -> Pu
     The artifact is untrusted; only the event determines the pull request. Raises UserError for a
     missing setting, and if GitHub cannot be reached.
     """
-    section = context.config.github
-    chosen = {"repository": asked.repository, "url": os.environ.get(API, "")}
-    if "url" in section.model_fields_set:
-        chosen.pop("url")
-    section = section.model_copy(update={name: value for name, value in chosen.items() if value})
-    if not section.repository:
-        raise UserError(
-            "the repository of the pull request is unknown; give --repository OWNER/NAME"
-        )
-    if not re.fullmatch(REPOSITORY, section.repository):
-        raise UserError(f"--repository: {section.repository!r} is not of the form OWNER/NAME")
-    token = os.environ.get(section.secret, "")
-    if not token:
-        raise UserError(
-            f"the environment variable {section.secret} is not set; set it to a token with "
-            "write access to checks"
-        )
-    client = Client(section, token)
+    client, repository = github_client(context, asked.repository, "write access to checks")
     target, machine_class = asked.target, asked.machine_class
     try:
-        measurement = find_measurement(client, section.repository, asked.event)
+        measurement = find_measurement(client, repository, asked.event)
         try:
             found = _expected(_answer(asked.artifact), measurement, target, machine_class)
         except RefusedArtifactError as error:
@@ -164,7 +141,7 @@ def publish_pull_request(context: MeasuringContext, asked: PublishRequest) -> Pu
                 number=measurement.number,
                 config=asked.command_config,
             )
-        subject = PullRequestTopic(section.repository, measurement, target, machine_class)
+        subject = PullRequestTopic(repository, measurement, target, machine_class)
         shown = publish(client, subject, words, asked.way)
     except UnavailableError as error:
         raise UserError(
@@ -173,7 +150,7 @@ def publish_pull_request(context: MeasuringContext, asked: PublishRequest) -> Pu
     except GithubRefusedError as error:
         raise UserError(
             f"the result was not reported: {error}; see whether the commit and the pull request "
-            f"still exist in {section.repository}"
+            f"still exist in {repository}"
         ) from error
     return PublishedPullRequest(subject.name, words, shown)
 

@@ -1,19 +1,11 @@
-"""Start WORKFLOW of GITHUB_REPOSITORY on its default branch, by GitHub's REST API.
-
-The inputs for a PULL_REQUEST are its number, head and the tip of the base as they are now: what is
-pushed later is not what a maintainer asked for. Nothing is started where ASKED_BY may not write.
-"""
+"""Start WORKFLOW of GITHUB_REPOSITORY on its default branch with INPUTS, by GitHub's REST API."""
 
 import json
 import os
 import sys
 import urllib.error
-import urllib.parse
 import urllib.request
 from typing import Any
-
-MAY_ASK = ("admin", "maintain", "write")
-"""Permissions of those who could run any code on the runners, as they may push a workflow."""
 
 
 def ask(path: str, body: object = None) -> Any:
@@ -35,16 +27,7 @@ def ask(path: str, body: object = None) -> Any:
 
 def main() -> None:
     """Do it."""
-    inputs: dict[str, str] = {}
-    if number := os.environ["PULL_REQUEST"]:
-        who = os.environ["ASKED_BY"]
-        found = ask(f"/collaborators/{urllib.parse.quote(who, safe='')}/permission")
-        if found["permission"] not in MAY_ASK:
-            sys.stdout.write(f"{who} may not write to the repository, so nothing is started\n")
-            return
-        pull = ask(f"/pulls/{int(number)}")
-        inputs = {"number": number, "base": pull["base"]["sha"], "head": pull["head"]["sha"]}
-    workflow = os.environ["WORKFLOW"]
+    workflow, inputs = os.environ["WORKFLOW"], json.loads(os.environ["INPUTS"])
     branch = ask("")["default_branch"]
     ask(f"/actions/workflows/{workflow}/dispatches", {"ref": branch, "inputs": inputs})
     sys.stdout.write(f"started {workflow} on {branch} {inputs or ''}\n")
@@ -54,4 +37,5 @@ if __name__ == "__main__":
     try:
         main()
     except urllib.error.HTTPError as error:
-        sys.exit(f"GitHub answers {error.code} to {error.url}: {error.reason}")
+        said = error.read().decode(errors="replace")[:500]
+        sys.exit(f"GitHub answers {error.code} to {error.url}: {error.reason} {said}")

@@ -1,8 +1,8 @@
 """Find the measured pull request from GitHub's own data.
 
 The artifact of a measurement is untrusted. The target of the report therefore comes from the
-triggering event, which GitHub writes: the workflow run that measured, or a pull request of another
-CI.
+triggering event, which GitHub writes: the workflow run that measured, the id of that run in an
+event of workflow_dispatch, or a pull request of another CI.
 """
 
 from __future__ import annotations
@@ -44,10 +44,15 @@ class _Head(_WorkflowRun):
     repo: _Repository | None = None
 
 
+class _Base(_WorkflowRun):
+    sha: str = Field(pattern=COMMIT)
+
+
 class _Pull(_WorkflowRun):
     number: int
     state: str = "open"
     head: _Head
+    base: _Base | None = None
 
 
 class _Numbered(_WorkflowRun):
@@ -67,8 +72,13 @@ class _Run(_WorkflowRun):
     pull_requests: tuple[_Numbered, ...] = ()
 
 
+class _Inputs(_WorkflowRun):
+    run: str = Field(default="", pattern=r"^[0-9]{0,19}$")
+
+
 class _WorkflowEvent(_WorkflowRun):
     repository: _Repository
+    inputs: _Inputs | None = None
     workflow_run: _Run | None = None
     pull_request: _Pull | None = None
 
@@ -90,6 +100,22 @@ class MeasuredCommit(Frozen):
     current: bool = False
 
 
+class PullRequestHead(Frozen):
+    """The commits of a pull request as they are now: its head, and the tip of its base."""
+
+    sha: str
+    base: str
+    open: bool
+
+
+def read_pull_request(client: Client, repository: str, number: int) -> PullRequestHead:
+    """Return the commits of a pull request. Raises UserError if it does not exist."""
+    pull = _pull(client, repository, number)
+    if pull.base is None:
+        raise UnavailableError("the answer of GitHub is not a valid pull request")
+    return PullRequestHead(sha=pull.head.sha, base=pull.base.sha, open=pull.state == "open")
+
+
 def find_measurement(client: Client, repository: str, file: Path) -> MeasuredCommit:
     """Return the subject of an event, looking up its pull request with the API.
 
@@ -98,8 +124,11 @@ def find_measurement(client: Client, repository: str, file: Path) -> MeasuredCom
     event = _read(file)
     if event.repository.full_name.casefold() != repository.casefold():
         raise UserError(f"{file} is an event of {event.repository.full_name}, not of {repository}")
-    if event.workflow_run is not None:
-        return _of_run(client, repository, event.workflow_run, event.repository.default_branch)
+    run = event.workflow_run
+    if run is None and event.inputs is not None and event.inputs.run:
+        run = _run(client, repository, event.inputs.run)
+    if run is not None:
+        return _of_run(client, repository, run, event.repository.default_branch)
     if event.pull_request is not None:
         pull = event.pull_request
         return _of_pull(MeasuredCommit(sha=pull.head.sha), _pull(client, repository, pull.number))
@@ -107,6 +136,15 @@ def find_measurement(client: Client, repository: str, file: Path) -> MeasuredCom
         f"{file} describes neither a workflow run nor a pull request; give the file that "
         "GITHUB_EVENT_PATH names"
     )
+
+
+def _run(client: Client, repository: str, number: str) -> _Run:
+    try:
+        return _Run.model_validate(client.read(f"/repos/{repository}/actions/runs/{number}"))
+    except GithubRefusedError as error:
+        raise UserError(f"{repository} has no workflow run {number}") from error
+    except ValidationError as error:
+        raise UnavailableError("the answer of GitHub is not a valid workflow run") from error
 
 
 def _read(file: Path) -> _WorkflowEvent:

@@ -66,6 +66,9 @@ class Way(StrEnum):
 
 _MARKER = "<!-- nightshift pull-request "
 
+ACCEPTED = "Accepted by "
+"""The beginning of the title of a check run whose regression a maintainer accepted."""
+
 
 class PullRequestTopic(NamedTuple):
     """The subject of a report: a repository's measurement of one target on one machine class."""
@@ -128,10 +131,10 @@ def publish(client: Client, subject: PullRequestTopic, words: Words, way: Way = 
     permission.
     """
     mark = _mark_check if way is Way.CHECK else _mark_status
-    page, author = mark(client, subject, words)
+    page, author, accepted = mark(client, subject, words)
     found = subject.measurement
     comment = ""
-    if found.current and found.number is not None:
+    if found.current and found.number is not None and not accepted:
         # A locked conversation accepts no comment; the check run remains.
         with suppress(GithubRefusedError):
             comment = _comment(client, subject, words, author, page)
@@ -141,8 +144,21 @@ def publish(client: Client, subject: PullRequestTopic, words: Words, way: Way = 
 # --- check runs ----------------------------------------------------------------------
 
 
-def _mark_check(client: Client, subject: PullRequestTopic, words: Words) -> tuple[str, str]:
-    """Create or update the check run; return its page and our account."""
+def is_accepted(check: Mapping[str, Any]) -> bool:
+    """Whether a maintainer accepted the regression of a check run."""
+    return str(check["output"]["title"] or "").startswith(ACCEPTED)
+
+
+class _Marked(NamedTuple):
+    """The page of a check run or status, our account, and whether its regression is accepted."""
+
+    page: str
+    author: str
+    accepted: bool = False
+
+
+def _mark_check(client: Client, subject: PullRequestTopic, words: Words) -> _Marked:
+    """Create or update the check run. That of an accepted regression stays as it is."""
     found = subject.measurement
     payload: dict[str, Any] = {
         "name": subject.name,
@@ -170,12 +186,18 @@ def _mark_check(client: Client, subject: PullRequestTopic, words: Words) -> tupl
         return next(iter(same + before), None)
 
     check = present()
+    accepted = (
+        check is not None
+        and words.outcome is PullRequestOutcome.REGRESSION
+        and is_accepted(check)
+        and check["external_id"] == subject.key
+    )
     if check is None:
         whole = _with_annotations(
             {"head_sha": found.sha, **payload}, _annotations(client, subject, words)
         )
-        check = _made(lambda: client.write("POST", f"{subject.path}/check-runs", whole), present)
-    elif _differs(check, payload):
+        check = made(lambda: client.write("POST", f"{subject.path}/check-runs", whole), present)
+    elif not accepted and _differs(check, payload):
         place = f"{subject.path}/check-runs/{check['id']}"
         annotated = {
             (each["title"], each["message"]) for each in client.read_all(f"{place}/annotations")
@@ -186,11 +208,11 @@ def _mark_check(client: Client, subject: PullRequestTopic, words: Words) -> tupl
             for each in _annotations(client, subject, words)
             if (each["title"], each["message"]) not in annotated
         ]
-        check = _made(
+        check = made(
             lambda: client.write("PATCH", place, _with_annotations(payload, new)),
             lambda: found if (found := present()) and not _differs(found, payload) else None,
         )
-    return str(check["html_url"]), f"{check['app']['slug']}[bot]"
+    return _Marked(str(check["html_url"]), f"{check['app']['slug']}[bot]", accepted)
 
 
 def _differs(check: Mapping[str, Any], payload: Mapping[str, Any]) -> bool:
@@ -229,8 +251,8 @@ def _annotations(client: Client, subject: PullRequestTopic, words: Words) -> lis
 # --- statuses ------------------------------------------------------------------------
 
 
-def _mark_status(client: Client, subject: PullRequestTopic, words: Words) -> tuple[str, str]:
-    """Set the status unless it is already set; return its page and our account."""
+def _mark_status(client: Client, subject: PullRequestTopic, words: Words) -> _Marked:
+    """Set the status unless it is already set."""
     found = subject.measurement
     title = words.title
     if len(title) > DESCRIPTION_ROOM:
@@ -246,10 +268,10 @@ def _mark_status(client: Client, subject: PullRequestTopic, words: Words) -> tup
         same = newest is not None and all(newest[name] == payload[name] for name in payload)
         return newest if same else None
 
-    status = present() or _made(
+    status = present() or made(
         lambda: client.write("POST", f"{subject.path}/statuses/{found.sha}", payload), present
     )
-    return found.page, str(status["creator"]["login"])
+    return _Marked(found.page, str(status["creator"]["login"]))
 
 
 # --- the comment ---------------------------------------------------------------------
@@ -281,8 +303,10 @@ def _comment(
 
     if not present:
         body = under(subject.marker)
-        made = _made(lambda: client.write("POST", listing, {"body": body}), lambda: _first(ours()))
-        return str(made["html_url"])
+        created = made(
+            lambda: client.write("POST", listing, {"body": body}), lambda: _first(ours())
+        )
+        return str(created["html_url"])
     place = f"{subject.path}/issues/comments"
     seen: set[str] = set()
     for comment in present:
@@ -291,7 +315,7 @@ def _comment(
             client.write("DELETE", f"{place}/{comment['id']}", {})
         elif comment["body"] != (body := under(marker)):
             change = partial(client.write, "PATCH", f"{place}/{comment['id']}", {"body": body})
-            _made(change, lambda: None)
+            made(change)
         seen.add(marker)
     return str(present[0]["html_url"])
 
@@ -300,7 +324,7 @@ def _first(found: list[Any]) -> Any:
     return found[0] if found else None
 
 
-def _made(make: Callable[[], Any], present: Callable[[], Any]) -> Any:
+def made(make: Callable[[], Any], present: Callable[[], Any] = lambda: None) -> Any:
     """Create something; if its success is unknown, check before a retry."""
     for _ in range(ATTEMPTS - 1):
         try:

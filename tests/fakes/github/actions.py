@@ -10,6 +10,7 @@ from hashlib import sha256
 from tests.fakes.github.calls import Answer, Call, Refused, Routes, listing, missing
 from tests.fakes.github.shapes import moment
 from tests.fakes.github.things import Artifact, Run
+from tests.fakes.github.triggers import refused_inputs
 
 routes = Routes()
 
@@ -92,6 +93,8 @@ def dispatch(call: Call) -> Answer:
     inputs = call.body.get("inputs") or {}
     if not isinstance(inputs, dict):
         raise Refused(422, "Invalid request.\n\ninputs is not an object")
+    if refused := refused_inputs(workflow.text, inputs):
+        raise Refused(422, refused)
     run = repository.start(
         workflow.path,
         event="workflow_dispatch",

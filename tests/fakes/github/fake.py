@@ -13,7 +13,7 @@ from hashlib import sha256
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
-from tests.fakes.github import actions, issues, pulls, repositories
+from tests.fakes.github import actions, issues, pulls, repositories, settings
 from tests.fakes.github.calls import Answer, Asked, Call, Refused, parsed
 from tests.fakes.github.faults import Fault
 from tests.fakes.github.issues import forbidden
@@ -21,7 +21,13 @@ from tests.fakes.github.repository import Repository
 from tests.fakes.github.shapes import JSON, Shapes
 from tests.fakes.github.things import Account
 
-ROUTES = (*repositories.routes, *issues.routes, *pulls.routes, *actions.routes)
+ROUTES = (
+    *repositories.routes,
+    *issues.routes,
+    *pulls.routes,
+    *actions.routes,
+    *settings.routes,
+)
 
 LIMIT = 5000
 """Requests an hour that the headers speak of. They are not counted out: a fault says when."""
@@ -338,7 +344,7 @@ def _state(repository: Repository) -> JSON:
             for artifact in repository.artifacts.all()
         ],
     }
-    for name in ("labels", "checks", "statuses", "workflows", "runs", "runners"):
+    for name in ("labels", "checks", "statuses", "reactions", "workflows", "runs", "runners"):
         found[name] = [_plain(each) for each in getattr(repository, name).all()]
     return found
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
-from tests.fakes.github.calls import Answer, Call, Refused, Routes, invalid, listing
+from tests.fakes.github.calls import Answer, Call, Refused, Routes, invalid, listing, missing
 from tests.fakes.github.shapes import moment
 from tests.fakes.github.things import Comment, Event, Issue, Label
 
@@ -346,6 +346,23 @@ def edit_comment(call: Call) -> Answer:
 def delete_comment(call: Call) -> Answer:
     call.repository.delete_comment(own_comment(call).id)
     return Answer(204)
+
+
+REACTIONS = ("+1", "-1", "laugh", "confused", "heart", "hooray", "rocket", "eyes")
+
+
+@routes("POST", "/{repo}/issues/comments/{comment:int}/reactions")
+def react(call: Call) -> Answer:
+    comment = comment_of(call)
+    issue = call.issue(comment.number)
+    if call.who.app and not may_write(call, issue):
+        raise forbidden(call)
+    content = call.choice("content", REACTIONS)
+    if content is None:
+        raise missing("content")
+    before = call.repository.reactions_of(comment.id)
+    reaction = call.repository.react(call.who.login, comment.id, content)
+    return Answer(200 if reaction in before else 201, call.shapes.reaction(reaction))
 
 
 # --- events --------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Protocol
 
 from tests.fakes.github.things import (
@@ -17,12 +17,15 @@ from tests.fakes.github.things import (
     Kept,
     Label,
     Pull,
+    Reaction,
     Role,
     Run,
     Runner,
+    Settings,
     Status,
     Workflow,
 )
+from tests.fakes.github.triggers import WORKFLOW_TOKEN, name_in, waits_for
 
 
 class Ledger(Protocol):
@@ -63,7 +66,8 @@ class Repository:
         self.fork_of = fork_of
         self.default_branch = "main"
         self.access = Access(private=False, roles={self.owner: "admin"})
-        self.created = ledger.now()
+        self.settings = Settings()
+        self.created = self.pushed = ledger.now()
         self.tip = f"{self.id:040x}"
         self.commits: set[str] = {self.tip}
         self.numbers = 0
@@ -71,6 +75,7 @@ class Repository:
         # By issue: there are many, and each listing is of one.
         self.comments: dict[int, Kept[Comment]] = {}
         self.events: dict[int, Kept[Event]] = {}
+        self.reactions: Kept[Reaction] = Kept()
         self.labels: Kept[Label] = Kept()
         self.checks: Kept[Check] = Kept()
         self.statuses: Kept[Status] = Kept()
@@ -226,6 +231,19 @@ class Repository:
         assert found is not None, f"{self.full_name} has no comment {comment}"
         self.comments[found.number].put(comment, None, self._ledger.write())
 
+    def react(self, user: str, comment: int, content: str) -> Reaction:
+        """Put a reaction on a comment; each account has each kind once."""
+        for each in self.reactions_of(comment):
+            if (each.user, each.content) == (user, content):
+                return each
+        made = Reaction(self._ledger.next_id(), comment, user, content, self._ledger.now())
+        self.reactions.put(made.id, made, self._ledger.write())
+        return made
+
+    def reactions_of(self, comment: int) -> list[Reaction]:
+        """Return the reactions on a comment, the oldest first."""
+        return [each for each in self.reactions.all() if each.comment == comment]
+
     def find_comment(self, comment: int) -> Comment | None:
         """Return a comment as it is now."""
         for kept in self.comments.values():
@@ -346,12 +364,23 @@ class Repository:
 
     # --- workflows -------------------------------------------------------------------
 
-    def add_workflow(self, path: str, name: str = "") -> Workflow:
+    def add_workflow(self, path: str, name: str = "", text: str = "") -> Workflow:
         """Have a workflow; the name of a file alone is in ``.github/workflows``."""
         whole = path if "/" in path else f".github/workflows/{path}"
-        workflow = Workflow(self._ledger.next_id(), whole, name or whole.rpartition("/")[2])
+        named = name or name_in(text) or whole
+        workflow = Workflow(self._ledger.next_id(), whole, named, text)
         self.workflows.put(workflow.id, workflow, self._ledger.write())
         return workflow
+
+    def set_workflow(self, path: str, **changes: Any) -> Workflow:
+        """Change a workflow: its ``text`` or ``state``."""
+        found = self.find_workflow(path)
+        assert found is not None, f"{self.full_name} has no workflow {path}"
+        if "text" in changes:
+            changes["name"] = name_in(changes["text"]) or found.path
+        changed = replace(found, **changes)
+        self.workflows.put(found.id, changed, self._ledger.write())
+        return changed
 
     def find_workflow(self, name: str) -> Workflow | None:
         """Return the workflow of an id, a path or the name of a file."""
@@ -373,6 +402,7 @@ class Repository:
         status: str = "queued",
         conclusion: str | None = None,
         inputs: Mapping[str, Any] | None = None,
+        after: int | None = None,
     ) -> Run:
         """Start a run of a workflow, which is made if it is not there."""
         of = self.find_workflow(workflow) or self.add_workflow(workflow)
@@ -390,17 +420,48 @@ class Repository:
             conclusion=conclusion,
             created=self._ledger.now(),
             inputs=inputs or {},
+            after=after,
         )
         self.runs.put(run.id, run, self._ledger.write())
         return run
 
     def finish(self, run: int, conclusion: str = "success") -> Run:
-        """End a run."""
+        """End a run, and start the workflows that wait for its end (``workflow_run``).
+
+        What the token of a workflow did starts nothing but what is started by hand, so nobody is
+        told of the end of a run that it started:
+        https://docs.github.com/actions/how-tos/write-workflows/choose-when-workflows-run/trigger-a-workflow
+        """
         found = self.runs.get(run)
         assert found is not None, f"{self.full_name} has no run {run}"
         done = replace(found, status="completed", conclusion=conclusion)
         self.runs.put(run, done, self._ledger.write())
+        if done.actor != WORKFLOW_TOKEN:
+            for workflow in self.workflows.all():
+                if waits_for(workflow.text, done.workflow.name):
+                    self.start(
+                        workflow.path,
+                        event="workflow_run",
+                        sha=self.tip,
+                        actor=done.actor,
+                        after=done.id,
+                    )
         return done
+
+    def age_run(self, run: int, by: timedelta) -> Run:
+        """Let a run have been some time ago."""
+        found = self.runs.get(run)
+        assert found is not None, f"{self.full_name} has no run {run}"
+        older = replace(found, created=found.created - by)
+        self.runs.put(run, older, self._ledger.write())
+        return older
+
+    def rename_run(self, run: int, title: str) -> Run:
+        """Give a run the title that its workflow's ``run-name`` computes."""
+        found = self.runs.get(run)
+        assert found is not None, f"{self.full_name} has no run {run}"
+        self.runs.put(run, replace(found, title=title), self._ledger.write())
+        return replace(found, title=title)
 
     def upload(self, run: int, name: str, content: bytes) -> Artifact:
         """Keep an artifact of a run: a zip archive, or what a test takes instead."""
@@ -420,9 +481,24 @@ class Repository:
         """Take an artifact away."""
         self.artifacts.put(artifact, None, self._ledger.write())
 
-    def add_runner(self, name: str, labels: Sequence[str], status: str = "offline") -> Runner:
-        """Register a self-hosted runner."""
-        runner = Runner(self._ledger.next_id(), name, tuple(labels), status)
+    def add_runner(
+        self,
+        name: str,
+        labels: Sequence[str],
+        status: str = "offline",
+        *,
+        ephemeral: bool = False,
+        version: str | None = None,
+    ) -> Runner:
+        """Register a self-hosted runner; it has a version once it was connected."""
+        runner = Runner(
+            self._ledger.next_id(),
+            name,
+            tuple(labels),
+            status,
+            ephemeral=ephemeral,
+            version=version,
+        )
         self.runners.put(runner.id, runner, self._ledger.write())
         return runner
 

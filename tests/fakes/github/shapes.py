@@ -18,6 +18,7 @@ from tests.fakes.github.things import (
     Issue,
     Label,
     Pull,
+    Reaction,
     Run,
     Runner,
     Status,
@@ -230,10 +231,10 @@ class Shapes:
             "has_pages": False,
             "has_downloads": False,
             "has_discussions": False,
-            "archived": False,
+            "archived": repository.settings.archived,
             "disabled": False,
             "visibility": "private" if repository.access.private else "public",
-            "pushed_at": moment(repository.created),
+            "pushed_at": moment(repository.pushed),
             "created_at": moment(repository.created),
             "updated_at": moment(repository.created),
             "subscribers_count": 0,
@@ -324,6 +325,16 @@ class Shapes:
             "updated_at": moment(comment.updated),
             "author_association": self.association(repository, comment.user),
             "performed_via_github_app": None,
+        }
+
+    def reaction(self, reaction: Reaction) -> JSON:
+        """Show a reaction on a comment."""
+        return {
+            "id": reaction.id,
+            "node_id": node("X", reaction.id),
+            "user": self.user(reaction.user),
+            "content": reaction.content,
+            "created_at": moment(reaction.created),
         }
 
     def event(self, repository: Repository, event: Event) -> JSON:
@@ -533,7 +544,7 @@ class Shapes:
             "node_id": node("W", workflow.id),
             "name": workflow.name,
             "path": workflow.path,
-            "state": "active",
+            "state": workflow.state,
             "created_at": moment(repository.created),
             "updated_at": moment(repository.created),
             "url": f"{self.url(repository)}/actions/workflows/{workflow.id}",
@@ -628,6 +639,8 @@ class Shapes:
             "os": "linux",
             "status": runner.status,
             "busy": runner.busy,
+            "ephemeral": runner.ephemeral,
+            "version": runner.version,
             "labels": [
                 {"id": identity(name), "name": name, "type": "custom"} for name in runner.labels
             ],

@@ -166,12 +166,28 @@ class Status:
 
 
 @dataclass(frozen=True)
+class Reaction:
+    """What somebody put on a comment."""
+
+    id: int
+    comment: int
+    user: str
+    content: str
+    created: datetime
+
+
+@dataclass(frozen=True)
 class Workflow:
-    """A workflow, known by the path of its file."""
+    """A workflow, known by the path of its file.
+
+    ``text`` is the file; without one nothing is known of its triggers.
+    """
 
     id: int
     path: str
     name: str
+    text: str = ""
+    state: str = "active"
 
 
 @dataclass(frozen=True)
@@ -192,6 +208,8 @@ class Run:
     created: datetime
     attempt: int = 1
     inputs: Mapping[str, Any] = field(default_factory=dict)
+    after: int | None = None
+    """The run whose end started it, with the event workflow_run."""
 
 
 @dataclass(frozen=True)
@@ -215,3 +233,22 @@ class Runner:
     labels: tuple[str, ...]
     status: str = "offline"
     busy: bool = False
+    ephemeral: bool = False
+    version: str | None = None
+
+
+@dataclass
+class Settings:
+    """What a repository's administrator chooses, as GitHub has it in a new public repository.
+
+    ``rules_require`` are the checks that rulesets require of the default branch,
+    ``protection_requires`` those that branch protection does.
+    """
+
+    actions_enabled: bool = True
+    allowed_actions: str = "all"
+    default_permissions: str = "read"
+    approval_policy: str = "first_time_contributors"
+    rules_require: tuple[str, ...] = ()
+    protection_requires: tuple[str, ...] = ()
+    archived: bool = False

@@ -285,6 +285,75 @@ def test_workflows_are_started_and_runners_registered(fake: FakeGithub) -> None:
 # --- what goes wrong -----------------------------------------------------------------
 
 
+MEASURES = """
+name: measures
+on: {workflow_dispatch: {inputs: {number: {required: true}, mode: {required: false}}}}
+"""
+PUBLISHES = "on: {workflow_run: {workflows: [measures], types: [completed]}}"
+
+
+@pytest.mark.parametrize(
+    ("login", "told"), [("github-actions[bot]", 0), ("ours[bot]", 1), ("alice", 1)]
+)
+def test_the_end_of_a_run_that_a_workflow_s_token_started_is_told_to_nobody(
+    fake: FakeGithub, login: str, told: int
+) -> None:
+    """An App's token and a person's are told, as is what nobody started by a token."""
+    acme = fake.repository("acme/db")
+    acme.add_workflow("measure.yml", text=MEASURES)
+    acme.add_workflow("publish.yml", text=PUBLISHES)
+    fake.account("token", login)
+    assert of(fake, "token").get_workflow("measure.yml").create_dispatch("main", {"number": "1"})
+    (run,) = acme.runs.all()
+    acme.finish(run.id)
+    ended = [each for each in acme.runs.all() if each.event == "workflow_run"]
+    assert [each.after for each in ended] == [run.id] * told
+
+
+@pytest.mark.parametrize(
+    ("workflow", "inputs", "said"),
+    [
+        ("measure.yml", {"number": "1", "steps": "scan"}, 'Unexpected inputs provided: ["steps"]'),
+        ("measure.yml", {"mode": "count"}, "Required input 'number' not provided"),
+        ("publish.yml", {}, "Workflow does not have 'workflow_dispatch' trigger"),
+    ],
+)
+def test_a_workflow_is_started_by_its_own_inputs_alone(
+    fake: FakeGithub, workflow: str, inputs: dict[str, str], said: str
+) -> None:
+    acme = fake.repository("acme/db")
+    acme.add_workflow("measure.yml", text=MEASURES)
+    acme.add_workflow("publish.yml", text=PUBLISHES)
+    answer = ask(
+        "POST",
+        f"{fake.url}/repos/acme/db/actions/workflows/{workflow}/dispatches",
+        json={"ref": "main", "inputs": inputs},
+        headers={"Authorization": "Bearer app"},
+    )
+    assert (answer.status_code, answer.json()["message"]) == (422, said)
+    assert acme.runs.all() == []
+
+
+def test_a_workflow_without_a_name_is_called_by_its_path(fake: FakeGithub) -> None:
+    acme = fake.repository("acme/db")
+    acme.add_workflow("measure.yml", text=MEASURES)
+    acme.add_workflow("publish.yml", text=PUBLISHES)
+    names = [each.name for each in of(fake).get_workflows()]
+    assert names == ["measures", ".github/workflows/publish.yml"]
+
+
+def test_a_comment_has_each_reaction_of_an_account_once(fake: FakeGithub) -> None:
+    acme = fake.repository("acme/db")
+    acme.open_pull("alice", "faster", sha=SHA)
+    comment = acme.comment("alice", 1, "/nightshift")
+    fake.account("reader", "reader[bot]", {"pull_requests": "read"})
+    for _ in range(2):
+        of(fake).get_issue(1).get_comment(comment.id).create_reaction("eyes")
+    assert [each.content for each in acme.reactions_of(comment.id)] == ["eyes"]
+    with refused(403):
+        of(fake, "reader").get_issue(1).get_comment(comment.id).create_reaction("eyes")
+
+
 def test_faults_are_used_up_in_order(fake: FakeGithub) -> None:
     seen = of(fake)
     fake.faults = [failing(502), None, secondary_limit(7), primary_limit(2**31, status=429)]

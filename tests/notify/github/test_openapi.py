@@ -23,16 +23,18 @@ from pipeline.fleet.retry import RetryPolicy
 from pipeline.fleet.runners import find_runners
 from pipeline.machine.ports import LOOPBACK
 from pipeline.notify.github.client import Client, GithubClock
+from pipeline.notify.github.settings import read_settings
 from pipeline.notify.github.transport import pygithub
-from pipeline.use_cases import pull_request
+from pipeline.use_cases import github_client
 from tests.fakes.github import Asked, FakeGithub
 from tests.fakes.github.fake import ROUTES
-from tests.notify.github import test_decisions, test_issues, test_pulls
+from tests.notify.github import test_command, test_decisions, test_issues, test_pulls
 from tests.notify.github.test_pulls import Hub, Publish
 from tests.notify.github.world import TOKEN, Times, World
 from tests.openapi.description import JSON, narrowed, queries, same_shape
 from tests.openapi.prism import Prism, github
 from tests.ports import free_port
+from tools.pasted import pasted
 
 SHA = "a" * 40
 
@@ -173,7 +175,7 @@ def hub(behind: Behind, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iter
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("GITHUB_TOKEN", test_pulls.TOKEN)
     clock = GithubClock(monotonic=Times().seconds, sleep=lambda seconds: None)
-    monkeypatch.setattr(pull_request, "Client", partial(Client, clock=clock))
+    monkeypatch.setattr(github_client, "Client", partial(Client, clock=clock))
     before = signal.getsignal(signal.SIGTERM)
     with behind(fake):
         monkeypatch.setenv("GITHUB_API_URL", fake.url)
@@ -209,22 +211,44 @@ def test_what_the_fleet_says_of_runners(fake: FakeGithub) -> None:
     assert runners.remove("bench-") == 1
 
 
-def test_what_starts_a_workflow_for_a_comment(fake: FakeGithub) -> None:
+def test_what_the_check_of_settings_reads(fake: FakeGithub) -> None:
     acme = fake.repository("acme/db")
-    acme.add_workflow("measure.yml")
-    acme.open_pull("alice", "faster", sha=SHA)
+    for path, text in pasted("docs/guide/github.md").items():
+        acme.add_workflow(path, text=text)
+    acme.start(".github/workflows/nightly.yml", event="schedule", sha=acme.tip)
+    acme.settings.rules_require = acme.settings.protection_requires = ("nightshift / sqlite",)
+    acme.add_runner("bench", ["self-hosted"], "online", version="2.330.0")
+    section = GithubSection(repository="acme/db", url=fake.url)
+    settings = read_settings(Client(section, "app"), "acme/db")
+    assert settings.unreadable == ()
+    assert settings.required_checks == {"nightshift / sqlite"}
+
+
+def test_what_starts_a_workflow(fake: FakeGithub) -> None:
+    acme = fake.repository("acme/db")
+    acme.add_workflow("publish.yml")
     environ = {
         "GITHUB_API_URL": fake.url,
         "GITHUB_REPOSITORY": "acme/db",
         "GITHUB_TOKEN": "app",
-        "WORKFLOW": "measure.yml",
-        "PULL_REQUEST": "1",
-        "ASKED_BY": "alice",
+        "WORKFLOW": "publish.yml",
+        "INPUTS": '{"run": "7", "attempt": "1"}',
     }
     script = Path(__file__).parents[3] / ".github/actions/dispatch/dispatch.py"
     subprocess.run([sys.executable, str(script)], env=environ, check=True, capture_output=True)
     (run,) = acme.runs.all()
-    assert run.inputs == {"number": "1", "base": acme.tip, "head": SHA}
+    assert run.inputs == {"run": "7", "attempt": "1"}
+
+
+say = test_command.say
+
+
+@pytest.mark.parametrize(
+    "text", ["/nightshift steps=scan", "/nightshift accept it", "/nightshift x"]
+)
+def test_what_commands_say(hub: Hub, publish: Publish, say: test_command.Say, text: str) -> None:
+    publish(test_pulls.SLOWER)
+    say(text, code=2 if text.endswith("x") else 0)
 
 
 # --- what the fake answers -----------------------------------------------------------

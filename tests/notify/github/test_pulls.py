@@ -16,7 +16,7 @@ import pytest
 
 from pipeline.cli import main
 from pipeline.notify.github.client import Client, GithubClock
-from pipeline.use_cases import pull_request
+from pipeline.use_cases import github_client
 from tests.cli.conftest import Ran
 from tests.fakes.github import Asked, FakeGithub, Fault, cut, failing, secondary_limit
 from tests.fakes.github.repository import Repository
@@ -126,7 +126,7 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
 
     # Nobody waits in a test, though GitHub wants a second between writes.
     clock = GithubClock(monotonic=lambda: now[0], sleep=wait, jitter=lambda: 0.0)
-    monkeypatch.setattr(pull_request, "Client", partial(Client, clock=clock))
+    monkeypatch.setattr(github_client, "Client", partial(Client, clock=clock))
     before = signal.getsignal(signal.SIGTERM)
     with fake.serving():
         monkeypatch.setenv("GITHUB_API_URL", fake.url)
@@ -644,7 +644,7 @@ def test_mistakes_are_one_line(hub: Hub, publish: Publish, monkeypatch: pytest.M
     ran = publish(SLOWER, "--repository", "acme/other", code=2)
     assert "is an event of acme/db, not of acme/other" in ran.err
     ran = publish(SLOWER, "--repository", "acme", code=2)
-    assert "--repository: 'acme' is not of the form OWNER/NAME" in ran.err
+    assert "the repository 'acme' is not of the form OWNER/NAME" in ran.err
     monkeypatch.delenv("GITHUB_TOKEN")
     ran = publish(SLOWER, code=2)
     assert (

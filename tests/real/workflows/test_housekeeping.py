@@ -78,46 +78,6 @@ def test_a_release_starts_one_night(actions: Actions, github: GithubServer) -> N
     assert first.workflow.path == ".github/workflows/nightly.yml"
 
 
-def test_a_comment_of_a_maintainer_measures_a_pull_request(
-    actions: Actions, github: GithubServer
-) -> None:
-    repository = github.repository(DATABASE)
-    repository.add_workflow(".github/workflows/nightshift.yml")
-    head, base = "a" * 40, "b" * 40
-    pull = repository.open_pull("mallory", "faster", sha=head, base_sha=base)
-    files = {
-        ".github/workflows/comments.yml": caller(
-            "pull-request-command.yml", "{issue_comment: {types: [created]}}"
-        )
-    }
-    commit(actions.repositories[DATABASE], files, "comments")
-
-    def said(body: str, who: str, **issue: object) -> int:
-        payload = {
-            "action": "created",
-            "issue": {"number": pull.number, "pull_request": {"url": "x"}, **issue},
-            "comment": {"body": body, "user": {"login": who}, "author_association": "NONE"},
-        }
-        done = actions.run(DATABASE, "comments.yml", "issue_comment", payload)
-        assert set(done.results().values()) <= {"success", "skipped"}, done
-        return len(repository.runs.all())
-
-    repository.access.roles |= {"reader": "read", "helper": "triage", "writer": "write"}
-    assert said("/nightshift", "mallory") == 0
-    assert said("/nightshift", "reader") == 0
-    assert said("/nightshift", "helper") == 0
-    assert said("/nightshiftly", "writer") == 0
-    assert said("please run /nightshift", "writer") == 0
-    assert said("/nightshift", "writer", pull_request=None) == 0
-    assert said("/nightshift", "writer") == 1
-    (run,) = repository.runs.all()
-    (asked,) = [each for each in github.asked if each.path.endswith("/dispatches")]
-    assert asked.body is not None
-    assert run.event == "workflow_dispatch"
-    assert asked.body["inputs"] == {"number": str(pull.number), "base": base, "head": head}
-    assert asked.body["ref"] == "main"
-
-
 def test_a_failed_check_fails_ci_and_the_tests_run_all_the_same(actions: Actions) -> None:
     files = {
         name: (ROOT / name).read_text() for name in (".ci/run", ".github/workflows/ci.yml")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import re
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -12,11 +11,10 @@ from typing import Any
 import pytest
 
 from tests.fakes.github.server import GithubServer
-from tests.real.workflows.act import ROOT, TOKEN, Actions, Done, commit
+from tests.real.workflows.act import TOKEN, Actions, Done, commit
 from tests.real.workflows.conftest import DATABASE
 from tests.repositories import git, releases_as_commits
-
-BLOCK = re.compile(r"```yaml\n# (\S+)\n(.*?)```", re.DOTALL)
+from tools.pasted import pasted
 
 CONFIG = """
 [[build]]
@@ -46,24 +44,16 @@ WAIT = "  { volatile int i; for(i=0; i<20000; i++){} }\n"
 """Several times as long as a point query."""
 
 FORK = "mallory/db"
-
-
-def files_to_add(document: str) -> dict[str, str]:
-    """Return the files that a document asks a repository of a DBMS to add, by their paths."""
-    return dict(BLOCK.findall((ROOT / document).read_text()))
+MEASURES = ".github/workflows/nightshift.yml"
 
 
 def ten_lines() -> dict[str, str]:
-    return files_to_add("README.md")
+    return pasted("README.md")
 
 
 def with_comments() -> dict[str, str]:
     """Return the ten lines with what docs/guide/github.md says for comments."""
-    files = ten_lines()
-    measures = ".github/workflows/nightshift.yml"
-    began = files_to_add("docs/guide/github.md")[measures]
-    rest = [line for line in files[measures].splitlines() if not line.startswith("on:")]
-    return {**files, measures: began + "\n".join(rest) + "\n"}
+    return {**ten_lines(), **pasted("docs/guide/github.md")}
 
 
 def test_they_are_ten_at_most() -> None:
@@ -118,52 +108,54 @@ def published(
     github: GithubServer,
     head: str,
     conclusion: str,
-    *,
-    event: str = "pull_request",
-    title: str = "closes #999",
-    branch: str = "topic",
-    source: str = FORK,
 ) -> Done:
-    """Run what the end of the measuring run starts, which left what act's run 1 left."""
+    """Run what the end of the measuring run of a fork starts, which left what act's run 1 left."""
     repository = github.repository(DATABASE)
+    for path, text in ten_lines().items():
+        repository.add_workflow(path, text=text)
     run = repository.start(
-        ".github/workflows/nightshift.yml",
-        event=event,
-        sha=head,
-        branch=branch,
-        head=source,
-        status="completed",
-        conclusion=conclusion,
+        MEASURES, event="pull_request", sha=head, branch="topic", head=FORK, actor="mallory"
     )
-    for folder in actions.artifacts(1).glob("*"):
+    upload(actions, github, 1, run.id)
+    repository.finish(run.id, conclusion)
+    (told,) = [each for each in repository.runs.all() if each.after == run.id]
+    about = f"/repos/{DATABASE}"
+    payload = {
+        "action": "completed",
+        "repository": shown(github, about),
+        "workflow_run": shown(github, f"{about}/actions/runs/{run.id}"),
+    }
+    return actions.run(DATABASE, "nightshift-publish.yml", told.event, payload, run=told.id)
+
+
+def upload(actions: Actions, github: GithubServer, run: int, to: int) -> None:
+    """Keep as artifacts of a run of GitHub what a run of act left."""
+    for folder in actions.artifacts(run).glob("*"):
         content = io.BytesIO()
         with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
             for path in sorted(folder.rglob("*")):
                 archive.write(path, path.relative_to(folder).as_posix())
-        repository.upload(run.id, folder.name, content.getvalue())
-    owner = DATABASE.partition("/")[0]
-    payload: dict[str, Any] = {
-        "action": "completed",
-        "repository": {
-            "full_name": DATABASE,
-            "owner": {"login": owner},
-            "default_branch": "main",
-        },
-        "workflow_run": {
-            "id": run.id,
-            "run_attempt": 1,
-            "event": event,
-            "path": ".github/workflows/nightshift.yml",
-            "head_sha": head,
-            "head_branch": branch,
-            "head_repository": {"full_name": source, "owner": {"login": source.partition("/")[0]}},
-            "display_title": title,
-            "conclusion": conclusion,
-            "html_url": "https://github.test/run",
-            "pull_requests": [],
-        },
+        github.repository(DATABASE).upload(to, folder.name, content.getvalue())
+
+
+def shown(github: GithubServer, path: str) -> Any:
+    """Return what the API shows at a path."""
+    sent, _ = github.handle("GET", path, {"user-agent": "x"})
+    assert sent is not None
+    return json.loads(sent.body)
+
+
+def said(actions: Actions, github: GithubServer, number: int, text: str, who: str) -> Done:
+    """Comment on a pull request, and run what that starts."""
+    about = f"/repos/{DATABASE}"
+    comment = github.repository(DATABASE).comment(who, number, text)
+    payload = {
+        "action": "created",
+        "issue": shown(github, f"{about}/issues/{number}"),
+        "comment": shown(github, f"{about}/issues/comments/{comment.id}"),
+        "repository": shown(github, about),
     }
-    return actions.run(DATABASE, "nightshift-publish.yml", "workflow_run", payload, run=2)
+    return actions.run(DATABASE, "nightshift-comments.yml", "issue_comment", payload, run=9)
 
 
 def test_a_slower_pull_request_of_a_fork_is_reported(
@@ -190,20 +182,42 @@ def test_a_slower_pull_request_of_a_fork_is_reported(
     assert "point-query" in comment.body and comment.user == "github-actions[bot]"
 
 
-def test_what_a_comment_started_and_does_not_compile_is_reported_too(
+def test_a_comment_measures_and_the_answer_is_reported(
     actions: Actions, sqlite: Path, github: GithubServer
 ) -> None:
+    """The change does not compile, so that this takes no longer than it must."""
     repository = github.repository(DATABASE)
+    repository.access.roles |= {"alice": "write", "bob": "triage"}
     github.repository(FORK, fork_of=DATABASE)
-    tip = commit(sqlite, with_comments(), "comments")
+    commit(sqlite, with_comments(), "comments")
+    for path, text in with_comments().items():
+        repository.add_workflow(path, text=text)
     base, head = propose(sqlite, 1, STEP, "::error::broken\n" + STEP)
     pull = repository.open_pull("mallory", "faster", sha=head, base_sha=base, head=FORK)
-    inputs = {"number": str(pull.number), "base": base, "head": head}
-    done = actions.run(DATABASE, "nightshift.yml", "workflow_dispatch", {"inputs": inputs})
-    assert done.results() == {"measure": "success"}, done
-    title = f"nightshift #{pull.number} at {head}"
-    by_hand = {"event": "workflow_dispatch", "branch": "main", "source": DATABASE, "title": title}
-    done = published(actions, github, tip, "success", **by_hand)
+
+    for text, who in (("/nightshift", "bob"), ("/nightshiftly", "alice"), ("thanks", "alice")):
+        done = said(actions, github, pull.number, text, who)
+        assert set(done.results().values()) <= {"success", "skipped"}, done
+        assert repository.runs.all() == []
+
+    done = said(actions, github, pull.number, "/nightshift steps=point-query", "alice")
+    assert done.results() == {"obey": "success"}, done
+    (measuring,) = repository.runs.all()
+    assert measuring.inputs["steps"] == "point-query"
+    payload = {"inputs": dict(measuring.inputs)}
+    done = actions.run(
+        DATABASE, "nightshift.yml", measuring.event, payload, run=measuring.id, seconds=1800
+    )
+    assert done.results() == {"measure": "success", "start-publisher": "success"}, done
+    upload(actions, github, measuring.id, measuring.id)
+    repository.rename_run(measuring.id, f"nightshift #{pull.number} at {head}")
+    repository.finish(measuring.id)
+
+    (publishing,) = [each for each in repository.runs.all() if each.id != measuring.id]
+    payload = {"inputs": dict(publishing.inputs), "repository": shown(github, f"/repos/{DATABASE}")}
+    done = actions.run(
+        DATABASE, "nightshift-publish.yml", publishing.event, payload, run=publishing.id
+    )
     assert done.results() == {"publish": "success"}, done
     (check,) = repository.checks.all()
     assert (check.sha, check.conclusion) == (head, "action_required")

@@ -1,0 +1,214 @@
+"""Commands in comments on pull requests: ``/nightshift`` measures, ``/nightshift accept`` accepts.
+
+A comment is untrusted. Every word is checked before anything is started, and only people who may
+write to the repository are obeyed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import quote
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from pipeline.notify.github.client import Client
+from pipeline.notify.github.event import PullRequestHead, read_pull_request
+from pipeline.notify.github.failures import GithubRefusedError
+from pipeline.text.errors import UserError
+
+NAME = "/nightshift"
+"""The first word of a command."""
+
+MAY_ASK = ("admin", "maintain", "write")
+"""Permissions of those who could run any code on the runners, because they may push a workflow."""
+
+MODES = ("time", "count")
+
+STEP = re.compile(r"[A-Za-z0-9][A-Za-z0-9._=+-]{0,63}")
+"""The names of steps that a command may contain; none has a meaning to a shell."""
+
+MOST_STEPS = 50
+"""Maximum number of steps in a command."""
+
+LONGEST_REASON = 200
+"""Maximum length of the reason of an acceptance, in characters."""
+
+
+class MeasureCommand(NamedTuple):
+    """Measure the pull request; empty values are those of the workflow."""
+
+    steps: tuple[str, ...] = ()
+    mode: str = ""
+
+
+class AcceptCommand(NamedTuple):
+    """Accept the regression that was measured, for a reason."""
+
+    reason: str
+
+
+Command = MeasureCommand | AcceptCommand
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class _Login(_Part):
+    login: str
+
+
+class _Comment(_Part):
+    id: int
+    body: str | None = None
+    html_url: str = ""
+    user: _Login | None = None
+
+
+class _Issue(_Part):
+    number: int
+    pull_request: Mapping[str, object] | None = None
+
+
+class _Named(_Part):
+    full_name: str
+
+
+class _CommentEvent(_Part):
+    action: str
+    repository: _Named
+    issue: _Issue
+    comment: _Comment
+
+
+class PullRequestComment(NamedTuple):
+    """A comment on a pull request, as GitHub's event has it."""
+
+    id: int
+    number: int
+    author: str
+    text: str
+    page: str
+
+
+def read_comment(file: Path, repository: str) -> PullRequestComment | None:
+    """Return the new comment of an event; None if it is not on a pull request.
+
+    Raises UserError for a file that is no event of a comment in this repository.
+    """
+    try:
+        event = _CommentEvent.model_validate_json(file.read_bytes())
+    except OSError as error:
+        raise UserError(f"{file} cannot be read: {error.strerror}") from error
+    except ValidationError as error:
+        where = ".".join(map(str, error.errors()[0]["loc"])) or "its beginning"
+        raise UserError(
+            f"{file} is not an event of a comment (see {where}); give the file that "
+            "GITHUB_EVENT_PATH names in a workflow started by issue_comment"
+        ) from error
+    if event.repository.full_name.casefold() != repository.casefold():
+        raise UserError(f"{file} is an event of {event.repository.full_name}, not of {repository}")
+    comment = event.comment
+    if event.action != "created" or event.issue.pull_request is None or comment.user is None:
+        return None
+    return PullRequestComment(
+        comment.id, event.issue.number, comment.user.login, comment.body or "", comment.html_url
+    )
+
+
+def is_command(text: str) -> bool:
+    """Whether the first word in the first line of a comment is that of a command."""
+    return _words(text)[:1] == [NAME]
+
+
+def parse_command(text: str) -> Command:
+    """Return the command of a comment that has one. Raises UserError for invalid arguments."""
+    words = _words(text)[1:]
+    if words[:1] == ["accept"]:
+        reason = " ".join(words[1:])
+        if not reason:
+            raise UserError(f"the reason is missing; write {NAME} accept REASON")
+        if len(reason) > LONGEST_REASON:
+            raise UserError(f"the reason is longer than {LONGEST_REASON} characters; shorten it")
+        return AcceptCommand(reason)
+    return _measure(words)
+
+
+def _words(text: str) -> list[str]:
+    return (text.splitlines() or [""])[0].split()
+
+
+def _measure(words: list[str]) -> MeasureCommand:
+    given: dict[str, str] = {}
+    for word in words:
+        name, sign, value = word.partition("=")
+        if name not in MeasureCommand._fields or not sign:
+            raise UserError(
+                f"{word[:64]!r} is no argument; write {NAME}, {NAME} steps=scan,point-query "
+                f"mode=count, or {NAME} accept REASON"
+            )
+        if name in given:
+            raise UserError(f"{name}= appears twice; write it once")
+        given[name] = value
+    mode = given.get("mode", "")
+    if "mode" in given and mode not in MODES:
+        raise UserError(f"mode={mode[:64]} is not a mode; write mode=time or mode=count")
+    steps = tuple(given["steps"].split(",")) if "steps" in given else ()
+    for step in steps:
+        if not STEP.fullmatch(step):
+            raise UserError(
+                f"{step[:64]!r} is not the name of a step; write steps=scan,point-query"
+            )
+    if len(steps) > MOST_STEPS:
+        raise UserError(f"steps= has more than {MOST_STEPS} steps; name fewer")
+    return MeasureCommand(steps, mode)
+
+
+def may_ask(client: Client, repository: str, login: str) -> bool:
+    """Whether somebody may write to the repository.
+
+    The author association of a comment does not decide it: it calls people with read access
+    collaborators, and does not show private memberships.
+    """
+    try:
+        found = client.read(f"/repos/{repository}/collaborators/{quote(login, safe='')}/permission")
+    except GithubRefusedError:
+        return False
+    return found["permission"] in MAY_ASK
+
+
+def react(client: Client, repository: str, comment: PullRequestComment, content: str) -> None:
+    """Add a reaction to a comment. A second one of the same kind changes nothing."""
+    place = f"/repos/{repository}/issues/comments/{comment.id}/reactions"
+    client.write("POST", place, {"content": content})
+
+
+def start_measurement(
+    client: Client, repository: str, workflow: str, number: int, command: MeasureCommand
+) -> PullRequestHead:
+    """Start the workflow that measures, with the commits as they are now; return them.
+
+    What is pushed later is not what a maintainer asked for. Raises UserError for a closed pull
+    request, and for a workflow that does not exist or does not accept the arguments.
+    """
+    pull = read_pull_request(client, repository, number)
+    if not pull.open:
+        raise UserError(f"#{number} is closed; open it again to measure it")
+    inputs = {"number": str(number), "base": pull.base, "head": pull.sha}
+    if command.steps:
+        inputs["steps"] = " ".join(command.steps)
+    if command.mode:
+        inputs["mode"] = command.mode
+    branch = client.read(f"/repos/{repository}")["default_branch"]
+    place = f"/repos/{repository}/actions/workflows/{quote(workflow, safe='')}/dispatches"
+    try:
+        client.write("POST", place, {"ref": branch, "inputs": inputs})
+    except GithubRefusedError as error:
+        raise UserError(
+            f"{workflow} was not started ({error}); its trigger workflow_dispatch must have the "
+            f"inputs {', '.join(inputs)}"
+        ) from error
+    return pull

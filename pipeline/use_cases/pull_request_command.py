@@ -1,0 +1,95 @@
+"""Obey a command in a comment on a pull request."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+from pipeline.notify.github.acceptance import Acceptance, accept
+from pipeline.notify.github.client import Client
+from pipeline.notify.github.command import (
+    AcceptCommand,
+    Command,
+    PullRequestComment,
+    is_command,
+    may_ask,
+    parse_command,
+    react,
+    read_comment,
+    start_measurement,
+)
+from pipeline.notify.github.event import read_pull_request
+from pipeline.notify.github.failures import GithubRefusedError, UnavailableError
+from pipeline.text.errors import UserError
+from pipeline.use_cases.context import Context
+from pipeline.use_cases.github_client import github_client
+
+SEEN, REFUSED = "eyes", "confused"
+"""The reactions to a command: it was read; it was refused."""
+
+
+class CommandRequest(NamedTuple):
+    """An event of a comment. ``workflow`` is the file name of the workflow that measures."""
+
+    event: Path
+    repository: str
+    workflow: str
+
+
+class ObeyedCommand(NamedTuple):
+    """What became of a comment: whether something was done, and one line about it."""
+
+    done: bool
+    text: str
+
+
+def obey_comment(context: Context, asked: CommandRequest) -> ObeyedCommand:
+    """Start the measurement, or record the acceptance, that a maintainer's comment asks for.
+
+    The comment gets the reaction eyes, and confused if the command is refused. Raises UserError for
+    a maintainer's command that cannot be obeyed, and if GitHub cannot be reached.
+    """
+    client, repository = github_client(context, asked.repository, "write access to actions")
+    comment = read_comment(asked.event, repository)
+    if comment is None or not is_command(comment.text):
+        return ObeyedCommand(False, "the comment is no command on a pull request")
+    try:
+        return _obeyed(client, repository, asked.workflow, comment)
+    except UnavailableError as error:
+        raise UserError(
+            f"the command was not obeyed: {error}; write it again in a new comment later"
+        ) from error
+    except GithubRefusedError as error:
+        raise UserError(
+            f"the command was not obeyed: {error}; see whether #{comment.number} and the comment "
+            f"still exist in {repository}"
+        ) from error
+
+
+def _obeyed(
+    client: Client, repository: str, workflow: str, comment: PullRequestComment
+) -> ObeyedCommand:
+    react(client, repository, comment, SEEN)
+    if not may_ask(client, repository, comment.author):
+        react(client, repository, comment, REFUSED)
+        return ObeyedCommand(
+            False, f"{comment.author} may not write to {repository}, so nothing is done"
+        )
+    try:
+        command = parse_command(comment.text)
+        return ObeyedCommand(True, _done(client, repository, workflow, comment, command))
+    except (UserError, GithubRefusedError):
+        react(client, repository, comment, REFUSED)
+        raise
+
+
+def _done(
+    client: Client, repository: str, workflow: str, comment: PullRequestComment, command: Command
+) -> str:
+    if isinstance(command, AcceptCommand):
+        sha = read_pull_request(client, repository, comment.number).sha
+        acceptance = Acceptance(comment.number, sha, comment.author, command.reason, comment.page)
+        names = accept(client, repository, acceptance)
+        return f"accepted for {comment.author}: {', '.join(names)}"
+    pull = start_measurement(client, repository, workflow, comment.number, command)
+    return f"started {workflow} for #{comment.number} at {pull.sha}"
