@@ -42,7 +42,7 @@ SHORT, LONG = 8.0, 20.0
 """Positions of a short and of a long series. In between, the limit and the assumed dependence move
 from one to the other, so that a growing creep stays found."""
 
-LIMIT_SHORT, LIMIT_LONG = 4e-4, 2e-5
+LIMIT_SHORT, LIMIT_LONG = 5e-4, 2e-5
 """Largest p-value of one search. A stable line is searched again with each position, and a false
 creep in one of 60 positions has a probability of at most .001: short series, which have the least
 evidence, get most of it. Simulated: ``python -m changepoint.evaluate creep``."""
@@ -128,7 +128,8 @@ def creep(
         values: the series in order from the anchor on, one-dimensional; None and nan are missing.
         positions: label of each value's position, sorted, as for :func:`changepoint.detect`.
         changes: labels of the positions of changes that were reported; their steps are subtracted.
-        smallest: smallest cumulative change that matters, as a fraction.
+        smallest: smallest cumulative change that matters, as a fraction. A creep that is smaller
+            than this together with the reported improvements has been made up for, and is none.
         better: the good direction of the level. Only a change in the other one is a creep.
         most: how many revisions are listed, those that changed most.
 
@@ -153,7 +154,10 @@ def creep(
     whole = float(fit.ends @ fit.means)
     low, high = (math.expm1(whole + side * fit.margin(fit.ends)) for side in (-1.0, 1.0))
     effect = math.expm1(whole)
-    if pvalue > fit.limit or sign * effect < smallest or not (low > 0.0 or high < 0.0):
+    left = math.expm1(whole + sum(min(sign * step, 0.0) * sign for step in fit.sizes))
+    if pvalue > fit.limit or not (low > 0.0 or high < 0.0):
+        return None
+    if sign * effect < smallest or sign * left < smallest:
         return None
     listed, rest = fit.contributions(labels, effect / whole, most)
     before = math.exp(float(fit.anchor @ fit.means))
@@ -191,6 +195,11 @@ class _Fit:
     variance: float
     degrees: float
     limit: float
+
+    @property
+    def sizes(self) -> list[float]:
+        """The logarithms of the steps."""
+        return [float(size) for size in self.weights[2:] @ self.means]
 
     def margin(self, weights: Floats) -> float:
         """Half the width of the interval of a sum of the means with these weights."""

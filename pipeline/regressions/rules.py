@@ -24,6 +24,7 @@ class DetectionSettings(Frozen):
     """The detection settings of one series: ``[detect]`` and ``[[rule]]`` in the configuration."""
 
     min_effect: float = 0.03
+    creep: float = 0.05
     alarms_per_1000: float = USUAL_ALARMS
     direction: Literal["worse", "better", "both"] = "both"
     mute: bool = False
@@ -60,6 +61,7 @@ class Rules:
         """
         chosen = {
             "min_effect": self._settings.smallest(key.mode),
+            "creep": self._settings.creep,
             "alarms_per_1000": self.alarms_per_1000(series),
         }
         for rule in self._rules:

@@ -1,0 +1,178 @@
+"""Find creep: cumulative changes of series against the anchor of their line."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from datetime import date
+from typing import NamedTuple
+
+from changepoint import Creep, creep
+from changepoint.comparison.verdict import Better
+from pipeline.measure.plan import Line, Plan
+from pipeline.model import (
+    Contribution,
+    CreepParts,
+    RegressionKind,
+    RegressionState,
+    SeriesKey,
+    Shift,
+)
+from pipeline.model.metrics import LEAST_CHANGE, is_worse
+from pipeline.regressions.counted import is_counted
+from pipeline.regressions.rules import DetectionSettings, Rules
+from pipeline.regressions.shifts import MOST_LOST, SLA
+from pipeline.regressions.states import KnownRegressions
+from pipeline.storage.series import Series
+from pipeline.text.errors import UserError
+
+LISTED = 10
+"""Listed contributions to a creep, the largest; the others are in the remainder."""
+
+ACCEPTED = {RegressionState.ACKNOWLEDGED, RegressionState.WONT_FIX, RegressionState.RESOLVED}
+"""States of a creep whose newest revision is the next anchor of its line."""
+
+Anchors = Mapping[str, int]
+"""The position of each line's anchor, by the line's name; 0 if it is missing."""
+
+
+class CreepSearch(NamedTuple):
+    """The creep of series, and the shifts that are the creep's own and no steps."""
+
+    found: list[Shift]
+    absorbed: list[Shift]
+
+
+def anchors(plan: Plan, known: KnownRegressions, since: str = "") -> Anchors:
+    """Return the anchor of each line: the newest accepted level, or else that of ``since``.
+
+    A decision about a creep accepts the level that its line had then. ``since`` is a revision or a
+    date; a line without such a revision begins at its first. Raises UserError if no line has it.
+    """
+    day = _day(since)
+    found = {line.name: _first_since(line, since, day) for line in plan.lines}
+    if since and all(place is None for place in found.values()):
+        raise UserError(
+            f"[detect] creep_since: no line has the revision {since!r}, or a revision with a date "
+            "from then on; `nightshift plan` lists the revisions"
+        )
+    places = {name: place or 0 for name, place in found.items()}
+    for line in plan.lines:
+        for history in known.values():
+            one = history.regression
+            if (one.line, one.kind) == (line.name, RegressionKind.CREEP) and (
+                history.state in ACCEPTED
+            ):
+                accepted = line.positions.get(one.first_bad, 0)
+                places[line.name] = max(places[line.name], accepted)
+    return places
+
+
+def find_creep(
+    series: Sequence[Series], shifts: Sequence[Shift], rules: Rules, places: Anchors
+) -> CreepSearch:
+    """Search timed series for creep; the steps of the ``shifts`` of their levels are subtracted."""
+    steps: dict[SeriesKey, list[Shift]] = {}
+    for shift in shifts:
+        if shift.kind is RegressionKind.LEVEL:
+            steps.setdefault(shift.series, []).append(shift)
+    found, absorbed = [], []
+    for one in series:
+        watch = rules.settings_of(one.key, len(series))
+        own = steps.get(one.key, [])
+        got = _creep_in(one, own, watch, places.get(one.key.line, 0))
+        if got is not None:
+            found.append(got[0])
+            absorbed += [shift for shift in own if shift.position in got[1].absorbed]
+    return CreepSearch(found, absorbed)
+
+
+def worse_steps(shift: Shift) -> float:
+    """Return by how much the reported steps between the ends of a creep are worse, as a fraction.
+
+    A comparison of the two ends measures the creep together with these steps.
+    """
+    parts = shift.parts.contributions if shift.parts is not None else ()
+    steps = [each.effect for each in parts if each.step]
+    sizes = [math.log1p(size) for size in steps if is_worse(shift.series.metric, size)]
+    return abs(math.expm1(sum(sizes)))
+
+
+def _creep_in(
+    series: Series, steps: Sequence[Shift], watch: DetectionSettings, anchor: int
+) -> tuple[Shift, Creep] | None:
+    metric = series.key.metric
+    if not watch.creep or is_counted(series.key) or metric == SLA or not watch.reports(worse=True):
+        return None
+    later = series.where(series.positions >= anchor)
+    better: Better = "lower" if is_worse(metric, 1.0) else "higher"
+    found = creep(
+        later.values,
+        positions=later.positions,
+        changes=[shift.position for shift in steps],
+        # A single step of this size would have been reported.
+        smallest=max(watch.creep, watch.min_effect),
+        better=better,
+        most=LISTED,
+    )
+    if found is None or abs(found.after - found.before) < LEAST_CHANGE.get(metric, 0.0):
+        return None
+    return _shift(later, found), found
+
+
+def _shift(series: Series, found: Creep) -> Shift:
+    first, last = int(series.positions[0]), int(series.positions[-1])
+    revisions = map(series.revision, range(len(series.at)))
+    labels = dict(zip(series.positions.tolist(), revisions, strict=True))
+    return Shift(
+        series=series.key,
+        kind=RegressionKind.CREEP,
+        position=last,
+        earliest=first + 1,
+        latest=last,
+        last_good=labels[first],
+        first_bad=labels[last],
+        before=found.before,
+        after=found.after,
+        effect=found.effect,
+        effect_low=max(found.effect_interval[0], MOST_LOST),
+        effect_high=found.effect_interval[1],
+        pvalue=found.pvalue,
+        worse=True,
+        parts=CreepParts(
+            contributions=tuple(
+                Contribution(
+                    revision=labels[int(one.position)],
+                    effect=one.effect,
+                    low=one.interval[0],
+                    high=one.interval[1],
+                    step=one.step,
+                )
+                for one in found.contributions
+            ),
+            remainder=found.remainder,
+            remainder_low=found.remainder_interval[0],
+            remainder_high=found.remainder_interval[1],
+        ),
+    )
+
+
+def _day(since: str) -> date | None:
+    try:
+        return date.fromisoformat(since)
+    except ValueError:
+        return None
+
+
+def _first_since(line: Line, since: str, day: date | None) -> int | None:
+    """Return the position of the anchor that the configuration names; None without one."""
+    if day is None:
+        return line.positions.get(since)
+    return next(
+        (
+            place
+            for place, revision in enumerate(line.revisions)
+            if revision.at is not None and revision.at.date() >= day
+        ),
+        None,
+    )
