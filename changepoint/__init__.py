@@ -21,7 +21,7 @@ from changepoint.comparison.share_sequential import ShareSequential
 from changepoint.comparison.spread_sequential import SpreadSequential
 from changepoint.comparison.two_samples import Comparison, SampleLevel, compare
 from changepoint.comparison.verdict import Better, Verdict
-from changepoint.detection.creep import Contribution, Creep, creep
+from changepoint.detection.creep import Creep, PositionShare, creep
 from changepoint.detection.exact import exact_changes, exact_effect, is_exact_change
 from changepoint.detection.ladder import LONGEST as LONGEST_LADDER
 from changepoint.detection.ladder import shared_noise
@@ -46,7 +46,6 @@ __all__ = [
     "Bisection",
     "ChangePoint",
     "Comparison",
-    "Contribution",
     "Creep",
     "CulpritRange",
     "Detection",
@@ -56,6 +55,7 @@ __all__ = [
     "Pooled",
     "PooledMember",
     "Position",
+    "PositionShare",
     "SampleLevel",
     "Segment",
     "SegmentLevel",

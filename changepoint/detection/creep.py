@@ -73,7 +73,7 @@ Interval = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
-class Contribution:
+class PositionShare:
     """What one revision contributes to a creep, as a fraction of the level at the anchor.
 
     position: label of the revision that the change came with. step: whether it is a change point
@@ -108,7 +108,7 @@ class Creep:
     effect_interval: Interval
     pvalue: float
     absorbed: tuple[Position, ...]
-    contributions: tuple[Contribution, ...]
+    contributions: tuple[PositionShare, ...]
     remainder: float
     remainder_interval: Interval
 
@@ -212,7 +212,7 @@ class _Fit:
 
     def contributions(
         self, labels: Sequence[Position], scale: float, most: int
-    ) -> tuple[tuple[Contribution, ...], tuple[float, Interval]]:
+    ) -> tuple[tuple[PositionShare, ...], tuple[float, Interval]]:
         """The largest contributions in order, with the steps, and the rest with its interval.
 
         scale: from a sum of logarithms to the effect, so that relative effects can be added.
@@ -229,13 +229,13 @@ class _Fit:
         sizes = np.abs(differences @ self.means)
         chosen = np.sort(np.argsort(-sizes, kind="stable")[:most])
         found = [
-            (int(at) + 1, Contribution(labels[at + 1], *scaled(differences[at]))) for at in chosen
+            (int(at) + 1, PositionShare(labels[at + 1], *scaled(differences[at]))) for at in chosen
         ]
         for number, at in enumerate(self.steps):
             weights = self.weights[2 + number]
             value, margin = float(weights @ self.means), self.margin(weights)
             bounds = math.expm1(value - margin), math.expm1(value + margin)
-            found.append((at, Contribution(labels[at], math.expm1(value), bounds, step=True)))
+            found.append((at, PositionShare(labels[at], math.expm1(value), bounds, step=True)))
         found.sort(key=lambda item: item[0])
         rest = self.ends - differences[chosen].sum(axis=0)
         return tuple(one for _, one in found), scaled(rest)

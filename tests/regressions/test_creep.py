@@ -28,7 +28,7 @@ from tests.regressions.samples import key
 from tests.site.page_store import revision
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
-SETTINGS = DetectSection(creep="2%")
+SETTINGS = DetectSection.model_validate({"creep": "2%"})
 
 Level = Callable[[int], float]
 
@@ -193,7 +193,7 @@ def test_a_reported_step_is_subtracted_and_listed(tmp_path: Path) -> None:
 def test_the_settings_decide_what_counts(
     tmp_path: Path, settings: dict[str, str], crept: bool
 ) -> None:
-    found = Nights(tmp_path, DetectSection(**settings)).night(14, series(14, losing))
+    found = Nights(tmp_path, DetectSection.model_validate(settings)).night(14, series(14, losing))
     assert any(one.kind is RegressionKind.CREEP for one in found.regressions) is crept
 
 
