@@ -118,6 +118,7 @@ def creep(
     *,
     positions: Positions | None = None,
     changes: Sequence[Position] = (),
+    elsewhere: Sequence[Position] = (),
     smallest: float = 0.05,
     better: Better = "higher",
     most: int = 20,
@@ -127,7 +128,9 @@ def creep(
     Args:
         values: the series in order from the anchor on, one-dimensional; None and nan are missing.
         positions: label of each value's position, sorted, as for :func:`changepoint.detect`.
-        changes: labels of the positions of changes that were reported; their steps are subtracted.
+        changes: labels of the positions of changes that were reported; their steps are subtracted,
+            unless the creep explains them better.
+        elsewhere: labels of changes that series measured with this one show: always subtracted.
         smallest: smallest cumulative change that matters, as a fraction. A creep that is smaller
             than this together with the reported improvements has been made up for, and is none.
         better: the good direction of the level. Only a change in the other one is a creep.
@@ -143,10 +146,13 @@ def creep(
         raise ValueError(f"smallest must be a fraction above 0, not {smallest}")
     series = read(values, positions)
     labels = series.labels
-    steps = sorted({labels.index(change) for change in changes if change in labels[1:]})
+    steps, sure = (
+        sorted({labels.index(change) for change in given if change in labels[1:]})
+        for given in (changes, elsewhere)
+    )
     if not np.all(series.measured > 0.0):
         return None
-    fit = _fitted(np.log(series.measured), series.offsets, steps)
+    fit = _fitted(np.log(series.measured), series.offsets, steps, sure)
     if fit is None:
         return None
     sign = -1.0 if better == "higher" else 1.0
@@ -222,41 +228,49 @@ class _Fit:
             value, margin = float(weights @ self.means), self.margin(weights)
             return scale * value, (scale * (value - margin), scale * (value + margin))
 
-        count = len(self.means)
-        differences = np.diff(np.eye(count), axis=0)
-        for number, at in enumerate(self.steps):
-            differences[at - 1] -= self.weights[2 + number]
-        sizes = np.abs(differences @ self.means)
-        chosen = np.sort(np.argsort(-sizes, kind="stable")[:most])
-        found = [
-            (int(at) + 1, PositionShare(labels[at + 1], *scaled(differences[at]))) for at in chosen
-        ]
+        def difference(at: int) -> Floats:
+            """The weights of the change at a position, without a step there."""
+            weights = np.zeros(len(self.means))
+            weights[at], weights[at - 1] = 1.0, -1.0
+            for number, step in enumerate(self.steps):
+                if step == at:
+                    weights -= self.weights[2 + number]
+            return weights
+
+        sizes = np.diff(self.means)
+        sizes[np.array(self.steps, dtype=np.int64) - 1] -= self.sizes
+        chosen = 1 + np.sort(np.argsort(-np.abs(sizes), kind="stable")[:most])
+        found = []
+        rest = self.ends
+        for at in chosen.tolist():
+            weights = difference(at)
+            found.append((at, PositionShare(labels[at], *scaled(weights))))
+            rest = rest - weights
         for number, at in enumerate(self.steps):
             weights = self.weights[2 + number]
             value, margin = float(weights @ self.means), self.margin(weights)
             bounds = math.expm1(value - margin), math.expm1(value + margin)
             found.append((at, PositionShare(labels[at], math.expm1(value), bounds, step=True)))
         found.sort(key=lambda item: item[0])
-        rest = self.ends - differences[chosen].sum(axis=0)
         return tuple(one for _, one in found), scaled(rest)
 
     def _error(self, weights: Floats) -> float:
         return math.sqrt(self.variance * float(np.sum(weights * weights / self.counts)))
 
 
-def _fitted(logs: Floats, offsets: Ints, steps: Sequence[int]) -> _Fit | None:
+def _fitted(logs: Floats, offsets: Ints, steps: Sequence[int], sure: Sequence[int]) -> _Fit | None:
     """Fit a slope and steps, with the noise; None if there are too few positions."""
     count = len(offsets) - 1
     values = clip_replicates(logs, offsets)
     replicates = Replicates.of(values, offsets)
     replicated = replicates.replicated
-    free = count - 2.0 - len(steps)
+    free = count - 2.0 - len({*steps, *sure})
     if count < (FEWEST_REPLICATED if replicated else FEWEST_SINGLE) or free < FEWEST_DEGREES:
         return None
     counts = replicates.counts
     floor = floor_of(logs) ** 2
     within, within_degrees = replicates.within()
-    steps = _without_absorbed(replicates, steps)
+    steps = _without_absorbed(replicates, steps, sure)
     free = count - 2.0 - len(steps)
     design = _design(count, steps)
     weights = _weights(design, counts)
@@ -298,23 +312,33 @@ def _weights(design: Floats, counts: Floats) -> Floats:
     return np.asarray(np.linalg.solve((design * counts) @ design.T, design * counts))
 
 
-def _without_absorbed(replicates: Replicates, steps: Sequence[int]) -> list[int]:
-    """The steps that explain more than the slope would in their place."""
-    kept = list(steps)
+def _without_absorbed(
+    replicates: Replicates, steps: Sequence[int], sure: Sequence[int]
+) -> list[int]:
+    """The steps that explain more than the slope would in their place, and the sure ones."""
+    doubtful = [at for at in steps if at not in sure]
+    design = _design(len(replicates.means), [*doubtful, *sure])
+    weighted = design * replicates.counts
+    products = weighted @ design.T
+    means = replicates.means - np.mean(replicates.means)
+    targets = weighted @ means
 
-    def left(design: Floats) -> float:
-        fitted = _weights(design, replicates.counts) @ replicates.means @ design
-        return float(np.sum(replicates.counts * (replicates.means - fitted) ** 2))
+    def explained(rows: list[int]) -> float:
+        solved = np.linalg.solve(products[np.ix_(rows, rows)], targets[rows])
+        return float(targets[rows] @ solved)
 
-    while kept:
-        design = _design(len(replicates.means), kept)
-        flat = left(np.delete(design, 1, axis=0))
-        sloped = [left(np.delete(design, 2 + number, axis=0)) for number in range(len(kept))]
-        least = int(np.argmin(sloped))
-        if sloped[least] >= flat:
+    # Rows: the level, the slope, the doubtful steps, the sure ones.
+    rows = list(range(len(design)))
+    left = list(range(2, 2 + len(doubtful)))
+    while left:
+        flat = explained([row for row in rows if row != 1])
+        sloped = [explained([row for row in rows if row != at]) for at in left]
+        best = int(np.argmax(sloped))
+        if sloped[best] <= flat:
             break
-        del kept[least]
-    return kept
+        rows.remove(left.pop(best))
+    doubtful = [doubtful[row - 2] for row in left]
+    return sorted([*doubtful, *sure])
 
 
 def _clipped(

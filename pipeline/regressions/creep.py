@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import NamedTuple
 
+import numpy as np
+
 from changepoint import Creep, creep
 from changepoint.comparison.verdict import Better
 from pipeline.measure.plan import Line, Plan
@@ -20,6 +22,7 @@ from pipeline.model import (
 )
 from pipeline.model.metrics import LEAST_CHANGE, is_worse
 from pipeline.regressions.counted import is_counted
+from pipeline.regressions.grouping import group_shifts
 from pipeline.regressions.rules import DetectionSettings, Rules
 from pipeline.regressions.shifts import MOST_LOST, SLA
 from pipeline.regressions.states import KnownRegressions
@@ -71,20 +74,32 @@ def anchors(plan: Plan, known: KnownRegressions, since: str = "") -> Anchors:
 def find_creep(
     series: Sequence[Series], shifts: Sequence[Shift], rules: Rules, places: Anchors
 ) -> CreepSearch:
-    """Search timed series for creep; the steps of the ``shifts`` of their levels are subtracted."""
-    steps: dict[SeriesKey, list[Shift]] = {}
+    """Search timed series for creep; the steps of the ``shifts`` of their levels are subtracted.
+
+    A step that other series of the line show is subtracted, too: one commit slows many series, some
+    of them too little to show it.
+    """
+    own: dict[SeriesKey, list[Shift]] = {}
     for shift in shifts:
         if shift.kind is RegressionKind.LEVEL:
-            steps.setdefault(shift.series, []).append(shift)
-    found, absorbed = [], []
-    for one in series:
+            own.setdefault(shift.series, []).append(shift)
+
+    def crept(one: Series, elsewhere: Sequence[int] = ()) -> tuple[Shift, list[Shift]] | None:
+        if not len(one.values):
+            return None
         watch = rules.settings_of(one.key, len(series))
-        own = steps.get(one.key, [])
-        got = _creep_in(one, own, watch, places.get(one.key.line, 0))
-        if got is not None:
-            found.append(got[0])
-            absorbed += [shift for shift in own if shift.position in got[1].absorbed]
-    return CreepSearch(found, absorbed)
+        steps = own.get(one.key, [])
+        anchor = places.get(one.key.line, 0)
+        return _creep_in(one, steps, _shown(one, steps, elsewhere), watch, anchor)
+
+    absorbed = [shift for one in series if (got := crept(one)) is not None for shift in got[1]]
+    others: dict[str, list[int]] = {}
+    steps = [each for known in own.values() for each in known if each not in absorbed]
+    for regression in group_shifts(steps):
+        others.setdefault(regression.line, []).append(regression.position)
+    searches = [crept(one, others.get(one.key.line, [])) for one in series]
+    found = [got for got in searches if got is not None]
+    return CreepSearch([got[0] for got in found], [shift for got in found for shift in got[1]])
 
 
 def worse_steps(shift: Shift) -> float:
@@ -98,9 +113,28 @@ def worse_steps(shift: Shift) -> float:
     return abs(math.expm1(sum(sizes)))
 
 
+def _shown(series: Series, own: Sequence[Shift], others: Sequence[int]) -> list[int]:
+    """Return the measured positions of the steps that others show.
+
+    The position of a step that the series shows, too, is its own.
+    """
+    measured = np.unique(series.positions)
+    places = measured[np.searchsorted(measured, others).clip(max=len(measured) - 1)].tolist()
+    return [
+        next((each.position for each in own if each.earliest <= place <= each.latest), place)
+        for place, other in zip(places, others, strict=True)
+        if place >= other
+    ]
+
+
 def _creep_in(
-    series: Series, steps: Sequence[Shift], watch: DetectionSettings, anchor: int
-) -> tuple[Shift, Creep] | None:
+    series: Series,
+    own: Sequence[Shift],
+    elsewhere: Sequence[int],
+    watch: DetectionSettings,
+    anchor: int,
+) -> tuple[Shift, list[Shift]] | None:
+    """Return the creep of a series, and which of its own steps are the creep's."""
     metric = series.key.metric
     if not watch.creep or is_counted(series.key) or metric == SLA or not watch.reports(worse=True):
         return None
@@ -109,7 +143,8 @@ def _creep_in(
     found = creep(
         later.values,
         positions=later.positions,
-        changes=[shift.position for shift in steps],
+        changes=[shift.position for shift in own],
+        elsewhere=elsewhere,
         # A single step of this size would have been reported.
         smallest=max(watch.creep, watch.min_effect),
         better=better,
@@ -117,7 +152,7 @@ def _creep_in(
     )
     if found is None or abs(found.after - found.before) < LEAST_CHANGE.get(metric, 0.0):
         return None
-    return _shift(later, found), found
+    return _shift(later, found), [shift for shift in own if shift.position in found.absorbed]
 
 
 def _shift(series: Series, found: Creep) -> Shift:

@@ -11,14 +11,13 @@ import numpy as np
 import pytest
 
 from pipeline.config import DetectSection
-from pipeline.experiments.confirm import certain_ends
 from pipeline.measure.plan import Line, Plan
 from pipeline.model import Regression, RegressionKind, RegressionState
 from pipeline.notify.base.text import Facts, notice
 from pipeline.regressions.creep import anchors, worse_steps
 from pipeline.regressions.detect import search
 from pipeline.regressions.detected import Detected
-from pipeline.regressions.reconcile import reconcile
+from pipeline.regressions.reconcile import certain_ends, reconcile
 from pipeline.regressions.repository import RegressionRepository
 from pipeline.regressions.rules import Rules
 from pipeline.storage.journal import Event, EventKind, Journal
