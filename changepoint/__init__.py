@@ -2,7 +2,8 @@
 
 :func:`detect` searches a series, :class:`Stream` a growing one, :func:`detect_many` many of them,
 and :func:`pooled` series that were measured together; :func:`shared_noise` gives the noise of short
-ones, and :func:`exact_changes` searches one without noise. :class:`Bisection` finds the culprit
+ones, and :func:`exact_changes` searches one without noise. :func:`creep` tests whether a series has
+become worse without a step that shows it. :class:`Bisection` finds the culprit
 between a good and a bad revision. :func:`compare`, :class:`Sequential` and :class:`GroupSequential`
 compare two samples, :class:`SpreadSequential` their noise, and :class:`ShareSequential` how often
 they reach a threshold. :func:`budget` converts wrong issues a month into a threshold. Results are
@@ -20,6 +21,7 @@ from changepoint.comparison.share_sequential import ShareSequential
 from changepoint.comparison.spread_sequential import SpreadSequential
 from changepoint.comparison.two_samples import Comparison, SampleLevel, compare
 from changepoint.comparison.verdict import Better, Verdict
+from changepoint.detection.creep import Creep, PositionShare, creep
 from changepoint.detection.exact import exact_changes, exact_effect, is_exact_change
 from changepoint.detection.ladder import LONGEST as LONGEST_LADDER
 from changepoint.detection.ladder import shared_noise
@@ -44,6 +46,7 @@ __all__ = [
     "Bisection",
     "ChangePoint",
     "Comparison",
+    "Creep",
     "CulpritRange",
     "Detection",
     "Direction",
@@ -52,6 +55,7 @@ __all__ = [
     "Pooled",
     "PooledMember",
     "Position",
+    "PositionShare",
     "SampleLevel",
     "Segment",
     "SegmentLevel",
@@ -65,6 +69,7 @@ __all__ = [
     "Verdict",
     "budget",
     "compare",
+    "creep",
     "detect",
     "detect_many",
     "exact_changes",

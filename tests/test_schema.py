@@ -148,7 +148,7 @@ def test_a_default_with_a_unit_is_the_one_used(table: str) -> None:
             parse = parse_percent if "%" in setting["pattern"] else parse_duration
             assert parse(setting["default"]) == pytest.approx(getattr(used, name))
             compared += 1
-    assert compared == {"workload": 2, "quick": 2, "detect": 2}[table]
+    assert compared == {"workload": 2, "quick": 2, "detect": 3}[table]
 
 
 def test_the_documentation_lists_every_setting_with_its_default() -> None:

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from changepoint.evaluate import nightly
 from changepoint.evaluate.bisections import bisection_table
 from changepoint.evaluate.calibrate import calibration_table
+from changepoint.evaluate.creeps import creep_table
 from changepoint.evaluate.field.engines import ENTRIES
 from changepoint.evaluate.field.table import field_table
 from changepoint.evaluate.labelled import MissingRepositoryError, labelled_table
@@ -76,8 +77,8 @@ def main() -> None:
         "--noise",
         default=",".join(KINDS),
         help=(
-            "kinds of noise for the commands budget, ladders, newest, steps and power, separated "
-            "by commas (default: %(default)s)"
+            "kinds of noise for the commands budget, creep, ladders, newest, steps and power, "
+            "separated by commas (default: %(default)s)"
         ),
     )
     parser.add_argument(
@@ -199,6 +200,7 @@ TABLES: Mapping[str, Table] = MappingProxyType(
 BY_NOISE: Mapping[str, Table] = MappingProxyType(
     {
         "budget": budget_table,
+        "creep": creep_table,
         "ladders": ladder_table,
         "newest": newest_table,
         "steps": steps_table,

@@ -113,4 +113,5 @@ def _shift(shift: Shift) -> dict[str, Any]:
         "effect": shift.effect,
         "interval": [shift.effect_low, shift.effect_high],
         "pvalue": shift.pvalue,
+        "parts": shift.parts,
     }

@@ -52,6 +52,22 @@ class DetectSection(Section):
             "(Apache Otava's method)"
         ),
     )
+    creep: Percent = Field(
+        default="5%",
+        validate_default=True,
+        lt=1,
+        description=(
+            "smallest creep that is reported: a cumulative change against the anchor that no "
+            "single step shows; 0% disables the search"
+        ),
+    )
+    creep_since: str = Field(
+        default="",
+        description=(
+            "anchor of creep: a revision, or a date (YYYY-MM-DD) whose first later revision "
+            "counts; by default the first revision of a line"
+        ),
+    )
 
     def smallest(self, mode: Mode) -> float:
         """Return the smallest relative change that is reported in series of a mode."""
@@ -132,6 +148,9 @@ class RuleSection(Section):
         default="*", description="shell pattern: the metrics that this rule applies to"
     )
     min_effect: Percent | None = Field(default=None, description="smallest change that is reported")
+    creep: Percent | None = Field(
+        default=None, lt=1, description="smallest creep that is reported; 0% disables the search"
+    )
     alarms_per_1000: float | None = Field(
         default=None,
         gt=0,

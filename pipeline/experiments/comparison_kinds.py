@@ -181,4 +181,5 @@ KINDS: dict[RegressionKind, type[ComparisonKind]] = {
     RegressionKind.LEVEL: OfLevel,
     RegressionKind.SPREAD: OfSpread,
     RegressionKind.SLA: OfSla,
+    RegressionKind.CREEP: OfLevel,
 }

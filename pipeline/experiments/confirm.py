@@ -33,6 +33,7 @@ from pipeline.model import (
     Shift,
     digest,
 )
+from pipeline.regressions.creep import worse_steps
 from pipeline.regressions.grouping import cell_of, clearest
 from pipeline.regressions.reconcile import certain_ends
 from pipeline.regressions.repository import OUTCOME
@@ -144,7 +145,8 @@ def experiment_of(
         question=Question(
             figures=tuple(Figure(shift.series.step, shift.series.metric) for shift in chosen),
             kind=regression.kind,
-            smallest_effect=settings.smallest(workload.mode),
+            # The ends of a creep differ by the reported steps between them, too.
+            smallest_effect=settings.smallest(workload.mode) + max(map(worse_steps, chosen)),
             blocks=settings.blocks,
             seconds=settings.budget,
             only="worse" if regression.worse else "better",

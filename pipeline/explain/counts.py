@@ -12,7 +12,6 @@ from pipeline.model import (
     Cell,
     Mode,
     Regression,
-    RegressionKind,
     SeriesKey,
 )
 from pipeline.storage.bundle import BundleError, bundle_path
@@ -84,7 +83,7 @@ def _slower(regression: Regression, line: Line, key: SeriesKey) -> bool | None:
         return None
     return any(
         shift.worse
-        and shift.kind is RegressionKind.LEVEL
+        and shift.kind.of_levels
         and shift.series.mode is Mode.TIME
         and shift.series.step == key.step
         for shift in regression.shifts

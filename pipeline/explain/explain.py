@@ -102,7 +102,12 @@ def explain(
             setup,
             before.steps[key.step],
             after.steps[key.step],
-            {each.series.metric for each in _worse(regression, key, RegressionKind.LEVEL)},
+            {
+                each.series.metric
+                for kind in RegressionKind
+                if kind.of_levels
+                for each in _worse(regression, key, kind)
+            },
             smallest_effect,
             [trial for trial in _fitting(trials, before, after) if trial.step == key.step],
             [_noise(each) for each in _worse(regression, key, RegressionKind.SPREAD)],

@@ -20,6 +20,7 @@ from pipeline.model import (
     Shift,
 )
 from pipeline.regressions.counted import by_mode
+from pipeline.regressions.creep import anchors
 from pipeline.regressions.detect import search
 from pipeline.regressions.grouping import worst
 from pipeline.regressions.reconcile import identify, night_of
@@ -144,7 +145,8 @@ def _line(
             )
             if len(one.values) and one.key.line == line.name
         ]
-        found = search(present, plan, rules, environment=environment)
+        since = anchors(plan, known_regressions(journal), settings.creep_since)
+        found = search(present, plan, rules, environment=environment, anchors=since)
         detected, fresh = night_of(found, plan, present, journal, settings, at)
         journal += fresh
         for one in detected.regressions:

@@ -14,6 +14,8 @@ from pipeline.model.base import MOST, Frozen, digest
 from pipeline.model.builds import Build, BuildOptions, Provenance, Revision, ServerConfig, Supply
 from pipeline.model.cells import Cell, Control, Mode, OptionValue, Scale, Step, Workload
 from pipeline.model.changes import (
+    Contribution,
+    CreepParts,
     Culprit,
     Excused,
     Pattern,
@@ -56,7 +58,9 @@ __all__ = [
     "CallCost",
     "Cell",
     "Connection",
+    "Contribution",
     "Control",
+    "CreepParts",
     "Culprit",
     "Disk",
     "Excused",

@@ -50,11 +50,46 @@ class Pattern(Frozen):
 
 
 class RegressionKind(StrEnum):
-    """What changed: the level of a figure, the spread of its runs, or an SLA."""
+    """What changed: the level of a figure, the spread of its runs, an SLA, or many levels a little.
+
+    A creep is a cumulative change of the level against an anchor that no single step shows.
+    """
 
     LEVEL = "level"
     SPREAD = "spread"
     SLA = "sla"
+    CREEP = "creep"
+
+    @property
+    def of_levels(self) -> bool:
+        """Whether the level differs between the two ends, so that their ratio shows the change."""
+        return self in (RegressionKind.LEVEL, RegressionKind.CREEP)
+
+
+class Contribution(Frozen):
+    """What one revision contributes to a creep, relative to the level at the anchor.
+
+    A ``step`` was reported by itself and is no part of the creep; its effect is relative to the
+    level before it.
+    """
+
+    revision: str
+    effect: float
+    low: float
+    high: float
+    step: bool = False
+
+
+class CreepParts(Frozen):
+    """The largest contributions to a creep, in the order of the line, and the remainder.
+
+    All contributions that are no steps, and the remainder, sum to the effect of the shift.
+    """
+
+    contributions: tuple[Contribution, ...]
+    remainder: float
+    remainder_low: float
+    remainder_high: float
 
 
 class Shift(Frozen):
@@ -63,7 +98,9 @@ class Shift(Frozen):
     ``effect`` is the relative change of the level, ``worse`` whether that is the bad direction.
     ``first_bad`` is the first revision at the new level, ``last_good`` the one before it;
     ``earliest`` and ``latest`` bound the position with the detector's confidence. For the ``kind``
-    spread, ``before``, ``after`` and the effect refer to the standard deviation.
+    spread, ``before``, ``after`` and the effect refer to the standard deviation. A creep is a shift
+    from its anchor, ``last_good``, to the newest revision, ``first_bad``, with its ``parts``;
+    reported steps are no part of it, and ``after`` is the level without them.
     """
 
     series: SeriesKey
@@ -80,6 +117,7 @@ class Shift(Frozen):
     pvalue: float
     worse: bool
     kind: RegressionKind = RegressionKind.LEVEL
+    parts: CreepParts | None = Field(default=None, exclude_if=lambda parts: parts is None)
 
 
 class RegressionState(StrEnum):

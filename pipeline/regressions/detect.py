@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 from sqlalchemy import Engine
@@ -22,6 +23,7 @@ from pipeline.measure.plan import Plan
 from pipeline.model import Mode, Shift
 from pipeline.model.counts import INSTRUCTIONS
 from pipeline.regressions.counted import by_mode
+from pipeline.regressions.creep import Anchors, find_creep
 from pipeline.regressions.detected import Detected
 from pipeline.regressions.grouping import group_shifts
 from pipeline.regressions.ladder_noise import ladder_noise
@@ -127,10 +129,12 @@ def search(
     progress: Callable[[], None] = lambda: None,
     environment: EnvironmentAssessment = NOTHING_KNOWN,
     known: SearchCache | None = None,
+    anchors: Anchors = MappingProxyType({}),
 ) -> Detected:
     """Search a plan's series, as :func:`searched` prepares them, by the rules.
 
-    ``known`` has the results of earlier nights, which is all that it changes.
+    ``known`` has the results of earlier nights, which is all that it changes. ``anchors`` are those
+    of creep, if a line has another than its first revision.
     """
     known = known if known is not None else SearchCache()
     timed, counted = by_mode(rules.unmuted(series))
@@ -150,10 +154,13 @@ def search(
 
     shifts = shifts_of(timed)
     shifts += shared_shifts(timed, shifts, rules, known.window)
+    # What a machine explains is a step, too.
+    creep = find_creep(timed, shifts, rules, anchors)
+    shifts = [shift for shift in shifts if shift not in creep.absorbed]
     shifts, excused = environment.sort_out(shifts, timed)
     return Detected(
         plan=plan.hash,
         series=len(timed) + len(counted),
-        regressions=tuple(group_shifts([*shifts, *shifts_of(counted)])),
+        regressions=tuple(group_shifts([*shifts, *creep.found, *shifts_of(counted)])),
         excused=tuple(excused),
     )

@@ -33,9 +33,15 @@ def group_shifts(shifts: Sequence[Shift]) -> list[Regression]:
 
 
 def certainty_key(shift: Shift) -> tuple[int, float, float, str, str]:
-    """Return a sort key: narrowest position interval first, then lowest p-value."""
+    """Return a sort key: narrowest position interval first, then lowest p-value.
+
+    The longest creep comes first: it has the anchor and the newest revision of all.
+    """
     key = shift.series
-    return (shift.latest - shift.earliest, shift.pvalue, -effect_size(shift), key.step, key.metric)
+    width = shift.latest - shift.earliest
+    if shift.kind is RegressionKind.CREEP:
+        width = -width
+    return (width, shift.pvalue, -effect_size(shift), key.step, key.metric)
 
 
 FROM_ZERO = 1.0
@@ -65,7 +71,7 @@ def clearest(regression: Regression, count: int, mode: Mode | None = None) -> li
     shifts = [
         shift
         for shift in regression.shifts
-        if shift.kind is not RegressionKind.LEVEL or (shift.before > 0 and shift.after > 0)
+        if not shift.kind.of_levels or (shift.before > 0 and shift.after > 0)
     ]
     if mode is not None:
         shifts = [shift for shift in shifts if shift.series.mode is mode]
@@ -91,11 +97,7 @@ def explaining_counts(regression: Regression) -> list[Shift]:
     """Return the counted shifts of a regression if they explain its timed ones; else none."""
     levels = [shift for shift in regression.shifts if shift.before > 0 and shift.after > 0]
     counted = [shift for shift in levels if shift.series.mode is Mode.COUNT]
-    timed = [
-        shift
-        for shift in levels
-        if shift.series.mode is Mode.TIME and shift.kind is RegressionKind.LEVEL
-    ]
+    timed = [shift for shift in levels if shift.series.mode is Mode.TIME and shift.kind.of_levels]
     most = max(map(_growth, timed), default=0.0)
     explained = max(map(_growth, counted), default=0.0) >= EXPLAINED * most
     return counted if explained else []
@@ -153,9 +155,13 @@ def _regression(group: Sequence[Shift]) -> Regression:
 
 
 def _fingerprint(shift: Shift) -> str:
-    """Return the fingerprint of a regression from the shift with the best-known position."""
+    """Return the fingerprint of a regression from the shift with the best-known position.
+
+    A creep is named by its anchor, because each night has another newest revision.
+    """
     key = shift.series
-    return digest([key.target, key.line, shift.first_bad, shift.worse, shift.kind.value])[:12]
+    end = shift.last_good if shift.kind is RegressionKind.CREEP else shift.first_bad
+    return digest([key.target, key.line, end, shift.worse, shift.kind.value])[:12]
 
 
 def by_cause(regressions: Iterable[Regression]) -> list[tuple[Regression, ...]]:

@@ -9,15 +9,19 @@ from pathlib import Path
 from changepoint.comparison.verdict import Verdict
 from pipeline.config import DetectSection
 from pipeline.measure.plan import Line, Plan
-from pipeline.model import Regression, SeriesKey, Shift
+from pipeline.model import Regression, RegressionKind, SeriesKey, Shift
 from pipeline.regressions.detected import Detected, save_detected
-from pipeline.regressions.grouping import certainty_key, worst
+from pipeline.regressions.grouping import certainty_key, effect_size, worst
 from pipeline.regressions.recovery import LevelPair, compare_levels, fix_of, recovered
 from pipeline.regressions.repository import RegressionRepository
 from pipeline.regressions.states import Bounds, KnownRegression, KnownRegressions, known_regressions
 from pipeline.storage.journal import Event, EventKind
 from pipeline.storage.series import Series
 from pipeline.text.errors import UserError
+
+GROWTH = 0.01
+"""Growth of a creep, relative to its anchor, from which the journal has it again. Each night has
+another newest revision, and an event for each would say nothing."""
 
 
 def reconcile(
@@ -71,12 +75,9 @@ def _found(
     history = known.get(regression.fingerprint)
     if history is not None:
         old = history.regression
-        if (old.last_good, old.first_bad, history.bounds, _extent(old)) == (
-            regression.last_good,
-            regression.first_bad,
-            between,
-            _extent(regression),
-        ):
+        known_ends = (old.last_good, old.first_bad, history.bounds, _extent(old))
+        ends = (regression.last_good, regression.first_bad, between, _extent(regression))
+        if known_ends == ends or _same_creep(old, regression):
             return None
     return Event(
         at=at,
@@ -86,6 +87,17 @@ def _found(
         before=between.before,
         earliest=between.earliest,
         latest=between.latest,
+    )
+
+
+def _same_creep(old: Regression, found: Regression) -> bool:
+    """Whether a creep is as the journal has it, but for a newer revision and a little growth."""
+    grown = abs(effect_size(worst(found)) - effect_size(worst(old)))
+    return (
+        found.kind is RegressionKind.CREEP
+        and found.last_good == old.last_good
+        and _extent(found) == _extent(old)
+        and grown < GROWTH
     )
 
 
@@ -108,8 +120,11 @@ def _resolutions(
     for one in found:
         for shift in one.shifts:
             later.setdefault(shift.series, []).append(shift)
+    creeping = {one.fingerprint for one in found if one.kind is RegressionKind.CREEP}
     events = []
     for fingerprint, history in known.items():
+        if fingerprint in creeping:
+            continue
         regression = at_current_positions(history.regression, plan)
         if (
             regression is not None
@@ -260,6 +275,9 @@ def _distance(found: Regression, history: KnownRegression, plan: Plan) -> int | 
     shift = most_certain_shift(found)
     if shift.latest < earliest or latest < shift.earliest:
         return None
+    if found.kind is RegressionKind.CREEP:
+        # All creeps of a line end at its newest revision; the anchor tells them apart.
+        return abs(shift.earliest - earliest)
     return abs(found.position - position)
 
 

@@ -55,7 +55,8 @@ def recovered(
     The series with the largest change must be surely at the old level, within the smallest
     change of interest, or better; no other series may be surely worse. The present is everything
     since the last of the ``later`` shifts of a series, or else its newest ``RECENT`` positions. A
-    spread recovers only by a change point. ``look`` compares two levels.
+    spread recovers only by a change point, a creep once the newest positions are at the level of
+    its anchor. ``look`` compares two levels.
     """
     kind = regression.kind
     if kind is RegressionKind.SPREAD:
@@ -72,7 +73,7 @@ def recovered(
             shift,
             series[shift.series],
             [each for each in later.get(shift.series, ()) if each.kind is kind],
-            settings.smallest(shift.series.mode),
+            _smallest(shift, settings),
             look,
         )
         for shift in sorted(measured, key=effect_size, reverse=True)
@@ -80,6 +81,12 @@ def recovered(
     return next(verdicts, "worse") in ("same", "better") and all(
         verdict != "worse" for verdict in verdicts
     )
+
+
+def _smallest(shift: Shift, settings: DetectSection) -> float:
+    """Return the smallest change of interest: of a creep, at most half of a reported one."""
+    smallest = settings.smallest(shift.series.mode)
+    return min(smallest, settings.creep / 2) if shift.kind is RegressionKind.CREEP else smallest
 
 
 def fix_of(regression: Regression, found: Sequence[Regression]) -> Regression | None:
@@ -104,8 +111,16 @@ def _verdict(
 ) -> Verdict:
     if is_counted(shift.series):
         return _counted_verdict(shift, series, smallest)
-    own = [each.position for each in changes]
     places = np.unique(series.positions).tolist()
+    better: Better = "lower" if is_worse(series.key.metric, 1.0) else "higher"
+    if shift.kind is RegressionKind.CREEP:
+        at = [place for place in places if place >= shift.earliest - 1]
+        if len(at) < 2 * RECENT:
+            return "undecided"
+        old = _values(series, at[0], at[RECENT])
+        new = _values(series, at[-RECENT], at[-1] + 1)
+        return look(LevelPair(old, new, smallest, better))
+    own = [each.position for each in changes]
     before = [place for place in own if place < shift.position]
     after = [place for place in own if place > shift.position]
     if after:
@@ -121,7 +136,6 @@ def _verdict(
     new = _values(series, since, places[-1] + 1)
     if not len(old) or not len(new):
         return "undecided"
-    better: Better = "lower" if is_worse(series.key.metric, 1.0) else "higher"
     return look(LevelPair(old, new, smallest, better))
 
 

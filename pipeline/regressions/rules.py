@@ -25,6 +25,7 @@ class DetectionSettings(Frozen):
     """The detection settings of one series: ``[detect]`` and ``[[rule]]`` in the configuration."""
 
     min_effect: float = 0.03
+    creep: float = 0.05
     alarms_per_1000: float = USUAL_ALARMS
     direction: Literal["worse", "better", "both"] = "both"
     method: Method = "default"
@@ -62,6 +63,7 @@ class Rules:
         """
         chosen = {
             "min_effect": self._settings.smallest(key.mode),
+            "creep": self._settings.creep,
             "alarms_per_1000": self.alarms_per_1000(series),
             "method": self._settings.method,
         }

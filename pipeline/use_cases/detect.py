@@ -9,12 +9,14 @@ from pipeline.environment.persistence import FILE as ENVIRONMENT
 from pipeline.environment.persistence import save_environment
 from pipeline.measure.plan import Plan
 from pipeline.model import Pattern, digest
+from pipeline.regressions.creep import anchors
 from pipeline.regressions.detect import search, searched
 from pipeline.regressions.detected import FILE as DETECTED
 from pipeline.regressions.detected import Detected
 from pipeline.regressions.reconcile import reconcile
 from pipeline.regressions.rules import Rules
 from pipeline.regressions.search_cache import SearchCache
+from pipeline.regressions.states import known_regressions
 from pipeline.storage.journal import FILE as JOURNAL
 from pipeline.storage.journal import Journal, mutes, now
 from pipeline.storage.runs import contents
@@ -40,7 +42,9 @@ def detect_stage(context: MeasuringContext, plan: Plan) -> Detected:
         return _logged(context.regressions.detection_of(plan, now()))
     series, environment = searched(context.store, plan, settings, context.results, save=True)
     save_environment(environment, context.results)
-    found = search(series, plan, rules, environment=environment, known=known)
+    history = known_regressions(context.regressions.events(now()))
+    since = anchors(plan, history, settings.creep_since)
+    found = search(series, plan, rules, environment=environment, known=known, anchors=since)
     detected = reconcile(
         found,
         plan,

@@ -24,7 +24,7 @@ from pipeline.explain.trial import Trial, try_settings
 from pipeline.measure.build import NotBuiltError
 from pipeline.measure.plan import Plan
 from pipeline.measure.progress import Watcher
-from pipeline.model import Mode, Regression, RegressionKind
+from pipeline.model import Mode, Regression
 from pipeline.regressions.grouping import effect_size
 from pipeline.regressions.reconcile import matching_fingerprints
 from pipeline.report.explanation import explanation_markdown
@@ -93,9 +93,7 @@ def try_suspects(
     """
     # Neither a level of zero nor a spread has a ratio whose change a trial could reverse in part.
     measured = [
-        shift
-        for shift in regression.shifts
-        if shift.kind is RegressionKind.LEVEL and math.isfinite(shift.effect)
+        shift for shift in regression.shifts if shift.kind.of_levels and math.isfinite(shift.effect)
     ]
     shift = max(measured, key=effect_size, default=None)
     cells = cells_of(regression, plan, shift.series) if shift is not None else None

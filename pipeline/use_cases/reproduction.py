@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from pipeline.experiments.revision_spec import subject_text
 from pipeline.measure.plan import Plan
-from pipeline.model import Regression, RegressionKind
+from pipeline.model import Regression
 from pipeline.regressions.grouping import clearest
 from pipeline.text.errors import UserError
 from pipeline.use_cases.measuring import MeasuringContext
@@ -20,11 +20,12 @@ def reproduce(context: MeasuringContext, plan: Plan, regression: Regression) -> 
     """Return the command that measures a regression again from scratch.
 
     For a change of a level the command compares the culprit with its parent, or the first bad
-    revision with the last good one, in the steps that changed most. Any other change needs a night.
+    revision with the last good one, in the steps that changed most; for a creep, the newest
+    revision with the anchor. Any other change needs a night.
     """
     command = ["nightshift", "nightly", "--results", "again"]
     command += ["--quick"] if context.quick else []
-    if regression.kind is RegressionKind.LEVEL:
+    if regression.kind.of_levels:
         with suppress(UserError):
             command = _comparison(context, plan, regression)
     return shlex.join([*command, "--config", str(context.file.path)])

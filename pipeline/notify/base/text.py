@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
-from pipeline.model import Culprit, Regression, RegressionState, Shift
+from pipeline.model import Culprit, Regression, RegressionKind, RegressionState, Shift
 from pipeline.model.metrics import METRICS, change
 from pipeline.notify.base import Link, Notice
 from pipeline.notify.base.choose import GONE
@@ -96,7 +96,7 @@ def _title(regression: Regression) -> str:
     shift = worst(regression)
     return inert(
         f"{regression.state.value.capitalize()} regression in {regression.target} "
-        f"{_brief(_place(regression))}: {_brief(shift.series.step)} {change(shift)} "
+        f"{_where(regression)}: {_brief(shift.series.step)} {change(shift)} "
         f"{_brief(shift.series.metric)}"
     )
 
@@ -106,7 +106,7 @@ def _summary(regression: Regression, beside: Sequence[Regression]) -> str:
     series = sum(len(one.shifts) for one in (regression, *beside))
     subject = culprit.subject if culprit is not None and culprit.confirmed else ""
     return inert(
-        f"{regression.target} {_brief(_place(regression))}: {_brief(shift.series.step)} "
+        f"{regression.target} {_where(regression)}: {_brief(shift.series.step)} "
         f"{change(shift)} {_brief(shift.series.metric)}, {plural(series, 'series', 'series')}; "
         f"{regression.state.value}" + (f"; {subject}" if subject else "")
     )
@@ -131,6 +131,13 @@ def _place(regression: Regression) -> str:
     return culprit.revision if culprit is not None and culprit.confirmed else regression.first_bad
 
 
+def _where(regression: Regression) -> str:
+    """Return the place of a regression: a revision, or the ends of a creep."""
+    if regression.kind is RegressionKind.CREEP:
+        return f"{_brief(regression.last_good)} to {_brief(regression.first_bad)}"
+    return _brief(_place(regression))
+
+
 def _body(regression: Regression, beside: Sequence[Regression], facts: Facts) -> str:
     before = [
         _verdict(regression, beside),
@@ -141,10 +148,7 @@ def _body(regression: Regression, beside: Sequence[Regression], facts: Facts) ->
             sorted(regression.shifts, key=lambda shift: (-effect_size(shift), shift.series.step))
         ),
         "",
-        "Change is relative to the level before, or in the metric's unit if that level is "
-        "zero. p is",
-        "the p-value of the change point, corrected for the search over positions.",
-        "",
+        *_explained(regression),
     ]
     after = [
         *_beside(beside),
@@ -164,6 +168,54 @@ def _body(regression: Regression, beside: Sequence[Regression], facts: Facts) ->
     return "\n".join([*before, *why, *after])
 
 
+def _explained(regression: Regression) -> list[str]:
+    """Explain the columns of the table, and show what a creep consists of."""
+    if regression.kind is not RegressionKind.CREEP:
+        return [
+            "Change is relative to the level before, or in the metric's unit if that level is "
+            "zero. p is",
+            "the p-value of the change point, corrected for the search over positions.",
+            "",
+        ]
+    return [
+        "Before is the level at the anchor, after that of the newest revisions without changes "
+        "that were",
+        "reported by themselves. p is the p-value of the slope between them.",
+        "",
+        *_contributions(worst(regression)),
+    ]
+
+
+def _contributions(shift: Shift) -> list[str]:
+    """Return what each revision contributes to a creep, the remainder and the whole."""
+    parts = shift.parts
+    if parts is None:
+        return []
+    rows = [
+        f"| {_label(one.revision)} | {_share(one.effect, one.low, one.high)} | "
+        + ("reported by itself, not counted |" if one.step else "|")
+        for one in parts.contributions
+    ]
+    rest = _share(parts.remainder, parts.remainder_low, parts.remainder_high)
+    whole = _share(shift.effect, shift.effect_low, shift.effect_high)
+    return [
+        f"Contributions of revisions to {_named(shift.series.metric)} of "
+        f"{_named(shift.series.step)}, relative to the level at the anchor:",
+        "",
+        "| revision | contribution | 95 % interval | |",
+        "| :--- | ---: | :---: | :--- |",
+        *rows,
+        f"| remainder | {rest} | all other revisions |",
+        f"| **whole** | {whole} | |",
+        "",
+    ]
+
+
+def _share(effect: float, low: float, high: float) -> str:
+    """Return two cells: a contribution, and its interval."""
+    return f"{effect:+.1%} | {low:+.1%} to {high:+.1%}"
+
+
 def _verdict(regression: Regression, beside: Sequence[Regression]) -> str:
     shift, more = worst(regression), len(regression.shifts) - 1
     others = f", and {plural(more, 'more series', 'more series')} changed" if more else ""
@@ -173,9 +225,15 @@ def _verdict(regression: Regression, beside: Sequence[Regression]) -> str:
         left = "; other regressions with the same cause remain"
     return (
         f"**{_VERDICT[regression.state]}: {_named(shift.series.metric)} of "
-        f"{_named(shift.series.step)} {change(shift)} in {_label(_place(regression))}"
+        f"{_named(shift.series.step)} {change(shift)} {_at(regression)}"
         f"{others}{left}.**"
     )
+
+
+def _at(regression: Regression) -> str:
+    if regression.kind is RegressionKind.CREEP:
+        return f"from {_label(regression.last_good)} to {_label(regression.first_bad)}"
+    return f"in {_label(_place(regression))}"
 
 
 def _about(regression: Regression, facts: Facts) -> list[str]:
@@ -184,10 +242,12 @@ def _about(regression: Regression, facts: Facts) -> list[str]:
     # With a culprit, the listed change is the culprit's.
     changed = found.compare if regression.culprit is None else ""
     steps = len({shift.series.step for shift in regression.shifts})
+    creep = regression.kind is RegressionKind.CREEP
+    good, bad = ("anchor", "newest") if creep else ("last good", "first bad")
     lines = [
         f"- line: {_named(regression.line)}",
-        f"- last good: {linked(_label(regression.last_good), found.good)}",
-        f"- first bad: {linked(_label(regression.first_bad), found.bad)}"
+        f"- {good}: {linked(_label(regression.last_good), found.good)}",
+        f"- {bad}: {linked(_label(regression.first_bad), found.bad)}"
         + (f" ({linked('what changed', changed)})" if changed else ""),
     ]
     if regression.culprit is not None:

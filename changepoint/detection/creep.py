@@ -1,0 +1,385 @@
+"""Creep: a cumulative change against an anchor that no single step shows.
+
+A line of releases that each lose half a percent has no change point worth a report, and is five
+percent slower after ten of them. The test is one-sided: least squares fit a common slope to the
+logarithms of the positions' means, beside a step at each change that was reported already, and
+Student's t compares the slope with the noise around the fit. A reported step that the slope alone
+explains better is no step: a long enough creep looks like one in its middle. The noise is moderated
+by that between replicates (between_positions.py), and neighbours are assumed to depend on one
+another more than they seem to. The size is that of the newest positions against those at the
+anchor, without the reported steps. ``docs/internals/statistics.md`` has the error rates.
+
+All figures are linear in the means, so their intervals follow from one variance, and the
+contributions of the revisions sum to the whole.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import stdtr, stdtrit
+
+from changepoint.comparison.verdict import Better
+from changepoint.detection.between_positions import Replicates, moderate
+from changepoint.detection.ladder import floor_of
+from changepoint.model import Position
+from changepoint.noise import CLIP, NORMAL_MEDIAN, clip_replicates
+from changepoint.series import Floats, Ints, Positions, read
+
+FEWEST_REPLICATED = 6
+"""Fewest positions of a series with replicates."""
+
+FEWEST_SINGLE = 10
+"""Fewest positions of a series of single values, whose noise is what remains around the fit."""
+
+FEWEST_DEGREES = 4
+"""Fewest degrees of freedom that the fit must leave."""
+
+SHORT, LONG = 8.0, 20.0
+"""Positions of a short and of a long series. In between, the limit and the assumed dependence move
+from one to the other, so that a growing creep stays found."""
+
+LIMIT_SHORT, LIMIT_LONG = 5e-4, 2e-5
+"""Largest p-value of one search. A stable line is searched again with each position, and a false
+creep in one of 60 positions has a probability of at most .001: short series, which have the least
+evidence, get most of it. Simulated: ``python -m changepoint.evaluate creep``."""
+
+DEPENDENCE = 2.0
+"""Standard errors that are added to the autocorrelation of the residuals. A night that is slow
+because the night before was is no creep, and ten nights do not show which of the two it is."""
+
+LARGEST_PHI = 0.9
+"""Largest autocorrelation: beyond it a level has no meaning."""
+
+RUNS = 3
+"""Fewest runs whose mean is the level at an end."""
+
+SHARE, MOST_POSITIONS = 10, 10
+"""The level at an end is the mean of a tenth of the positions, at most ten."""
+
+CLIPPINGS = 3
+"""Times that residuals are clipped and the line is fitted again."""
+
+FEWEST_CLIPPED = 10
+"""Fewest positions whose outliers are clipped: the scatter of fewer is too uncertain."""
+
+CONFIDENCE = 0.95
+"""Confidence of all intervals."""
+
+Interval = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class PositionShare:
+    """What one revision contributes to a creep, as a fraction of the level at the anchor.
+
+    position: label of the revision that the change came with. step: whether it is a change point
+    that was reported by itself; it is then no part of the creep, and ``effect`` is relative to the
+    level before.
+    """
+
+    position: Position
+    effect: float
+    interval: Interval
+    step: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Creep:
+    """A cumulative change against an anchor.
+
+    anchor, position: labels of the first and the newest position. before: level at the anchor.
+    after: level of the newest positions without the reported steps, both in the unit of the values.
+    effect: (after - before) / before, with its 95 % interval. pvalue: of the slope, one search.
+    absorbed: labels of reported changes that are the creep's own, because it explains them better.
+    contributions: the largest, in the order of the line, and all reported steps. remainder: the
+    part of the effect that no listed revision has, so that the effects of all contributions which
+    are no steps, and the remainder, sum to ``effect``.
+    """
+
+    anchor: Position
+    position: Position
+    before: float
+    after: float
+    effect: float
+    effect_interval: Interval
+    pvalue: float
+    absorbed: tuple[Position, ...]
+    contributions: tuple[PositionShare, ...]
+    remainder: float
+    remainder_interval: Interval
+
+
+def creep(
+    values: Sequence[float | None] | Floats,
+    *,
+    positions: Positions | None = None,
+    changes: Sequence[Position] = (),
+    elsewhere: Sequence[Position] = (),
+    smallest: float = 0.05,
+    better: Better = "higher",
+    most: int = 20,
+) -> Creep | None:
+    """Test whether a series has become worse step by step since its first position, the anchor.
+
+    Args:
+        values: the series in order from the anchor on, one-dimensional; None and nan are missing.
+        positions: label of each value's position, sorted, as for :func:`changepoint.detect`.
+        changes: labels of the positions of changes that were reported; their steps are subtracted,
+            unless the creep explains them better.
+        elsewhere: labels of changes that series measured with this one show: always subtracted.
+        smallest: smallest cumulative change that matters, as a fraction. A creep that is smaller
+            than this together with the reported improvements has been made up for, and is none.
+        better: the good direction of the level. Only a change in the other one is a creep.
+        most: how many revisions are listed, those that changed most.
+
+    Returns:
+        The creep, or None if there is none, the series is too short, or a value is not positive.
+
+    Raises:
+        ValueError: values or positions are malformed, or ``smallest`` is not above zero.
+    """
+    if not (smallest > 0.0 and math.isfinite(smallest)):
+        raise ValueError(f"smallest must be a fraction above 0, not {smallest}")
+    series = read(values, positions)
+    labels = series.labels
+    steps, sure = (
+        sorted({labels.index(change) for change in given if change in labels[1:]})
+        for given in (changes, elsewhere)
+    )
+    if not np.all(series.measured > 0.0):
+        return None
+    fit = _fitted(np.log(series.measured), series.offsets, steps, sure)
+    if fit is None:
+        return None
+    sign = -1.0 if better == "higher" else 1.0
+    pvalue = fit.pvalue(sign)
+    whole = float(fit.ends @ fit.means)
+    low, high = (math.expm1(whole + side * fit.margin(fit.ends)) for side in (-1.0, 1.0))
+    effect = math.expm1(whole)
+    left = math.expm1(whole + sum(min(sign * step, 0.0) * sign for step in fit.sizes))
+    if pvalue > fit.limit or not (low > 0.0 or high < 0.0):
+        return None
+    if sign * effect < smallest or sign * left < smallest:
+        return None
+    listed, rest = fit.contributions(labels, effect / whole, most)
+    before = math.exp(float(fit.anchor @ fit.means))
+    return Creep(
+        anchor=labels[0],
+        position=labels[-1],
+        before=before,
+        after=before * (1.0 + effect),
+        effect=effect,
+        effect_interval=(low, high),
+        pvalue=pvalue,
+        absorbed=tuple(labels[at] for at in steps if at not in fit.steps),
+        contributions=listed,
+        remainder=rest[0],
+        remainder_interval=rest[1],
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Fit:
+    """A slope and steps fitted to the logarithms of the means of the positions.
+
+    means: (positions,), outliers clipped. counts: (positions,) replicates. steps: their ordinals.
+    weights: (1 + 1 + steps, positions) of the means in the level, the slope and the steps. ends:
+    (positions,) weights of the means in the creep; anchor: those of the level at the anchor.
+    variance, degrees: of one value, including the dependence of neighbours.
+    """
+
+    means: Floats
+    counts: Floats
+    steps: Sequence[int]
+    weights: Floats
+    ends: Floats
+    anchor: Floats
+    variance: float
+    degrees: float
+    limit: float
+
+    @property
+    def sizes(self) -> list[float]:
+        """The logarithms of the steps."""
+        return [float(size) for size in self.weights[2:] @ self.means]
+
+    def margin(self, weights: Floats) -> float:
+        """Half the width of the interval of a sum of the means with these weights."""
+        return float(stdtrit(self.degrees, 0.5 + CONFIDENCE / 2.0)) * self._error(weights)
+
+    def pvalue(self, sign: float) -> float:
+        """The probability of such a slope in the direction ``sign`` if there is none."""
+        slope = self.weights[1]
+        return float(stdtr(self.degrees, -sign * float(slope @ self.means) / self._error(slope)))
+
+    def contributions(
+        self, labels: Sequence[Position], scale: float, most: int
+    ) -> tuple[tuple[PositionShare, ...], tuple[float, Interval]]:
+        """The largest contributions in order, with the steps, and the rest with its interval.
+
+        scale: from a sum of logarithms to the effect, so that relative effects can be added.
+        """
+
+        def scaled(weights: Floats) -> tuple[float, Interval]:
+            value, margin = float(weights @ self.means), self.margin(weights)
+            return scale * value, (scale * (value - margin), scale * (value + margin))
+
+        def difference(at: int) -> Floats:
+            """The weights of the change at a position, without a step there."""
+            weights = np.zeros(len(self.means))
+            weights[at], weights[at - 1] = 1.0, -1.0
+            for number, step in enumerate(self.steps):
+                if step == at:
+                    weights -= self.weights[2 + number]
+            return weights
+
+        sizes = np.diff(self.means)
+        sizes[np.array(self.steps, dtype=np.int64) - 1] -= self.sizes
+        chosen = 1 + np.sort(np.argsort(-np.abs(sizes), kind="stable")[:most])
+        found = []
+        rest = self.ends
+        for at in chosen.tolist():
+            weights = difference(at)
+            found.append((at, PositionShare(labels[at], *scaled(weights))))
+            rest = rest - weights
+        for number, at in enumerate(self.steps):
+            weights = self.weights[2 + number]
+            value, margin = float(weights @ self.means), self.margin(weights)
+            bounds = math.expm1(value - margin), math.expm1(value + margin)
+            found.append((at, PositionShare(labels[at], math.expm1(value), bounds, step=True)))
+        found.sort(key=lambda item: item[0])
+        return tuple(one for _, one in found), scaled(rest)
+
+    def _error(self, weights: Floats) -> float:
+        return math.sqrt(self.variance * float(np.sum(weights * weights / self.counts)))
+
+
+def _fitted(logs: Floats, offsets: Ints, steps: Sequence[int], sure: Sequence[int]) -> _Fit | None:
+    """Fit a slope and steps, with the noise; None if there are too few positions."""
+    count = len(offsets) - 1
+    values = clip_replicates(logs, offsets)
+    replicates = Replicates.of(values, offsets)
+    replicated = replicates.replicated
+    free = count - 2.0 - len({*steps, *sure})
+    if count < (FEWEST_REPLICATED if replicated else FEWEST_SINGLE) or free < FEWEST_DEGREES:
+        return None
+    counts = replicates.counts
+    floor = floor_of(logs) ** 2
+    within, within_degrees = replicates.within()
+    steps = _without_absorbed(replicates, steps, sure)
+    free = count - 2.0 - len(steps)
+    design = _design(count, steps)
+    weights = _weights(design, counts)
+    means, residuals = _clipped(
+        replicates.means, design, weights, max(within, floor) / counts, free
+    )
+    scatter = float(np.sum(counts * residuals**2))
+    if replicated:
+        size = float(np.mean(counts))
+        variance, degrees = moderate(within, within_degrees, size, scatter, free)
+    else:
+        variance, degrees = scatter / free, free
+    late = min(max((count - SHORT) / (LONG - SHORT), 0.0), 1.0) if replicated else 1.0
+    phi = _dependence(residuals, len(design), late)
+    ends, anchor = _ends(counts)
+    ends = ends - (design[2:] @ ends) @ weights[2:]
+    return _Fit(
+        means=means,
+        counts=counts,
+        steps=steps,
+        weights=weights,
+        ends=ends,
+        anchor=anchor,
+        variance=max(float(variance), floor) * (1.0 + phi) / (1.0 - phi),
+        degrees=float(degrees),
+        limit=math.exp((1.0 - late) * math.log(LIMIT_SHORT) + late * math.log(LIMIT_LONG)),
+    )
+
+
+def _design(count: int, steps: Sequence[int]) -> Floats:
+    """The level, the slope and the steps as rows: (2 + steps, positions)."""
+    ordinals = np.arange(count)
+    rows = [np.ones(count), ordinals - (count - 1.0) / 2.0, *(ordinals >= at for at in steps)]
+    return np.vstack(rows).astype(np.float64)
+
+
+def _weights(design: Floats, counts: Floats) -> Floats:
+    """The weights of the means in the figures of a least-squares fit: (rows, positions)."""
+    return np.asarray(np.linalg.solve((design * counts) @ design.T, design * counts))
+
+
+def _without_absorbed(
+    replicates: Replicates, steps: Sequence[int], sure: Sequence[int]
+) -> list[int]:
+    """The steps that explain more than the slope would in their place, and the sure ones."""
+    doubtful = [at for at in steps if at not in sure]
+    design = _design(len(replicates.means), [*doubtful, *sure])
+    weighted = design * replicates.counts
+    products = weighted @ design.T
+    means = replicates.means - np.mean(replicates.means)
+    targets = weighted @ means
+
+    def explained(rows: list[int]) -> float:
+        solved = np.linalg.solve(products[np.ix_(rows, rows)], targets[rows])
+        return float(targets[rows] @ solved)
+
+    # Rows: the level, the slope, the doubtful steps, the sure ones.
+    rows = list(range(len(design)))
+    left = list(range(2, 2 + len(doubtful)))
+    while left:
+        flat = explained([row for row in rows if row != 1])
+        sloped = [explained([row for row in rows if row != at]) for at in left]
+        best = int(np.argmax(sloped))
+        if sloped[best] <= flat:
+            break
+        rows.remove(left.pop(best))
+    doubtful = [doubtful[row - 2] for row in left]
+    return sorted([*doubtful, *sure])
+
+
+def _clipped(
+    means: Floats, design: Floats, weights: Floats, least: Floats, free: float
+) -> tuple[Floats, Floats]:
+    """The means with outliers clipped to the edge of the noise around the fit, and residuals.
+
+    least: (positions,) variance that a mean has at least.
+    """
+    kept = means
+    residuals = kept - (weights @ kept) @ design
+    if len(means) < FEWEST_CLIPPED:
+        return kept, residuals
+    for _ in range(CLIPPINGS):
+        fitted = (weights @ kept) @ design
+        away = means - fitted
+        scale = float(np.median(np.abs(away))) / NORMAL_MEDIAN * math.sqrt(len(means) / free)
+        reach = CLIP * np.sqrt(np.maximum(scale * scale, least))
+        kept = fitted + np.clip(away, -reach, reach)
+    return kept, kept - (weights @ kept) @ design
+
+
+def _dependence(residuals: Floats, fitted: int, late: float) -> float:
+    """The autocorrelation to assume: that of the residuals, without its bias, and a margin.
+
+    The bias around a fit with s figures is - s (1 + 3 phi) / n (Marriott and Pope, Biometrika 41,
+    1954). late: 0 for a short series with replicates, of which none is assumed.
+    """
+    count = len(residuals)
+    square = float(np.sum(residuals**2))
+    raw = float(np.sum(residuals[1:] * residuals[:-1])) / square if square > 0.0 else 0.0
+    corrected = raw + fitted / count * (1.0 + 3.0 * max(raw, 0.0))
+    return late * min(max(corrected + DEPENDENCE / math.sqrt(count), 0.0), LARGEST_PHI)
+
+
+def _ends(counts: Floats) -> tuple[Floats, Floats]:
+    """Weights of the means in the newest level less that at the anchor, and in the latter."""
+    count = len(counts)
+    wanted = max(math.ceil(RUNS / float(np.median(counts))), count // SHARE)
+    block = min(wanted, MOST_POSITIONS, count // 3)
+    anchor, newest = np.zeros(count), np.zeros(count)
+    anchor[:block] = counts[:block] / np.sum(counts[:block])
+    newest[-block:] = counts[-block:] / np.sum(counts[-block:])
+    return newest - anchor, anchor

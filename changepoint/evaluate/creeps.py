@@ -1,0 +1,167 @@
+"""Creep: how often stable lines creep, and how early and how well creeping ones are measured.
+
+Each line is searched as nights would: again with each position, from the first one on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from changepoint.api import detect
+from changepoint.detection.creep import Creep, creep
+from changepoint.evaluate.measure import Rate
+from changepoint.evaluate.simulate import NOISES, Noise, SeriesShape, draw
+from changepoint.series import Floats
+
+STABLE = (SeriesShape(60, 1), SeriesShape(60, 3))
+"""Shapes of stable lines."""
+SIGMA = 2.0
+"""Noise of a value of a stable line, in percent."""
+SMALLEST = 0.05
+"""The default of ``[detect] creep``."""
+ANY_SIZE = 1e-6
+"""A creep of any size, to show the test alone."""
+RELEASES = SeriesShape(11, 3)
+"""The base release and ten further ones."""
+LOSS = 0.005
+"""What each of the ten loses."""
+LOSS_SIGMA = 1.0
+"""Noise of their values in percent."""
+LOSS_SMALLEST = 0.02
+"""The size from which their creep is reported."""
+FOUND_BY = (6, 7, 8, 10)
+"""Releases after which the share of found creeps is printed."""
+SPREADS = (0.0, 0.005, 0.01)
+"""Deviations of what single releases lose."""
+JUMP, JUMP_AT = -0.08, 6
+"""A real step on top of the creep, and the release that it comes with."""
+
+SEARCHED = 300
+"""Most creeping lines that detection searches for steps."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """Creeping lines: what was found, and which intervals contain the truth.
+
+    found: (releases,) lines found by each of ``FOUND_BY``. whole: lines in which the interval of
+    the whole contains the truth. summed: those in which the true losses of the listed revisions,
+    with the remainder's part of the truth, lie in the intervals' sum. each: single contributions
+    within their interval. exact: lines whose contributions and remainder sum to the whole.
+    """
+
+    found: tuple[Rate, ...]
+    whole: Rate
+    each: Rate
+    sums: Rate
+
+
+def grown(values: Floats, shape: SeriesShape) -> Iterator[Creep | None]:
+    """Search a line for a creep of any size, again with each position."""
+    labels = shape.labels()
+    for count in range(1, shape.positions + 1):
+        stop = count * shape.replicates
+        yield creep(values[:stop], positions=labels[:stop], smallest=ANY_SIZE)
+
+
+def false(noise: Noise, shape: SeriesShape, trials: int, seed: int) -> tuple[Rate, Rate]:
+    """How many stable lines creep in at least one night: by any size, and by ``SMALLEST``."""
+    random = np.random.default_rng(seed)
+    creeps = large = 0
+    for _ in range(trials):
+        found = list(grown(draw(noise, shape, random, sigma=SIGMA), shape))
+        creeps += any(found)
+        large += any(one is not None and one.effect <= -SMALLEST for one in found)
+    return Rate(creeps, trials), Rate(large, trials)
+
+
+def creeping(noise: Noise, spread: float, jump: float, trials: int, seed: int) -> Measured:
+    """Lines that lose ``LOSS`` with each release, with a deviation of ``spread``.
+
+    A ``jump`` before ``JUMP_AT`` counts as a step that was reported.
+    """
+    random = np.random.default_rng(seed)
+    shape, labels = RELEASES, RELEASES.labels()
+    first, exact, whole, single = [], 0, 0, [0, 0]
+    for _ in range(trials):
+        losses = -LOSS + spread * random.normal(size=shape.positions)
+        losses[0] = 0.0
+        if jump:
+            # What comes with the jump beyond the others' loss is the jump's.
+            losses[JUMP_AT] = -LOSS
+        levels = np.exp(np.cumsum(losses))
+        stepped = np.where(np.arange(shape.positions) >= JUMP_AT, 1.0 + jump, 1.0)
+        values = draw(noise, shape, random, sigma=LOSS_SIGMA) * np.repeat(
+            levels * stepped, shape.replicates
+        )
+        changes = [JUMP_AT] if jump else []
+        found = None
+        for count in range(1, shape.positions + 1):
+            stop = count * shape.replicates
+            got = creep(
+                values[:stop], positions=labels[:stop], changes=changes, smallest=LOSS_SMALLEST
+            )
+            if got is not None and found is None:
+                first.append(count - 1)
+            found = got or found
+        if found is None:
+            continue
+        last = int(found.position)
+        truth = float(levels[last] - 1.0)
+        whole += found.effect_interval[0] <= truth <= found.effect_interval[1]
+        parts = [one for one in found.contributions if not one.step]
+        exact += abs(sum(one.effect for one in parts) + found.remainder - found.effect) < 1e-9
+        scale = truth / float(np.log(levels[last]))
+        single[0] += sum(
+            one.interval[0] <= scale * losses[int(one.position)] <= one.interval[1] for one in parts
+        )
+        single[1] += len(parts)
+    lines = max(len(first), 1)
+    return Measured(
+        tuple(Rate(sum(at <= by for at in first), trials) for by in FOUND_BY),
+        Rate(whole, lines),
+        Rate(single[0], max(single[1], 1)),
+        Rate(exact, lines),
+    )
+
+
+def stepwise(trials: int, seed: int) -> Rate:
+    """In how many of the creeping lines detection reports a step of its default size."""
+    random = np.random.default_rng(seed)
+    levels = np.repeat((1.0 - LOSS) ** np.arange(RELEASES.positions), RELEASES.replicates)
+    hits = 0
+    for _ in range(trials):
+        values = draw(NOISES["gauss"], RELEASES, random, sigma=LOSS_SIGMA) * levels
+        hits += bool(detect(values, positions=RELEASES.labels(), min_effect=0.03).changes)
+    return Rate(hits, trials)
+
+
+def creep_table(trials: int, seed: int, kinds: Sequence[str]) -> Iterator[str]:
+    """False creeps of stable lines by noise; then creeping lines, and the truth of their parts."""
+    shapes = [f"{shape}, {name}" for shape in STABLE for name in ("any size", f"{SMALLEST:.0%}")]
+    yield f"| stable lines | {' | '.join(shapes)} |"
+    yield "| --- |" + " --- |" * len(shapes)
+    for name in kinds:
+        rates = [str(rate) for shape in STABLE for rate in false(NOISES[name], shape, trials, seed)]
+        yield f"| {name} | {' | '.join(rates)} |"
+    columns = [f"found by {-by * LOSS:.1%}" for by in FOUND_BY]
+    yield ""
+    yield f"| ten of -.5 % | {' | '.join(columns)} | whole | each | sums |"
+    yield "| --- |" + " --- |" * (len(columns) + 3)
+    for name in kinds:
+        for spread in SPREADS:
+            for jump in (0.0, JUMP):
+                got = creeping(NOISES[name], spread, jump, trials, seed)
+                kind = f"{name}, deviation {spread:.1%}" + (
+                    f", a step of {jump:.0%}" if jump else ""
+                )
+                rates = [
+                    f"{rate.value:.3f}" for rate in (*got.found, got.whole, got.each, got.sums)
+                ]
+                yield f"| {kind} | {' | '.join(rates)} |"
+    yield ""
+    steps = stepwise(min(trials, SEARCHED), seed)
+    yield f"Lines of ten of -.5 % in which detection reports a step: {steps}"

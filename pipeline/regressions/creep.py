@@ -1,0 +1,213 @@
+"""Find creep: cumulative changes of series against the anchor of their line."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from datetime import date
+from typing import NamedTuple
+
+import numpy as np
+
+from changepoint import Creep, creep
+from changepoint.comparison.verdict import Better
+from pipeline.measure.plan import Line, Plan
+from pipeline.model import (
+    Contribution,
+    CreepParts,
+    RegressionKind,
+    RegressionState,
+    SeriesKey,
+    Shift,
+)
+from pipeline.model.metrics import LEAST_CHANGE, is_worse
+from pipeline.regressions.counted import is_counted
+from pipeline.regressions.grouping import group_shifts
+from pipeline.regressions.rules import DetectionSettings, Rules
+from pipeline.regressions.shifts import MOST_LOST, SLA
+from pipeline.regressions.states import KnownRegressions
+from pipeline.storage.series import Series
+from pipeline.text.errors import UserError
+
+LISTED = 10
+"""Listed contributions to a creep, the largest; the others are in the remainder."""
+
+ACCEPTED = {RegressionState.ACKNOWLEDGED, RegressionState.WONT_FIX, RegressionState.RESOLVED}
+"""States of a creep whose newest revision is the next anchor of its line."""
+
+Anchors = Mapping[str, int]
+"""The position of each line's anchor, by the line's name; 0 if it is missing."""
+
+
+class CreepSearch(NamedTuple):
+    """The creep of series, and the shifts that are the creep's own and no steps."""
+
+    found: list[Shift]
+    absorbed: list[Shift]
+
+
+def anchors(plan: Plan, known: KnownRegressions, since: str = "") -> Anchors:
+    """Return the anchor of each line: the newest accepted level, or else that of ``since``.
+
+    A decision about a creep accepts the level that its line had then. ``since`` is a revision or a
+    date; a line without such a revision begins at its first. Raises UserError if no line has it.
+    """
+    day = _day(since)
+    found = {line.name: _first_since(line, since, day) for line in plan.lines}
+    if since and all(place is None for place in found.values()):
+        raise UserError(
+            f"[detect] creep_since: no line has the revision {since!r}, or a revision with a date "
+            "from then on; `nightshift plan` lists the revisions"
+        )
+    places = {name: place or 0 for name, place in found.items()}
+    for line in plan.lines:
+        for history in known.values():
+            one = history.regression
+            if (one.line, one.kind) == (line.name, RegressionKind.CREEP) and (
+                history.state in ACCEPTED
+            ):
+                accepted = line.positions.get(one.first_bad, 0)
+                places[line.name] = max(places[line.name], accepted)
+    return places
+
+
+def find_creep(
+    series: Sequence[Series], shifts: Sequence[Shift], rules: Rules, places: Anchors
+) -> CreepSearch:
+    """Search timed series for creep; the steps of the ``shifts`` of their levels are subtracted.
+
+    A step that other series of the line show is subtracted, too: one commit slows many series, some
+    of them too little to show it.
+    """
+    own: dict[SeriesKey, list[Shift]] = {}
+    for shift in shifts:
+        if shift.kind is RegressionKind.LEVEL:
+            own.setdefault(shift.series, []).append(shift)
+
+    def crept(one: Series, elsewhere: Sequence[int] = ()) -> tuple[Shift, list[Shift]] | None:
+        if not len(one.values):
+            return None
+        watch = rules.settings_of(one.key, len(series))
+        steps = own.get(one.key, [])
+        anchor = places.get(one.key.line, 0)
+        return _creep_in(one, steps, _shown(one, steps, elsewhere), watch, anchor)
+
+    absorbed = [shift for one in series if (got := crept(one)) is not None for shift in got[1]]
+    others: dict[str, list[int]] = {}
+    steps = [each for known in own.values() for each in known if each not in absorbed]
+    for regression in group_shifts(steps):
+        others.setdefault(regression.line, []).append(regression.position)
+    searches = [crept(one, others.get(one.key.line, [])) for one in series]
+    found = [got for got in searches if got is not None]
+    return CreepSearch([got[0] for got in found], [shift for got in found for shift in got[1]])
+
+
+def worse_steps(shift: Shift) -> float:
+    """Return by how much the reported steps between the ends of a creep are worse, as a fraction.
+
+    A comparison of the two ends measures the creep together with these steps.
+    """
+    parts = shift.parts.contributions if shift.parts is not None else ()
+    steps = [each.effect for each in parts if each.step]
+    sizes = [math.log1p(size) for size in steps if is_worse(shift.series.metric, size)]
+    return abs(math.expm1(sum(sizes)))
+
+
+def _shown(series: Series, own: Sequence[Shift], others: Sequence[int]) -> list[int]:
+    """Return the measured positions of the steps that others show.
+
+    The position of a step that the series shows, too, is its own.
+    """
+    measured = np.unique(series.positions)
+    places = measured[np.searchsorted(measured, others).clip(max=len(measured) - 1)].tolist()
+    return [
+        next((each.position for each in own if each.earliest <= place <= each.latest), place)
+        for place, other in zip(places, others, strict=True)
+        if place >= other
+    ]
+
+
+def _creep_in(
+    series: Series,
+    own: Sequence[Shift],
+    elsewhere: Sequence[int],
+    watch: DetectionSettings,
+    anchor: int,
+) -> tuple[Shift, list[Shift]] | None:
+    """Return the creep of a series, and which of its own steps are the creep's."""
+    metric = series.key.metric
+    if not watch.creep or is_counted(series.key) or metric == SLA or not watch.reports(worse=True):
+        return None
+    later = series.where(series.positions >= anchor)
+    better: Better = "lower" if is_worse(metric, 1.0) else "higher"
+    found = creep(
+        later.values,
+        positions=later.positions,
+        changes=[shift.position for shift in own],
+        elsewhere=elsewhere,
+        # A single step of this size would have been reported.
+        smallest=max(watch.creep, watch.min_effect),
+        better=better,
+        most=LISTED,
+    )
+    if found is None or abs(found.after - found.before) < LEAST_CHANGE.get(metric, 0.0):
+        return None
+    return _shift(later, found), [shift for shift in own if shift.position in found.absorbed]
+
+
+def _shift(series: Series, found: Creep) -> Shift:
+    first, last = int(series.positions[0]), int(series.positions[-1])
+    revisions = map(series.revision, range(len(series.at)))
+    labels = dict(zip(series.positions.tolist(), revisions, strict=True))
+    return Shift(
+        series=series.key,
+        kind=RegressionKind.CREEP,
+        position=last,
+        earliest=first + 1,
+        latest=last,
+        last_good=labels[first],
+        first_bad=labels[last],
+        before=found.before,
+        after=found.after,
+        effect=found.effect,
+        effect_low=max(found.effect_interval[0], MOST_LOST),
+        effect_high=found.effect_interval[1],
+        pvalue=found.pvalue,
+        worse=True,
+        parts=CreepParts(
+            contributions=tuple(
+                Contribution(
+                    revision=labels[int(one.position)],
+                    effect=one.effect,
+                    low=one.interval[0],
+                    high=one.interval[1],
+                    step=one.step,
+                )
+                for one in found.contributions
+            ),
+            remainder=found.remainder,
+            remainder_low=found.remainder_interval[0],
+            remainder_high=found.remainder_interval[1],
+        ),
+    )
+
+
+def _day(since: str) -> date | None:
+    try:
+        return date.fromisoformat(since)
+    except ValueError:
+        return None
+
+
+def _first_since(line: Line, since: str, day: date | None) -> int | None:
+    """Return the position of the anchor that the configuration names; None without one."""
+    if day is None:
+        return line.positions.get(since)
+    return next(
+        (
+            place
+            for place, revision in enumerate(line.revisions)
+            if revision.at is not None and revision.at.date() >= day
+        ),
+        None,
+    )
