@@ -59,21 +59,21 @@ def test_noise_of_any_shape_is_no_change(noise: str) -> None:
     wrong = sum(
         bool(places(ladder(noise, positions, seed)))
         for positions in (10, 14, 20)
-        for seed in range(100)
+        for seed in range(60)
     )
-    assert wrong <= 3
+    assert wrong <= 2
 
 
 def test_values_in_random_order_are_no_change() -> None:
     random = np.random.default_rng(4)
     values = ladder("gauss", 14, 2) * 0.85 ** (np.arange(14)[:, None] >= (4, 8, 11)).sum(axis=1)
-    assert sum(bool(places(random.permutation(values))) for _ in range(300)) <= 3
+    assert sum(bool(places(random.permutation(values))) for _ in range(200)) <= 2
 
 
 @pytest.mark.parametrize("noise", ["gauss", "t3"])
-@pytest.mark.parametrize("positions", [10, 14, 20])
+@pytest.mark.parametrize("positions", [10, 20])
 def test_a_step_of_the_detectable_size_is_found(noise: str, positions: int) -> None:
-    found = power(NOISES[noise], SeriesShape(positions, 1), 120, 88_003).found
+    found = power(NOISES[noise], SeriesShape(positions, 1), 60, 88_003).found
     assert 0.7 <= found.value <= 0.97
 
 
