@@ -92,12 +92,16 @@ def find_creep(
         anchor = places.get(one.key.line, 0)
         return _creep_in(one, steps, _shown(one, steps, elsewhere), watch, anchor)
 
-    absorbed = [shift for one in series if (got := crept(one)) is not None for shift in got[1]]
+    alone = [crept(one) for one in series]
+    absorbed = [shift for got in alone if got is not None for shift in got[1]]
     others: dict[str, list[int]] = {}
     steps = [each for known in own.values() for each in known if each not in absorbed]
     for regression in group_shifts(steps):
         others.setdefault(regression.line, []).append(regression.position)
-    searches = [crept(one, others.get(one.key.line, [])) for one in series]
+    searches = [
+        crept(one, others[one.key.line]) if one.key.line in others else known
+        for one, known in zip(series, alone, strict=True)
+    ]
     found = [got for got in searches if got is not None]
     return CreepSearch([got[0] for got in found], [shift for got in found for shift in got[1]])
 
