@@ -118,5 +118,6 @@ def test_every_metric_says_which_way_is_good() -> None:
     assert more == {
         *("qps", "qps_p1", "nopm", "tpm", "ingest_gb", "cached"),
         *("inserts/s", "deletes/s", "inserts_target", "deletes_target", "sla"),
+        *("MB/s", "score"),
     }
     assert all(name == metric.name and metric.help for name, metric in METRICS.items())

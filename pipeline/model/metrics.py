@@ -145,8 +145,8 @@ def change_in_unit(shift: Shift) -> str:
 def change(shift: Shift) -> str:
     """Format a change relative to the level before, or in its own unit if that was zero."""
     text = f"{shift.effect:+.1%}" if math.isfinite(shift.effect) else change_in_unit(shift)
-    told = shift.kind in (RegressionKind.SPREAD, RegressionKind.CREEP)
-    return f"{text} ({shift.kind.value})" if told else text
+    named = shift.kind in (RegressionKind.SPREAD, RegressionKind.CREEP)
+    return f"{text} ({shift.kind.value})" if named else text
 
 
 UNKNOWN_DIRECTION = Direction.MORE_IS_BETTER
