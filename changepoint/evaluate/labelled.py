@@ -24,8 +24,6 @@ import numpy as np
 
 from changepoint.evaluate.field.engines import (
     ENTRIES,
-    EngineEnvironment,
-    EngineProcess,
     NotInstalledError,
     other,
     ours,
@@ -149,14 +147,11 @@ def _found(name: str, series: Sequence[LabelledSeries]) -> list[tuple[int, Score
     """The length and the score of each series."""
     entry = ENTRIES[name]
     with ExitStack() as stack:
-        engine = (
-            ours(entry.method) if entry.method else other(entry, _started(stack, entry.environment))
-        )
+        if entry.method:
+            engine = ours(entry.method)
+        else:
+            engine = other(entry, stack.enter_context(process(entry.environment)))
         return [(len(each.values), score(engine(each.values).indices, each)) for each in series]
-
-
-def _started(stack: ExitStack, environment: EngineEnvironment) -> EngineProcess:
-    return stack.enter_context(process(environment))
 
 
 def _read(clone: Path, commit: str, file: str, every: int) -> Mapping[str, Floats]:
