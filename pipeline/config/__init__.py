@@ -26,6 +26,7 @@ from pipeline.config.plan import (
 from pipeline.config.preflight import PreflightSection
 from pipeline.config.publish import HubSection, PublishSection
 from pipeline.config.report import COLOURS, Colour, ColourLook, ReportSection
+from pipeline.config.tables import TableSetup
 
 __all__ = [
     "COLOURS",
@@ -61,6 +62,7 @@ __all__ = [
     "SlackSection",
     "SourceSection",
     "StoreSection",
+    "TableSetup",
     "Version",
     "WebhookSection",
     "WorkloadSection",

@@ -1,4 +1,4 @@
-"""Parse the sides of a comparison: ``postgres:14.20``, ``sqlite:./src@rel_o3native``.
+"""Parse the sides of a comparison and the columns of a table: ``postgres:14.20``.
 
     target:version[#copy][@build options][+config]
     target:folder[#commit][@build options][+config]
@@ -169,7 +169,21 @@ def cell_of(
 
     Raises UserError as :func:`find_subject` does, and for an unknown configuration.
     """
-    revision, options = find_subject(subject, cache, results)
+    return cell_with(subject, find_subject(subject, cache, results), section, workload, machine)
+
+
+def cell_with(
+    subject: RevisionSpec,
+    found: tuple[Revision, str],
+    section: WorkloadSection,
+    workload: Workload,
+    machine: Machine,
+) -> Cell:
+    """Return the cell of a side whose revision and build options are found already.
+
+    Raises UserError for an unknown configuration.
+    """
+    revision, options = found
     name = subject.config or section.configs.get(subject.target, section.config)
     try:
         config = find_target(subject.target).config(name, revision, machine)

@@ -332,6 +332,13 @@ def workload_at(file: ConfigFile, index: int, quick: bool) -> Workload:
     return _workload(file, ("workload", index), section, section.clients[0])
 
 
+def workloads_at(file: ConfigFile, index: int, quick: bool) -> list[Workload]:
+    """Return the ``index``-th workload of the configuration, with each number of clients."""
+    section = (quicken(file.config) if quick else file.config).workload[index]
+    clients = dict.fromkeys(section.clients)
+    return [_workload(file, ("workload", index), section, each) for each in clients]
+
+
 def section_of(file: ConfigFile, workload: Workload, quick: bool) -> int:
     """Return the index in the configuration of the workload that a planned workload came from.
 

@@ -61,7 +61,7 @@ def _grid(by_clients: Mapping[int, MeasuredSubject], options: TableOptions) -> G
         names="last",
         notes=tuple(
             dict.fromkeys(
-                f"{note} ({clients} clients)"
+                f"{note} ({plural(clients, 'client')})"
                 for clients, subject in by_clients.items()
                 for note in subject.notes()
             )
