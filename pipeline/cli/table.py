@@ -19,7 +19,9 @@ from pipeline.report.render.text import as_text
 from pipeline.use_cases.planning import PlanningContext
 from pipeline.use_cases.table import TableRequest, make_tables
 
-_HELP = """Print tables in the published layouts: of lines, or of any chosen columns.
+_HELP = """Print tables of lines, or of any chosen columns.
+
+They have the layouts of the published reports.
 
 COLUMNS are two or more of target:version[@build options][+config], or the name of a
 [[table]] of the configuration. Without them, the tables of all lines are printed.
@@ -101,7 +103,7 @@ def table_verb(
         TableFormat.TEXT
     ),
 ) -> None:
-    """Print tables in the published layouts."""
+    """Print tables of lines, or of any chosen columns."""
     asked = TableRequest(layout, base, line, metric, decimals, absolute, every, columns or ())
     tables = make_tables(PlanningContext(config, quick), asked)
     _print(tables.grids, form)

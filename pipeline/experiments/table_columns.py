@@ -41,9 +41,7 @@ def chosen_columns(
         if section.name in (table.workloads or (section.name,))
     ]
     if not sections:
-        raise UserError(
-            f"{file.path} has no [[workload]], so a table has no rows; add one"
-        )
+        raise UserError(f"{file.path} has no [[workload]], so a table has no rows; add one")
     columns = []
     for text in table.columns:
         subject = parse_subject(text)

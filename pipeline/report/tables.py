@@ -91,9 +91,7 @@ class MeasuredSubject:
             together.setdefault((sign, text, where), []).append(step)
         footnotes_of_steps = (
             f"{sign} {self._steps_in_words(steps)} at {where}: {text}"
-            for (sign, text, where), steps in sorted(
-                together.items(), key=lambda item: item[0][0]
-            )
+            for (sign, text, where), steps in sorted(together.items(), key=lambda item: item[0][0])
         )
         return (*footnotes_of_steps, *self.caveats)
 

@@ -94,15 +94,13 @@ def make_tables(context: PlanningContext, asked: TableRequest) -> Tables:
 
 def table_plan(context: PlanningContext, name: str) -> Plan:
     """Return the plan that measures a table of the configuration. UserError for an unknown one."""
-    setup = _configured(context, name)
-    return plan_of_table(name, _columns(context, setup), context.config.night.repetitions)
+    setup = configured_table(context, name)
+    return plan_of_table(name, columns_of_table(context, setup), context.config.night.repetitions)
 
 
-def grids_of_table(
-    context: PlanningContext, setup: TableSetup, asked: TableRequest = TableRequest()
-) -> Tables:
+def grids_of_table(context: PlanningContext, setup: TableSetup, asked: TableRequest) -> Tables:
     """Return the tables of chosen columns that have results; a request goes before the setup."""
-    columns = _columns(context, setup)
+    columns = columns_of_table(context, setup)
     layout = asked.layout or setup.layout
     if asked.absolute and layout in ("", "relative"):
         layout = "absolute"
@@ -131,7 +129,7 @@ def _chosen(context: PlanningContext, asked: TableRequest) -> Tables:
     if asked.line:
         raise UserError("a table has columns of its own; leave --line out")
     if len(asked.chosen) == 1 and ":" not in asked.chosen[0]:
-        setup = _configured(context, asked.chosen[0])
+        setup = configured_table(context, asked.chosen[0])
         advice = f"run `nightshift run --table {setup.name}`"
     else:
         if len(asked.chosen) < 2:
@@ -147,7 +145,8 @@ def _chosen(context: PlanningContext, asked: TableRequest) -> Tables:
     return tables
 
 
-def _configured(context: PlanningContext, name: str) -> TableSetup:
+def configured_table(context: PlanningContext, name: str) -> TableSetup:
+    """Return a [[table]] of the configuration. Raises UserError for an unknown name."""
     tables = {table.name: table for table in context.config.table}
     if name not in tables:
         raise UserError(
@@ -157,7 +156,8 @@ def _configured(context: PlanningContext, name: str) -> TableSetup:
     return tables[name]
 
 
-def _columns(context: PlanningContext, setup: TableSetup) -> tuple[ChosenColumn, ...]:
+def columns_of_table(context: PlanningContext, setup: TableSetup) -> tuple[ChosenColumn, ...]:
+    """Return the columns of a table with their cells, as :func:`chosen_columns` does."""
     return chosen_columns(
         context.file, setup, context.machines, context.quick, context.cache, context.results
     )

@@ -104,9 +104,32 @@ def test_numbers_of_clients_make_a_table_of_scale_up(
     assert "Two DBMSs, cached, 2 clients: qps" in nightshift("table", "mixed").out
 
 
+@pytest.mark.usefixtures("night")
+def test_an_article_is_a_table_with_its_builds_and_evidence(
+    nightshift: Nightshift, configured: Path
+) -> None:
+    nightshift("run", "--table", "mixed")
+    text = nightshift("article", "mixed").out
+    heads = [line for line in text.splitlines() if line.startswith("## ")]
+    assert heads == [
+        "## tl;dr",
+        "## Builds, configuration and hardware",
+        "## Benchmark",
+        "## Results",
+        "## What changed",
+        "## Settings",
+    ]
+    assert "relative qps of 1.50 over 2 steps; 0 worse, 2 better (most: 1.50, " in text
+    # Half as much time for an operation at twice the throughput.
+    assert "| scan\\_range=100 | 1.50 | 0.67 |" in text.replace("scan_", "scan\\_")
+    assert nightshift("article", "mixed", "--output", "mixed.md").out == ""
+    assert Path("mixed.md").read_text() == text
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (("article", "mixed"), "run `nightshift run --table mixed`"),
         (("table", "mixed"), "run `nightshift run --table mixed`"),
         (("table", "mixt"), "has no table 'mixt'; did you mean mixed?"),
         (("table", "postgres:17.9"), "a table needs at least two columns"),

@@ -9,6 +9,7 @@ from pipeline.report.grid import Grid, GridRow, TableSection
 from pipeline.report.layouts.base import THROUGHPUT, TableOptions
 from pipeline.report.relative import Column, ratio
 from pipeline.report.tables import MeasuredSubject
+from pipeline.text.units import plural
 
 
 def scale_up(subjects: Sequence[MeasuredSubject], options: TableOptions) -> list[Grid]:
