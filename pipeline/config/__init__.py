@@ -26,6 +26,7 @@ from pipeline.config.plan import (
 from pipeline.config.preflight import PreflightSection
 from pipeline.config.publish import HubSection, PublishSection
 from pipeline.config.report import COLOURS, Colour, ColourLook, ReportSection
+from pipeline.config.server_configs import ServerConfigSection
 from pipeline.config.tables import TableSetup
 
 __all__ = [
@@ -58,6 +59,7 @@ __all__ = [
     "ReportSection",
     "RuleSection",
     "Section",
+    "ServerConfigSection",
     "SinkName",
     "SlackSection",
     "SourceSection",

@@ -31,6 +31,7 @@ from pipeline.config.plan import ControlSection, LineSection, NightSection, Quic
 from pipeline.config.preflight import PreflightSection
 from pipeline.config.publish import HubSection, PublishSection
 from pipeline.config.report import ReportSection
+from pipeline.config.server_configs import ServerConfigSection
 from pipeline.config.tables import TableSetup
 from pipeline.config.toml_lines import Location, find_line
 from pipeline.config.transfer import BackupSection, CollectSection, S3Section, SshSection
@@ -57,6 +58,7 @@ class Config(Section):
     night: NightSection = Field(default_factory=NightSection)
     build: tuple[BuildSection, ...] = ()
     patch: tuple[PatchSection, ...] = ()
+    config: tuple[ServerConfigSection, ...] = ()
     line: tuple[LineSection, ...] = ()
     workload: tuple[WorkloadSection, ...] = ()
     control: tuple[ControlSection, ...] = ()

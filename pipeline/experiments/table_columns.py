@@ -58,7 +58,7 @@ def chosen_columns(
             )
         found = find_subject(subject, cache, results)
         cells = (
-            cell_with(subject, found, section, workload, machine)
+            cell_with(subject, found, file, section, workload, machine)
             for index, section in fitting
             for workload in workloads_at(file, index, quick)
             for machine in machines
