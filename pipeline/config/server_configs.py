@@ -14,9 +14,7 @@ class ServerConfigSection(Section):
 
     name: Name = Field(description="name, which workloads and tables use")
     target: str = Field(description="the DBMS")
-    extends: Name = Field(
-        default="", validate_default=False, description="the configuration that this one changes"
-    )
+    extends: str = Field(default="", description="the configuration that this one changes")
     file: Path | None = Field(
         default=None,
         description="a configuration file of the DBMS, beside nightshift.toml; with extends, it is "
