@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -22,6 +23,8 @@ from pipeline.storage.imported_lines import imported_lines
 from pipeline.storage.runs import measured_cells
 from pipeline.text.errors import UserError, did_you_mean
 from pipeline.use_cases.planning import PlanningContext
+
+_LOG = logging.getLogger(__name__)
 
 
 class TableRequest(NamedTuple):
@@ -123,6 +126,23 @@ def grids_of_table(context: PlanningContext, setup: TableSetup, asked: TableRequ
         {},
         tuple(column.label for column in columns if _lacks(context, column)),
     )
+
+
+def all_chosen_tables(context: PlanningContext) -> dict[str, list[Grid]]:
+    """Return the tables of the configuration that have results, by name.
+
+    A table that cannot be read, as its source is unreachable, is left out with a warning.
+    """
+    found = {}
+    for setup in context.config.table:
+        try:
+            grids = grids_of_table(context, setup, TableRequest()).grids
+        except UserError as error:
+            _LOG.warning(f"the table {setup.name} is left out: {error}")
+            continue
+        if grids:
+            found[setup.name] = grids
+    return found
 
 
 def _chosen(context: PlanningContext, asked: TableRequest) -> Tables:

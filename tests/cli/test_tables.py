@@ -126,6 +126,53 @@ def test_an_article_is_a_table_with_its_builds_and_evidence(
     assert Path("mixed.md").read_text() == text
 
 
+@pytest.mark.usefixtures("night")
+def test_report_and_site_have_the_tables_with_results(
+    nightshift: Nightshift, configured: Path
+) -> None:
+    change(
+        configured,
+        "[night]",
+        '[[line]]\nname = "minors"\ntarget = "postgres"\nsince = "17.9"\n[night]',
+    )
+    with configured.open("a") as file:
+        file.write(TABLE.replace("mixed", "later").replace("17.9", "17.11"))
+    nightshift("run", "--table", "mixed")
+    assert nightshift("detect").code == 0
+    assert nightshift("report").code == 0
+    written = sorted(path.name for path in Path("results/tables").glob("table-*"))
+    assert [name for name in written if name.endswith(".md")] == [
+        "table-later.md",
+        "table-mixed.md",
+    ]
+    assert nightshift("site").code == 0
+    page = Path("results/site/tables.html").read_text()
+    assert "pg180_official.x10c" in page
+    assert '<a href="tables.html">Tables</a>' in Path("results/site/night.html").read_text()
+    # Without a table the page is gone.
+    configured.write_text(configured.read_text().partition("[[table]]")[0])
+    assert nightshift("site").code == 0
+    assert not Path("results/site/tables.html").exists()
+    assert "tables.html" not in Path("results/site/night.html").read_text()
+
+
+@pytest.mark.usefixtures("night")
+def test_a_table_that_cannot_be_read_is_left_out_of_the_report(
+    nightshift: Nightshift, configured: Path
+) -> None:
+    change(
+        configured,
+        "[night]",
+        '[[line]]\nname = "minors"\ntarget = "postgres"\nsince = "17.9"\n[night]',
+    )
+    nightshift("run", "--table", "mixed")
+    nightshift("detect")
+    change(configured, "postgres:18.0+x10c", "postgres:18.0+x99")
+    ran = nightshift("report")
+    assert ran.code == 0
+    assert "the table mixed is left out: postgres:18.0+x99: " in ran.err
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
