@@ -1,4 +1,4 @@
-"""The verb ack."""
+"""The verb `ack`: acknowledge a regression until a day."""
 
 from __future__ import annotations
 

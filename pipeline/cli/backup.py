@@ -1,4 +1,4 @@
-"""The verb backup."""
+"""The verb `backup`: back up everything that cannot be derived again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The verb bisect."""
+"""The verb `bisect`: search for the revision that caused a regression."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def bisect_verb(
 
 
 def as_json(found: Bisected) -> dict[str, Any]:
-    """Return the results as JSON: the largest change first, or the two ends if there is none."""
+    """Return the result of a bisection as JSON: the largest change, or the two ends without one."""
     worst = found.worst
     row = (worst.rows if worst else found.ends)[0]
     return {
@@ -119,7 +119,7 @@ def as_json(found: Bisected) -> dict[str, Any]:
 
 
 def show(found: Bisected) -> None:
-    """Print each change with its rows, or the largest change that the two ends may still hide."""
+    """Print each change that a bisection found, or how large a change it may have missed."""
     if not found.found:
         same = found.outcome == "no change"
         known = "do not differ" if same else "may or may not differ (undecided)"

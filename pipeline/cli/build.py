@@ -1,4 +1,4 @@
-"""The verb build."""
+"""The verb `build`: make one build, or every build of the plan."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The verb compare."""
+"""The verb `compare`: measure two builds in turn until their difference is clear."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from pipeline.use_cases.measuring import MeasuringContext
 
 
 class CompareFormat(StrEnum):
-    """Output formats of a comparison."""
+    """How a comparison is printed: as text, markdown or JSON."""
 
     TEXT = "text"
     JSON = "json"

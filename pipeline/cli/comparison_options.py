@@ -1,4 +1,4 @@
-"""Arguments and options of the verbs that compare two builds."""
+"""Arguments and options that the verbs for comparing two builds share."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def comparison_request(
     budget: str,
     mode: Mode | None = None,
 ) -> ComparisonRequest:
-    """Return the request that the options describe. Raises UserError for an invalid value."""
+    """Return the comparison that the options ask for. Raises UserError if one is invalid."""
     effect = read_option("smallest", smallest, parse_percent) if smallest else None
     if effect is not None and effect >= 1:
         raise UserError(f"--smallest: {smallest} is not below 100%")

@@ -1,4 +1,4 @@
-"""The verb confirm."""
+"""The verb `confirm`: measure suspected regressions again, worst first."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _style(outcome: ConfirmOutcome) -> str | None:
 
 
 def _line(outcome: ConfirmOutcome, regression: Regression) -> str:
-    """Describe an outcome in one line."""
+    """Describe the outcome of confirming one regression in one line."""
     way = "worse" if outcome.worse else "better"
     decisive = [row for row in outcome.rows if row.verdict in (way, "failed")] or outcome.rows
     largest = max(decisive, key=lambda row: abs(row.effect), default=None)

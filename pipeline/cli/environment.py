@@ -1,4 +1,4 @@
-"""The verb environment."""
+"""The verb `environment`: list the machines' events, offsets and noise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The verb explain."""
+"""The verb `explain`: explain why regressions are slower, with the evidence."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def explain_verb(
 
 
 def _show(explanation: Explanation, folder: Path) -> None:
-    """Print the class of a regression and the findings of its steps, worst first.
+    """Print why a regression is slower: its class, and the findings of its steps, worst first.
 
     ``folder`` holds the flame graphs.
     """

@@ -1,4 +1,4 @@
-"""The verb import."""
+"""The verb `import`: import a table of absolute values that was measured elsewhere."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def csv_verb(
 
 
 def _verb(name: str) -> Callable[..., None]:
-    """Return the command that imports files of a format."""
+    """Return the command that imports files of one format."""
 
     def verb(
         files: Annotated[list[Path], typer.Argument(help="Files, the oldest revision first.")],

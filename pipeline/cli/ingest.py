@@ -1,4 +1,4 @@
-"""The verb ingest."""
+"""The verb `ingest`: add new bundles to the store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The verb mute."""
+"""The verb `mute`: exclude series from detection, or list the mutes."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ def _show(night: NightResult) -> None:
 
 
 class _NoTables:
-    """An observer of a night that prints nothing."""
+    """Prints no tables while a night runs."""
 
     def first_look(self, line: Line) -> None:
         pass
@@ -99,18 +99,18 @@ class _NoTables:
 
 
 class _Tables:
-    """Prints tables and regressions during a night."""
+    """Prints tables and regressions while a night runs."""
 
     def __init__(self, context: MeasuringContext) -> None:
         self._context = context
 
     def first_look(self, line: Line) -> None:
-        """Print the table of a line after the first run of each of its revisions."""
+        """Print the table of a line once each of its revisions has one run."""
         out.print("after one repetition; the second decimal is still uncertain:")
         self._show_line(line)
 
     def concluded(self, plan: Plan, detected: Detected) -> None:
-        """Print the tables, the regressions and the machines' events."""
+        """Print the night's tables, its regressions and the changes of machines."""
         for line in plan.lines:
             self._show_line(line)
         show_detected(detected)

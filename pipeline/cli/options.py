@@ -1,4 +1,4 @@
-"""Options that several verbs have."""
+"""Options of the command line that several verbs share."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ QuickOption = Annotated[
 
 
 class Format(StrEnum):
-    """Output formats."""
+    """How a verb prints its result: as text or as JSON."""
 
     TEXT = "text"
     JSON = "json"
@@ -33,7 +33,7 @@ FormatOption = Annotated[Format, typer.Option("--format", help="Output format.")
 
 
 def read_option(name: str, text: str, parse: Callable[[str], float]) -> float:
-    """Parse an option with a unit. Raises UserError unless the value is valid and above zero."""
+    """Parse an option with a unit, as ``90s`` or ``5%``; it must be above zero."""
     try:
         value = parse(text)
     except ValueError as error:

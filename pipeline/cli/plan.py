@@ -1,4 +1,4 @@
-"""The verb plan."""
+"""The verb `plan`: show the plan: what is measured, and the runs that are left."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from pipeline.workloads.base import Measure, Timing
 
 
 class PlanFormat(StrEnum):
-    """Output formats of a plan."""
+    """How a plan is printed: as text, as JSON or as a matrix for GitHub Actions."""
 
     TEXT = "text"
     JSON = "json"
@@ -90,7 +90,7 @@ def plan_verb(
 
 
 def _steps(workload: Workload) -> str:
-    """Return the number of steps of each duration, as text: families may have several."""
+    """Return as text how many steps last how long."""
     family = find_family(workload.family)
     lengths = Counter(
         _length(family.timing(action, workload))

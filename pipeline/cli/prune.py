@@ -1,4 +1,4 @@
-"""The verb prune."""
+"""The verb `prune`: remove old samples and bundles that no result depends on."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from pipeline.use_cases.pursue import pursue_detected, pursuits
 
 
 class PursuitFormat(StrEnum):
-    """Output formats of the verb."""
+    """How the result of `pursue` is printed: as text or as JSON."""
 
     TEXT = "text"
     JSON = "json"

@@ -1,4 +1,4 @@
-"""The verb rebuild."""
+"""The verb `rebuild`: empty the store and derive its content again."""
 
 from __future__ import annotations
 

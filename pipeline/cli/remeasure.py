@@ -1,4 +1,4 @@
-"""The verb remeasure."""
+"""The verb `remeasure`: measure cells again, by revision, step or reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The verb restore."""
+"""The verb `restore`: restore a backup into empty folders."""
 
 from __future__ import annotations
 

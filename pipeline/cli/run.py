@@ -1,4 +1,4 @@
-"""The verb run."""
+"""The verb `run`: measure the runs left in the plan; each becomes a bundle."""
 
 from __future__ import annotations
 

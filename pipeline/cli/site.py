@@ -1,4 +1,4 @@
-"""The verb site."""
+"""The verb `site`: write the trends as static pages."""
 
 from __future__ import annotations
 

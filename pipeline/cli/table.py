@@ -1,4 +1,4 @@
-"""The verb table."""
+"""The verb `table`: print tables in the published layouts."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Example: nightshift table --layout absolute --format csv > mine.csv
 
 
 class TableFormat(StrEnum):
-    """Output formats of a table."""
+    """How a table is printed: as text, markdown, CSV, HTML or JSON."""
 
     TEXT = "text"
     MARKDOWN = "markdown"

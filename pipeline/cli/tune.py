@@ -1,4 +1,4 @@
-"""The verbs of tuning: set, restore and status."""
+"""The verbs of `tune`, which changes kernel settings of this machine: set, restore and status."""
 
 from __future__ import annotations
 

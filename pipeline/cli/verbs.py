@@ -1,4 +1,4 @@
-"""The table of verbs: names, groups, one-line helps and modules."""
+"""The table of all verbs: name, group, one line of help, and module."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class Verb(NamedTuple):
-    """A verb of the command line.
+    """One verb of the command line: its name, its group and its line of help.
 
     ``help`` is its line in `nightshift --help`, and the first line of the verb's docstring.
     """
@@ -17,7 +17,7 @@ class Verb(NamedTuple):
 
     @property
     def module(self) -> str:
-        """The name of the module that holds the verb."""
+        """The name of the Python module with the verb."""
         name = "import_" if self.name == "import" else self.name.replace("-", "_")
         return f"pipeline.cli.{name}"
 
