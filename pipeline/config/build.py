@@ -1,4 +1,4 @@
-"""How source code is compiled into builds."""
+"""The settings for compiling source code into builds."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pipeline.config.base import Name, Section, Version
 
 
 class BuildSection(Section):
-    """Options for compiling source code. The options of the published reports need no table."""
+    """A table ``[[build]]``: compiler and flags for source code; the published ones need none."""
 
     name: Name = Field(description="name, which lines and tables use")
     compiler: str = Field(default="gcc", description="compiler: gcc, clang, gcc-12 or a path")
@@ -24,7 +24,7 @@ class BuildSection(Section):
 
 
 class PatchSection(Section):
-    """A change to the source code of some revisions, for example for new compilers."""
+    """A table ``[[patch]]``: a change to the source code of some revisions."""
 
     target: str = Field(description="the DBMS")
     file: Path = Field(description="a patch that `patch -p1` applies, beside nightshift.toml")

@@ -1,4 +1,4 @@
-"""The machine that measures."""
+"""The settings of the machine that measures."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pipeline.text.units import Price
 
 
 class MachineSection(Section):
-    """The machine that measures."""
+    """The table ``[machine]``: the machine that measures."""
 
     machine_class: str = Field(
         default="",
@@ -39,7 +39,7 @@ class MachineSection(Section):
 
     @property
     def own_class(self) -> str:
-        """The class of this machine; NIGHTSHIFT_MACHINE_CLASS overrides the shared file."""
+        """The machine class of this machine; NIGHTSHIFT_MACHINE_CLASS overrides the file."""
         return os.environ.get("NIGHTSHIFT_MACHINE_CLASS", self.machine_class)
 
 
@@ -83,5 +83,5 @@ class ClassSection(Section):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The labels of a runner of this class."""
+        """The labels of a GitHub Actions runner on machines of this class."""
         return self.runner or ("self-hosted", self.name)

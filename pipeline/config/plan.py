@@ -1,4 +1,4 @@
-"""What is measured: lines, workloads, repetitions, and the short night."""
+"""The settings that say what is measured: lines, workloads, repetitions, the short night."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _MOST_ROWS = 10**12
 
 
 class NightSection(Section):
-    """How a night runs."""
+    """The table ``[night]``: how many runs of every cell a night does."""
 
     repetitions: int = Field(default=3, ge=1, le=100, description="number of runs of every cell")
 
 
 class SourceSection(Section):
-    """Revisions of one target: their source, and how they are built."""
+    """The settings of a line or a control that say where its revisions come from."""
 
     name: Name = Field(description="name, which tables and issues show")
     target: str = Field(description="the DBMS: one that `nightshift targets` lists")
@@ -51,7 +51,7 @@ class SourceSection(Section):
 
 
 class LineSection(SourceSection):
-    """A sequence of revisions of one target."""
+    """A table ``[[line]]``: a sequence of revisions of one target."""
 
     take: Literal["newest-of-each-major", "all"] = Field(
         default="all", description="selection of the releases between since and until"
@@ -87,7 +87,7 @@ class LineSection(SourceSection):
 
 
 class WorkloadSection(Section):
-    """A workload and the configurations that it runs with."""
+    """A table ``[[workload]]``: a workload, and the DBMS configurations that it runs with."""
 
     name: Name = Field(description="name, which tables and reports show")
     family: str = Field(default="sysbench", description="the workload family, for example sysbench")
@@ -151,7 +151,7 @@ class WorkloadSection(Section):
 
     @property
     def measured_how(self) -> dict[str, Mode | bool]:
-        """The fields of a workload that say how its steps are measured."""
+        """The settings of a workload that say how its steps are measured."""
         return {
             "profile": self.profile,
             "mode": self.mode,
@@ -160,7 +160,7 @@ class WorkloadSection(Section):
 
 
 class ControlSection(SourceSection):
-    """A pinned revision that every machine measures every night: its changes are the machine's."""
+    """A table ``[[control]]``: a fixed revision that every machine measures every night."""
 
     revision: str = Field(min_length=1, description="the version that is measured")
     workload: str = Field(description="name of the workload; its first number of clients is used")
@@ -170,7 +170,7 @@ class ControlSection(SourceSection):
 
 
 class Quick(Section):
-    """The settings that --quick puts in place of those above: a real night in two minutes."""
+    """The table ``[quick]``: the settings of a short night (--quick) of two minutes."""
 
     repetitions: int = Field(default=2, ge=1, le=100, description="number of runs of every cell")
     newest: int = Field(default=2, ge=1, description="only the newest N revisions of a line")
