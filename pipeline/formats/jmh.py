@@ -1,4 +1,4 @@
-"""JMH: the JSON of ``-rf json``."""
+"""Read results of JMH (Java benchmarks): the JSON of ``-rf json``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _PLAIN = (_THROUGHPUT, "avgt")
 
 
 def read(text: str, file: Path) -> Sequence[ImportedValue]:
-    """Return the score of each benchmark with its parameters: a rate, or a time."""
+    """Read the score of each JMH benchmark: a rate or a time."""
     rows = loaded(text)
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise FormatError("not a list of benchmarks")
