@@ -1,4 +1,4 @@
-"""Commands in comments on pull requests: ``/nightshift`` measures, ``/nightshift accept`` accepts.
+"""Commands in comments on pull requests: ``/nightshift`` and ``/nightshift accept REASON``.
 
 A comment is untrusted. Every word is checked before anything is started, and only people who may
 write to the repository are obeyed.
@@ -38,14 +38,14 @@ LONGEST_REASON = 200
 
 
 class MeasureCommand(NamedTuple):
-    """Measure the pull request; empty values are those of the workflow."""
+    """The command to measure a pull request, with the options that the comment gives."""
 
     steps: tuple[str, ...] = ()
     mode: str = ""
 
 
 class AcceptCommand(NamedTuple):
-    """Accept the regression that was measured, for a reason."""
+    """The command to accept the measured regression of a pull request, with the reason."""
 
     reason: str
 
@@ -85,7 +85,7 @@ class _CommentEvent(_Part):
 
 
 class PullRequestComment(NamedTuple):
-    """A comment on a pull request, as GitHub's event has it."""
+    """A comment on a pull request: its text, its author and the pull request."""
 
     id: int
     number: int

@@ -1,4 +1,4 @@
-"""Find the measured pull request from GitHub's own data.
+"""Find which pull request was measured, from data that only GitHub can have written.
 
 The artifact of a measurement is untrusted. The target of the report therefore comes from the
 triggering event, which GitHub writes: the workflow run that measured, the id of that run in an
@@ -84,7 +84,7 @@ class _WorkflowEvent(_WorkflowRun):
 
 
 class MeasuredCommit(Frozen):
-    """The measured commit and its run, independent of the artifact's contents.
+    """The commit that a workflow run measured, as GitHub says, not as the result says.
 
     ``run`` and ``ended`` are empty for a CI outside GitHub. ``number`` is None if no open pull
     request is known to have the commit. ``current`` means that the commit is still the pull
@@ -101,7 +101,7 @@ class MeasuredCommit(Frozen):
 
 
 class PullRequestHead(Frozen):
-    """The commits of a pull request as they are now: its head, and the tip of its base."""
+    """The commits of a pull request now: its own newest, and the newest of its base."""
 
     sha: str
     base: str
@@ -117,7 +117,7 @@ def read_pull_request(client: Client, repository: str, number: int) -> PullReque
 
 
 def find_measurement(client: Client, repository: str, file: Path) -> MeasuredCommit:
-    """Return the subject of an event, looking up its pull request with the API.
+    """Return which commit of which pull request a workflow run has measured.
 
     Raises UserError for an event of another repository, and for one without a pull request.
     """
@@ -199,7 +199,7 @@ def _of_run(client: Client, repository: str, run: _Run, default_branch: str) -> 
 def _of_branch(
     client: Client, repository: str, run: _Run, head: _Repository, found: MeasuredCommit
 ) -> MeasuredCommit:
-    """Return the measurement with the pull request of its branch, including branches of forks.
+    """Return the measurement with the pull request of its branch, also for forks.
 
     GitHub's pull requests of a commit, or of a run, omit those from forks.
     """
