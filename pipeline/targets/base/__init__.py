@@ -58,7 +58,7 @@ class Counting(Frozen):
 
 
 class ServerError(Exception):
-    """A server stopped to answer, or refused a request; the text says why in one line."""
+    """A server no longer answers, or refused a request; the text says why in one line."""
 
 
 Ask = Callable[[], Mapping[str, float]]
