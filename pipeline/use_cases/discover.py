@@ -1,4 +1,4 @@
-"""The stage discover: list the revisions that sources offer."""
+"""The stage discover: ask sources which revisions exist."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LOG = logging.getLogger(__name__)
 
 
 def discover_stage(context: MeasuringContext, target: str, refresh: bool) -> Discovered:
-    """Query the sources of the configured lines, or with ``target`` all sources of a target.
+    """Ask the sources of the configured lines, or all sources of a ``target``.
 
     With ``refresh``, sources that were queried within the last hour are queried again. Raises
     UserError for an unknown target, and if no source can be reached.
@@ -25,7 +25,7 @@ def discover_stage(context: MeasuringContext, target: str, refresh: bool) -> Dis
 
 
 def _everywhere(context: MeasuringContext, name: str, refresh: bool) -> Discovered:
-    """Query every source of a target; log a warning for one that cannot be reached."""
+    """Ask every source of a target; warn about those that cannot be reached."""
     try:
         target = find_target(name)
     except KeyError as error:

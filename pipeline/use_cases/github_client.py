@@ -1,4 +1,4 @@
-"""The client of GitHub for one repository, by options, configuration and environment."""
+"""Connect to GitHub for one repository."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ API = "GITHUB_API_URL"
 
 
 class RepositoryClient(NamedTuple):
-    """A client of the API, and the repository that it is for."""
+    """A connection to GitHub, and the repository that it is for."""
 
     client: Client
     repository: str
 
 
 def github_client(context: Context, repository: str, needed: str) -> RepositoryClient:
-    """Return the client for a repository, by default that of [github].
+    """Connect to GitHub for a repository, by default the one in ``[github]``.
 
     ``needed`` names what the token must be allowed. Raises UserError without a repository or a
     token.
