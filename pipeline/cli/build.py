@@ -68,6 +68,6 @@ def build_verb(
     for group in identical(builds):
         names = ", ".join(build.version for build in group)
         out.print(
-            f"{names} are the same binary; measuring both makes them controls of each other",
+            f"{names} are the same binary: differences between their results are noise",
             markup=False,
         )

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from pipeline.cli.app import app
-from pipeline.cli.comparison_options import ModeOption
+from pipeline.cli.comparison_options import AgainOption, ModeOption
 from pipeline.cli.console import out, screen
 from pipeline.cli.options import ConfigOption, Format, FormatOption, QuickOption
 from pipeline.cli.output import print_json
@@ -36,9 +36,7 @@ def confirm_verb(
             show_default=False,
         ),
     ] = None,
-    again: Annotated[
-        bool, typer.Option("--again", help="Measure everything again, ignoring earlier runs.")
-    ] = False,
+    again: AgainOption = False,
     mode: ModeOption = None,
     config: ConfigOption = DEFAULT_FILE,
     quick: QuickOption = False,

@@ -42,7 +42,7 @@ FRUITLESS = 3
 
 def fail_without_figure() -> NoReturn:
     """End a verb that measured nothing, with exit code ``FRUITLESS``."""
-    fail("no run was measured; the warnings above and `nightshift nights` give the reasons")
+    fail("no run could be measured; the warnings above and `nightshift nights` say why")
     sys.exit(FRUITLESS)
 
 

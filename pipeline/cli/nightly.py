@@ -35,7 +35,10 @@ def nightly_verb(
     results: Annotated[
         Path | None,
         typer.Option(
-            help="Results folder to use instead of paths.results; a new one starts from nothing."
+            help=(
+                "Results folder to use instead of paths.results; a new folder starts without any "
+                "results."
+            )
         ),
     ] = None,
     form: FormatOption = Format.TEXT,
@@ -106,7 +109,9 @@ class _Tables:
 
     def first_look(self, line: Line) -> None:
         """Print the table of a line once each of its revisions has one run."""
-        out.print("after one repetition; the second decimal is still uncertain:")
+        out.print(
+            "results after one run of each cell; further runs may still change the second decimal:"
+        )
         self._show_line(line)
 
     def concluded(self, plan: Plan, detected: Detected) -> None:

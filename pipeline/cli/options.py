@@ -29,7 +29,19 @@ class Format(StrEnum):
     JSON = "json"
 
 
-FormatOption = Annotated[Format, typer.Option("--format", help="Output format.")]
+FORMAT = typer.Option("--format", help="Output format.")
+"""The option --format of a verb, whose type lists the formats."""
+
+FormatOption = Annotated[Format, FORMAT]
+RunOption = Annotated[
+    str,
+    typer.Option(
+        "--run",
+        metavar="ID",
+        help="Id of the workflow run that hands out the jobs; repeated attempts at it get the same "
+        "batches.",
+    ),
+]
 
 
 def read_option(name: str, text: str, parse: Callable[[str], float]) -> float:
@@ -39,5 +51,5 @@ def read_option(name: str, text: str, parse: Callable[[str], float]) -> float:
     except ValueError as error:
         raise UserError(f"--{name}: {error}") from error
     if value <= 0:
-        raise UserError(f"--{name}: {text} is not above zero")
+        raise UserError(f"--{name} must be above zero, not {text}")
     return value

@@ -6,11 +6,9 @@ from collections import Counter
 from enum import StrEnum
 from typing import Annotated
 
-import typer
-
 from pipeline.cli.app import app
 from pipeline.cli.console import out
-from pipeline.cli.options import ConfigOption, QuickOption
+from pipeline.cli.options import FORMAT, ConfigOption, QuickOption, RunOption
 from pipeline.cli.output import print_json, print_matrix
 from pipeline.config import DEFAULT_FILE
 from pipeline.measure.plan import LONG, NEWEST
@@ -34,15 +32,8 @@ class PlanFormat(StrEnum):
 def plan_verb(
     config: ConfigOption = DEFAULT_FILE,
     quick: QuickOption = False,
-    form: Annotated[PlanFormat, typer.Option("--format", help="Output format.")] = PlanFormat.TEXT,
-    run: Annotated[
-        str,
-        typer.Option(
-            "--run",
-            metavar="ID",
-            help="The workflow run that hands the jobs out: its attempts share their batches.",
-        ),
-    ] = "",
+    form: Annotated[PlanFormat, FORMAT] = PlanFormat.TEXT,
+    run: RunOption = "",
 ) -> None:
     """Show the plan: what is measured, and the runs that are left.
 

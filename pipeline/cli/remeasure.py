@@ -28,11 +28,18 @@ from pipeline.use_cases.remeasure import (
 def remeasure_verb(
     revision: Annotated[
         list[str] | None,
-        typer.Option(help="A revision or a pattern, as '17.*', any number of times."),
+        typer.Option(
+            help=(
+                "Only cells of this revision, or of revisions that match a pattern such as '17.*'; "
+                "repeatable."
+            )
+        ),
     ] = None,
     step: Annotated[
         list[str] | None,
-        typer.Option(help="Cells with such a step, or with steps that match a pattern."),
+        typer.Option(
+            help="Only cells with this step, or with steps that match a pattern; repeatable."
+        ),
     ] = None,
     reason: Annotated[
         list[RemeasureReason] | None,

@@ -9,7 +9,7 @@ import typer
 
 from pipeline.cli.app import app
 from pipeline.cli.console import err, out
-from pipeline.cli.options import ConfigOption, QuickOption
+from pipeline.cli.options import FORMAT, ConfigOption, QuickOption
 from pipeline.config import DEFAULT_FILE
 from pipeline.measure.plan import LONG, NEWEST
 from pipeline.report.grid import Grid
@@ -56,15 +56,14 @@ def table_verb(
         str, typer.Option(help="Revision to compare with. Default: the first one of a line.")
     ] = "",
     line: Annotated[
-        str, typer.Option(help="Only this line of the configuration, or this imported line.")
+        str, typer.Option(help="Only the line with this name, measured or imported.")
     ] = "",
     metric: Annotated[
         str,
         typer.Option(
             help=(
-                "The metric, for example qps, cpu_us/o or nopm. Default: qps; for an "
-                "imported line, "
-                "all its metrics."
+                "The metric, for example qps, cpu_us/o or nopm. Default: qps; for an imported "
+                "line, all its metrics."
             )
         ),
     ] = "",
@@ -89,9 +88,7 @@ def table_verb(
     ] = None,
     config: ConfigOption = DEFAULT_FILE,
     quick: QuickOption = False,
-    form: Annotated[TableFormat, typer.Option("--format", help="Output format.")] = (
-        TableFormat.TEXT
-    ),
+    form: Annotated[TableFormat, FORMAT] = TableFormat.TEXT,
 ) -> None:
     """Print tables in the published layouts."""
     asked = TableRequest(layout, base, line, metric, decimals, absolute, every)

@@ -92,7 +92,10 @@ class ConfirmSection(Section):
         validate_default=True,
         gt=0,
         lt=1,
-        description="the same for regressions that are confirmed by counted instructions",
+        description=(
+            "smallest change of interest where instructions are counted: as min_effect, for "
+            "regressions that counts confirm"
+        ),
     )
     budget: Duration = Field(
         default="3m", validate_default=True, description="maximum measured time for one regression"
@@ -103,13 +106,22 @@ class ConfirmSection(Section):
         description="maximum measured time for all regressions of a night, worst first",
     )
     blocks: int = Field(
-        default=40, ge=3, le=200, description="number of blocks after which the result is undecided"
+        default=40,
+        ge=3,
+        le=200,
+        description=(
+            "maximum number of blocks of runs; a regression without a clear result by then is left "
+            "undecided"
+        ),
     )
     figures: int = Field(
         default=6,
         ge=1,
         le=50,
-        description="maximum number of figures that are compared, those that changed most",
+        description=(
+            "maximum number of figures (metrics of steps) that are compared: those that changed "
+            "most"
+        ),
     )
 
     def smallest(self, mode: Mode) -> float:

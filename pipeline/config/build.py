@@ -12,7 +12,7 @@ from pipeline.config.base import Name, Section, Version
 class BuildSection(Section):
     """A table ``[[build]]``: compiler and flags for source code; the published ones need none."""
 
-    name: Name = Field(description="name, which lines and tables use")
+    name: Name = Field(description="name of these build options, which lines and tables use")
     compiler: str = Field(default="gcc", description="compiler: gcc, clang, gcc-12 or a path")
     flags: str = Field(
         default="-O2 -fno-omit-frame-pointer", description="flags of the C and C++ compiler"
@@ -28,5 +28,9 @@ class PatchSection(Section):
 
     target: str = Field(description="the DBMS")
     file: Path = Field(description="a patch that `patch -p1` applies, beside nightshift.toml")
-    since: Version = Field(default="", description="first version or major that needs it")
-    until: Version = Field(default="", description="last version or major that needs it")
+    since: Version = Field(
+        default="", description="first version or major version that needs the patch"
+    )
+    until: Version = Field(
+        default="", description="last version or major version that needs the patch"
+    )

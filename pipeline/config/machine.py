@@ -17,7 +17,9 @@ class MachineSection(Section):
     machine_class: str = Field(
         default="",
         alias="class",
-        description="name of its machine class; empty to derive one from the processor",
+        description=(
+            "name of the class that this machine belongs to; empty to derive one from the processor"
+        ),
     )
     pin: bool = Field(default=True, description="pin server, client and harness to separate cores")
     builds: int = Field(

@@ -15,12 +15,14 @@ class Paths(Section):
     """The table ``[paths]``: the folders of results and of the cache."""
 
     results: Path = Field(
-        default=Path("results"), description="bundles, the store, reports and issues"
+        default=Path("results"), description="folder for bundles, the store, reports and issues"
     )
     cache: Path | None = Field(
         default=None,
-        description="downloads, installed builds and running servers; by default "
-        "/var/cache/nightshift as root and ~/.cache/nightshift otherwise",
+        description=(
+            "folder for downloads, installed builds and running servers; by default "
+            "/var/cache/nightshift as root and ~/.cache/nightshift otherwise"
+        ),
     )
     builds_limit: Size = Field(
         default="50GB",

@@ -23,7 +23,7 @@ class NightSection(Section):
 class SourceSection(Section):
     """The settings of a line or a control that say where its revisions come from."""
 
-    name: Name = Field(description="name, which tables and issues show")
+    name: Name = Field(description="name of the line, as tables and issues show it")
     target: str = Field(description="the DBMS: one that `nightshift targets` lists")
     source: str = Field(
         default="",
@@ -89,7 +89,7 @@ class LineSection(SourceSection):
 class WorkloadSection(Section):
     """A table ``[[workload]]``: a workload, and the DBMS configurations that it runs with."""
 
-    name: Name = Field(description="name, which tables and reports show")
+    name: Name = Field(description="name of the workload, as tables and reports show it")
     family: str = Field(default="sysbench", description="the workload family, for example sysbench")
     config: Name = Field(default="x10a", description="name of the DBMS configuration")
     configs: dict[str, Name] = Field(
@@ -99,14 +99,21 @@ class WorkloadSection(Section):
         ),
         json_schema_extra={"default": {}},
     )
-    lines: tuple[str, ...] = Field(default=(), description="lines to run on; empty for all")
+    lines: tuple[str, ...] = Field(
+        default=(),
+        description="names of the lines that are measured with this workload; empty for all",
+    )
     steps: tuple[str, ...] = Field(
-        default=("all",), description='step or group names, or "all"', min_length=1
+        default=("all",),
+        description=('names of the steps or groups of steps to run, or "all"'),
+        min_length=1,
     )
     tables: int = Field(default=1, ge=1, le=MOST, description="number of tables")
     rows: int = Field(default=20_000, ge=1000, le=_MOST_ROWS, description="rows per table")
     clients: tuple[Annotated[int, Field(ge=1, le=MOST)], ...] = Field(
-        default=(1,), min_length=1, description="numbers of clients; each makes a cell"
+        default=(1,),
+        min_length=1,
+        description="numbers of clients (connections) at once; each number is measured by itself",
     )
     measure: Duration = Field(
         default="1s", validate_default=True, description="measured time of a step"
@@ -142,11 +149,19 @@ class WorkloadSection(Section):
     def _counted_alone(self) -> WorkloadSection:
         if self.mode is Mode.COUNT:
             if self.clients != (1,):
-                raise ValueError("mode count measures one client; remove clients")
+                raise ValueError(
+                    'a workload with mode = "count" always has one client; remove the setting '
+                    "clients"
+                )
             if self.profile:
-                raise ValueError("mode count has costs by function already; remove profile")
+                raise ValueError(
+                    'a workload with mode = "count" already records the cost of each function; '
+                    "remove the setting profile"
+                )
         elif self.cache_simulation:
-            raise ValueError('cache_simulation needs mode = "count"')
+            raise ValueError(
+                'cache_simulation works only with mode = "count"; remove it, or change the mode'
+            )
         return self
 
     @property

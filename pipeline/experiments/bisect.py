@@ -309,7 +309,9 @@ class _Search:
         first = self._pair(good, bad, figures, False, needed)
         common = [figure for figure in figures if all(figure in run for run in first)]
         if not common:
-            raise UserError(f"{names} share no measured metric; name another step or metric")
+            raise UserError(
+                f"the runs of {names} have no metric in common; name another step or metric"
+            )
         compared = _Compared(common, self._smallest, self._confidence, limit)
         compared.add(*first)
         while not (compared.done or self._spent):
@@ -427,7 +429,8 @@ class _Search:
             if run is not None:
                 return run
         raise UserError(
-            f"{self._label(at)} cannot be measured: {self._dead[at]}; name another revision"
+            f"the revision {self._label(at)} cannot be measured: {self._dead[at]}; name another "
+            "revision"
         )
 
     def _measure(self, at: int, figures: Sequence[Figure], needed: _Needed = all) -> Figures | None:

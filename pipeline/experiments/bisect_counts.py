@@ -102,7 +102,10 @@ class _HalvingSearch:
             if known is not None:
                 self._levels[at] = known[place]
             elif not self._count(at, ()):
-                raise UserError(f"{self._label(at)} cannot be counted; name another revision")
+                raise UserError(
+                    f"the instructions of {self._label(at)} cannot be counted; name another "
+                    "revision"
+                )
         common = [
             figure
             for figure in self._figures
@@ -110,7 +113,9 @@ class _HalvingSearch:
         ]
         if not common:
             names = " and ".join(map(self._label, ends))
-            raise UserError(f"{names} share no counted metric; name another step")
+            raise UserError(
+                f"the counted runs of {names} have no metric in common; name another step"
+            )
         self._figures = common
 
     def changes(self, good: int, bad: int) -> Iterator[LocatedChange]:

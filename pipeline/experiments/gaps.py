@@ -70,8 +70,8 @@ def find_gaps(
         if not line.cells:
             if asked.lines:
                 raise UserError(
-                    f"no workload runs on the line {line.name}, so there is nothing to "
-                    "backfill; add one"
+                    f"no workload runs on the line {line.name}, so there is nothing to backfill; "
+                    "add a [[workload]] for this line"
                 )
             continue
         section = file.config.line[at]
@@ -131,5 +131,8 @@ def _places(line: str, revisions: Sequence[Revision], asked: BackfillRequest) ->
         if order >= since and (not until or order[: len(until)] <= until)
     ]
     if not within:
-        raise UserError(f"{asked.since} does not come before {asked.until} on {line}")
+        raise UserError(
+            f"--since {asked.since} is not older than --until {asked.until} on the line {line}; "
+            "exchange them"
+        )
     return range(within[0], within[-1] + 1)

@@ -131,7 +131,10 @@ class BenchRunner:
             try:
                 return figures_of(read_bundle(self._run(cell, attempt)))
             except HarnessError as error:
-                self._watcher.note(f"{cell.run_id(attempt)}: harness error: {error}; repeated")
+                self._watcher.note(
+                    f"{cell.run_id(attempt)}: failed for a reason outside of the DBMS, and is "
+                    f"repeated: {error}"
+                )
         return figures_of(read_bundle(self._run(cell, attempt)))
 
     def _run(self, cell: Cell, attempt: int) -> Path:

@@ -46,7 +46,7 @@ class Attempts:
         self.failures[name] = str(error)
         self._tried[name] += 1
         self._in_a_row += 1
-        self._watcher.note(f"{name}: harness error: {error}")
+        self._watcher.note(f"{name} failed for a reason outside of the DBMS: {error}")
         if self._tried[name] < ATTEMPTS:
             self._waiting.append(run)
 

@@ -89,7 +89,7 @@ class Callgrind:
                 check=False,
             )
         except subprocess.TimeoutExpired as error:
-            raise CountError("the server did not write its counts in time") from error
+            raise CountError("the server did not write its instruction counts in time") from error
         if done.returncode:
             raise CountError(f"callgrind_control failed ({first_line(Exception(done.stderr))})")
 

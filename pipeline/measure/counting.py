@@ -59,11 +59,17 @@ def per_operation(shorter: CountedLength, longer: CountedLength, counting: Count
     """
     operations = longer.operations - shorter.operations
     if operations <= 0:
-        raise CountError("the longer of two counted runs did no more operations than the shorter")
+        raise CountError(
+            "instructions cannot be counted: the longer of two runs did no more operations than "
+            "the shorter"
+        )
     less, more = (_sums(each.profiles, counting) for each in (shorter, longer))
     whole = (more.serving - less.serving) / operations
     if whole <= 0:
-        raise CountError("the longer of two counted runs executed no more instructions")
+        raise CountError(
+            "instructions cannot be counted: the longer of two runs executed no more than the "
+            "shorter"
+        )
 
     def cost(of: str, key: FunctionKey) -> float:
         before: Mapping[FunctionKey, float] = getattr(less, of)

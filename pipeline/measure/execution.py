@@ -142,7 +142,8 @@ class Execution:
         self.again = self._guard.repeats(self._disturbed, attempt - 1)
         if self.again:
             self._watcher.note(
-                f"{self._cell.revision.label}: this run was disturbed and is repeated"
+                f"{self._cell.revision.label}: something else on this machine disturbed the run, "
+                "so it is repeated"
             )
         counted = available()
         manifest = Manifest(

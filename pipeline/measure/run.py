@@ -214,11 +214,13 @@ def run_all(
         watcher.end()
     failed = attempts[0].failures | attempts[1].failures
     for name, why in failed.items():
-        _LOG.warning(f"{name}: harness error, it does not count as measured: {why}")
+        _LOG.warning(
+            f"{name} failed for a reason outside of the DBMS and does not count as measured: {why}"
+        )
     if left := sum(each.left for each in attempts):
         _LOG.warning(
-            f"{BROKEN} harness errors in a row: {plural(left, 'run')} left for another "
-            "night; repair the machine"
+            f"{BROKEN} runs in a row failed for reasons outside of the DBMS: "
+            f"{plural(left, 'run')} left for another night; check this machine"
         )
     return failed
 

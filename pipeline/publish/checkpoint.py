@@ -97,7 +97,9 @@ def opened(results: Path, receiver: str) -> Iterator[Position]:
         results.mkdir(parents=True, exist_ok=True)
         connection = sqlite3.connect(path, timeout=_PATIENCE)
     except (OSError, sqlite3.Error) as error:
-        raise UserError(f"{path} cannot be opened: {error}") from error
+        raise UserError(
+            f"the record of what was published, {path}, cannot be opened: {error}"
+        ) from error
     try:
         # The lock lasts until this process ends, however it ends.
         connection.execute("PRAGMA locking_mode = EXCLUSIVE")
@@ -114,8 +116,12 @@ def opened(results: Path, receiver: str) -> Iterator[Position]:
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT)
         if code & _PRIMARY in _DAMAGED:
             raise UserError(
-                f"{path}: {error}; delete the file: everything is then published again"
+                f"the record of what was published, {path}, is damaged ({error}); delete the "
+                "file: everything is then published again"
             ) from error
-        raise UserError(f"{path}: {error}; check its disk and its permissions") from error
+        raise UserError(
+            f"the record of what was published, {path}, cannot be used ({error}); check its disk "
+            "and its permissions"
+        ) from error
     finally:
         connection.close()

@@ -76,11 +76,15 @@ def clearest(regression: Regression, count: int, mode: Mode | None = None) -> li
     if mode is not None:
         shifts = [shift for shift in shifts if shift.series.mode is mode]
         if not shifts:
-            raise UserError(f"{regression.fingerprint} has no change in mode {mode}")
+            raise UserError(
+                f"regression {regression.fingerprint} has no series that was measured in mode "
+                f"{mode}"
+            )
     if not shifts:
         raise UserError(
-            f"{regression.fingerprint} cannot be confirmed: before or after the change every "
-            "level is zero, so there is no ratio; look at its runs and acknowledge it by hand"
+            f"regression {regression.fingerprint} cannot be confirmed: before or after the "
+            "change every level is zero, so there is no ratio; look at its runs and acknowledge "
+            "it by hand"
         )
     counts = explaining_counts(regression) if mode is None else []
     place = cell_of(max(counts or shifts, key=effect_size))

@@ -98,7 +98,7 @@ class SearchCache:
             kept = {"code": _code(), "inputs": inputs, "found": self._used}
             write_atomically(self._path, json.dumps(kept))
         except OSError as error:
-            _LOG.info("%s was not written: %s", self._path, error)
+            _LOG.info("the cache %s was not written: %s", self._path, error)
 
     def _measured(self, series: Series) -> str:
         """Return the digest of the revisions that a series has values of."""
@@ -138,5 +138,5 @@ def _load(path: Path) -> tuple[str, dict[str, Any]]:
     except FileNotFoundError:
         pass
     except (OSError, ValueError, KeyError, TypeError) as error:
-        _LOG.warning("%s is damaged and was not used: %s", path, error)
+        _LOG.warning("the cache %s is damaged, so everything is searched again: %s", path, error)
     return "", {}

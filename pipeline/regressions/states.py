@@ -129,7 +129,7 @@ class KnownRegression:
         """Apply an event to the regression. Raises UserError if its state does not allow it."""
         if not self.allows(event.event):
             raise UserError(
-                f"{event.fingerprint} is {self.state.value}, so it cannot become "
+                f"regression {event.fingerprint} is {self.state.value}, so it cannot become "
                 f"{event.event.value}; `nightshift regressions` shows the state of each"
             )
         self.events.append(event)

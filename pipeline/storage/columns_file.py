@@ -88,7 +88,9 @@ class ColumnsFile:
         except FileNotFoundError:
             return None
         except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
-            _LOG.warning("%s is damaged and was not used: %s", self._path, error)
+            _LOG.warning(
+                "the cache %s is damaged, so the whole store is read: %s", self._path, error
+            )
             return None
         return KnownColumns(head["runs"], figures, rows)
 
@@ -102,4 +104,4 @@ class ColumnsFile:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             write_bytes_atomically(self._path, file.getbuffer())
         except OSError as error:
-            _LOG.info("%s was not written: %s", self._path, error)
+            _LOG.info("the cache %s was not written: %s", self._path, error)

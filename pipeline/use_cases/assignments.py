@@ -105,8 +105,9 @@ def _class_of(context: MeasuringContext, place: str) -> str:
         if any(_lies_in(place, each) for each in section.places):
             return section.name
     raise UserError(
-        f"{place} names no batch; pack with --batch, or add the place to `from` of its [[class]] "
-        f"in {context.file.path}"
+        f"{place} does not say which batch of the hub it answers; run `nightshift pack --batch "
+        "ID` on the bench, or list the place in `from` of the bench's [[class]] in "
+        f"{context.file.path}"
     )
 
 
@@ -173,5 +174,5 @@ def _pursued(
             if to_locate(one):
                 found.searches.append((one, search_of(context, plan, one)))
         except UserError as error:
-            _LOG.info(f"{one.fingerprint}: nothing is asked of a bench: {error}")
+            _LOG.info(f"no bench is asked to measure regression {one.fingerprint}: {error}")
     return found

@@ -31,8 +31,8 @@ def back_up(context: Context, place: str, watcher: Watcher) -> BackedUp:
     address = place or context.config.backup.to
     if not address:
         raise UserError(
-            f"{context.file.path} names no place for backups; give one as argument, or set "
-            "backup.to"
+            f"{context.file.path} does not say where backups are stored; give a place as "
+            "argument, or set backup.to"
         )
     with place_of(context.config, address) as there:
         done = backup(

@@ -39,7 +39,8 @@ def build_one(
     """
     if not asked.revision:
         raise UserError(
-            f"give a revision of {asked.target}; `nightshift discover {asked.target}` lists them"
+            f"name the revision of {asked.target} to build; `nightshift discover {asked.target}` "
+            "lists them"
         )
     offer = _offer(asked.target, asked.source, asked.repository, asked.branch)
     return _one(context, offer, asked.revision, asked.options, again, watcher)

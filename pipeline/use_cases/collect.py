@@ -54,8 +54,8 @@ def collect_all(
     addresses = places or [*context.config.collect.places, *own]
     if not addresses:
         raise UserError(
-            f"{context.file.path} names no place to collect from; give one as argument, or set "
-            "collect.from"
+            f"{context.file.path} does not say where to collect results from; give a place as "
+            "argument, or set collect.from"
         )
     for address in addresses:
         try:
@@ -75,7 +75,10 @@ def collect_state(context: MeasuringContext, folders: Sequence[str]) -> int:
     Raises UserError for a place that is not a local folder.
     """
     if not folders or any(map(is_remote, folders)):
-        raise UserError("--state needs one local folder, for example: collect --state DIR")
+        raise UserError(
+            "--state imports from exactly one local folder, for example: nightshift collect "
+            "--state DIR"
+        )
     return sum(take_state(Path(each), context.results) for each in folders)
 
 

@@ -62,7 +62,9 @@ def explain_chosen(
         if trial is not None and not try_suspects(
             context, plan, regression, trial.seconds, watcher, trial.blocks
         ):
-            _LOG.warning(f"{regression.fingerprint}: no changed setting can be tested")
+            _LOG.warning(
+                f"{regression.fingerprint}: none of the changed settings can be tested as the cause"
+            )
     return [explain_one(context, plan, regression) for regression in chosen]
 
 

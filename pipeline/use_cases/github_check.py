@@ -20,4 +20,6 @@ def check_repository(context: Context, repository: str) -> list[SettingFinding]:
     try:
         return judge_settings(read_settings(client, name), client.now)
     except UnavailableError as error:
-        raise UserError(f"{name} was not checked: {error}; run the same command again") from error
+        raise UserError(
+            f"the repository {name} could not be checked: {error}; run the same command again"
+        ) from error

@@ -34,7 +34,10 @@ def github_client(context: Context, repository: str, needed: str) -> RepositoryC
         chosen.pop("url")
     section = section.model_copy(update={name: value for name, value in chosen.items() if value})
     if not section.repository:
-        raise UserError("the repository is unknown; give --repository OWNER/NAME")
+        raise UserError(
+            "no GitHub repository is named; give --repository OWNER/NAME, or set repository in "
+            "[github]"
+        )
     if not re.fullmatch(REPOSITORY, section.repository):
         raise UserError(f"the repository {section.repository!r} is not of the form OWNER/NAME")
     token = os.environ.get(section.secret, "")

@@ -79,7 +79,10 @@ def import_results(context: MeasuringContext, form: str, asked: ImportRequest) -
     name = _free_name(context, asked.line or form)
     values = [value for file in asked.files for value in _read(form, file)]
     if not values:
-        raise UserError(f"{', '.join(map(str, asked.files))}: no result; is the format {form}?")
+        raise UserError(
+            f"{', '.join(map(str, asked.files))}: no benchmark result was found; check that the "
+            f"format is {form}"
+        )
     values = _labelled(values, asked.revision)
     values = [_with_direction(value, asked.lower) for value in values]
     context.ingest()
@@ -123,7 +126,7 @@ def _read(form: str, file: Path) -> Sequence[ImportedValue]:
     try:
         return FORMATS[form].read(text, file)
     except FormatError as error:
-        raise UserError(f"{file}: {error}; is the format {form}?") from error
+        raise UserError(f"{file}: {error}; check that the format is {form}") from error
 
 
 def _labelled(values: Sequence[ImportedValue], revision: str) -> list[ImportedValue]:

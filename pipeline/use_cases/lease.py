@@ -24,7 +24,8 @@ def run_leased(
     for tool in (command[0], "setpriv"):
         if shutil.which(tool) is None:
             raise UserError(
-                f"{tool} is not installed, or this user may not run it; install it or run another"
+                f"the command {tool} is not installed, or this user may not run it; install it, "
+                "or give another command to run"
             )
     lease = machine_lease(purpose or command[0])
     with lease.held(seconds, note):

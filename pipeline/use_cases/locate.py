@@ -252,7 +252,7 @@ def locate_all(
             if left > 0 and (neighbours or _is_informative(search, plan, regression)):
                 _locate(context, regression, search, left, watcher)
         except UserError as error:
-            _LOG.warning(f"{regression.fingerprint} is not bisected: {error}")
+            _LOG.warning(f"regression {regression.fingerprint} is not bisected: {error}")
 
 
 def _compared(context: MeasuringContext, regression: Regression, search: Search) -> bool:

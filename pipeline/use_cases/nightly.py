@@ -148,7 +148,10 @@ class _Taken:
         try:
             self.figures += self._context.ingest([path]).measurements
         except UserError as error:
-            _LOG.warning(f"{error}; the night goes on and takes {path.name} at its end")
+            _LOG.warning(
+                f"{error}; the night continues, and adds the bundle {path.name} to the store at "
+                "its end"
+            )
             self._waiting.append(path)
             return False
         return True

@@ -57,7 +57,8 @@ def publish_to(
     receiver = url or context.config.publish.url or hub_receiver(context.config)
     if not receiver:
         raise UserError(
-            "no receiver to publish to; set [publish] url, give --url, or run `nightshift hub up`"
+            "no Prometheus (or other receiver) to publish to is known; set [publish] url, give "
+            "--url, or run `nightshift hub up`"
         )
     if blocks is not None and not rebuild:
         raise UserError("--blocks works only together with --rebuild; add --rebuild")

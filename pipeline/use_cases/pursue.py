@@ -143,7 +143,10 @@ def _try_settings(
             try:
                 try_suspects(context, plan, regression, left, watcher)
             except UserError as error:
-                _LOG.warning(f"the settings of {regression.fingerprint} are not tested: {error}")
+                _LOG.warning(
+                    "the changed settings are not tested as the cause of regression "
+                    f"{regression.fingerprint}: {error}"
+                )
 
 
 def _to_locate(

@@ -55,7 +55,10 @@ def recover_all(
             experiment = experiment_for(regression, plan, context.config.confirm, there)
             event = _asked(context, experiment, regression, fix, left, watcher)
         except (UserError, NotBuiltError) as error:
-            _LOG.warning(f"{regression.fingerprint} could not be measured again: {error}")
+            _LOG.warning(
+                f"it could not be measured whether regression {regression.fingerprint} is gone: "
+                f"{error}"
+            )
             continue
         if event is not None and stands(context, regression):
             context.regressions.record([event], event.at)

@@ -104,7 +104,10 @@ def build_and_measure(
         _LOG.warning(f"{why}; the night continues without it")
     for group in identical(list(builds.made.values())):
         names = ", ".join(build.version for build in group)
-        watcher.note(f"{group[0].target} {names} are the same binary: controls of each other")
+        watcher.note(
+            f"{group[0].target} {names} are the same binary: differences between their results "
+            "are noise"
+        )
     built = [run for run in runs if build_key(run[0]) in builds.made]
     return measure(context, built, builds, watcher, on_bundle)
 

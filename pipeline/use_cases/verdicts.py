@@ -68,7 +68,9 @@ def _of_one(regression: Regression) -> Iterator[None]:
     try:
         yield
     except UserError as error:
-        _LOG.warning(f"{regression.fingerprint} is not judged: {error}")
+        _LOG.warning(
+            f"the experiments about regression {regression.fingerprint} are not judged: {error}"
+        )
 
 
 def _judge_confirmation(

@@ -328,7 +328,7 @@ def test_mistakes_are_one_line_and_exit_with_2(
     assert "acme/other does not exist, or the token may not" in check("acme/other", code=2).err
     assert "'acme' is not of the form OWNER/NAME" in check("acme", code=2).err
     fake.fault = lambda _: failing(502)
-    assert "acme/db was not checked: GitHub answers 502" in check(code=2).err
+    assert "the repository acme/db could not be checked: GitHub answers 502" in check(code=2).err
     fake.fault = lambda _: None
     monkeypatch.setenv("GITHUB_TOKEN", "unknown")
     assert "GitHub rejects the token in GITHUB_TOKEN" in check(code=2).err

@@ -78,7 +78,7 @@ def test_a_night_without_a_figure_exits_with_3(simulation: Simulation, fails: Fa
     attempted = fails(lambda _name, _attempt: True)
     ran = simulation.run("nightly", code=3)
     assert sum(attempted.values()) == BROKEN, "a broken machine is not tried for hours"
-    assert f"{BROKEN} harness errors in a row" in ran.err
+    assert f"{BROKEN} runs in a row failed for reasons outside of the DBMS" in ran.err
     assert ran.err.splitlines()[-1].startswith("nightshift: no run was measured")
     assert last_night(simulation).runs == 0
     assert simulation.bundles() == []

@@ -57,7 +57,9 @@ def make_database(connection: Connection) -> bool:
         with session, session.cursor() as cursor:
             cursor.execute(f"CREATE DATABASE IF NOT EXISTS {quoted(connection.database)}")
     except pymysql.MySQLError as error:
-        raise StartError(f"its database cannot be created ({_sentence(error)})") from error
+        raise StartError(
+            f"the workload's database cannot be created ({_sentence(error)})"
+        ) from error
     return True
 
 

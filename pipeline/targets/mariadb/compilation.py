@@ -121,7 +121,7 @@ def recipe(work: Compilation) -> Recipe:
 def _tables(tree: Path, kind: str) -> tuple[str, str]:
     if (script := tables_script(tree / "scripts", kind)) is None:
         raise CompileError(
-            f"it holds no script for the {kind} tables: it is not source code of MariaDB"
+            f"the source code has no script for the {kind} tables, so it is not MariaDB's"
         )
     return f"scripts/{script.name}", f"share/{script.name}"
 

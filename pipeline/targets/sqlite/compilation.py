@@ -53,7 +53,7 @@ def recipe(work: Compilation) -> Recipe:
         commands = [("./configure",), ("make", f"--jobs={work.jobs}", "sqlite3.c")]
     else:
         raise CompileError(
-            "it holds neither sqlite3.c nor src/sqlite.h.in: it is not source code of SQLite"
+            "the source code has neither sqlite3.c nor src/sqlite.h.in, so it is not SQLite's"
         )
     compiler = shlex.split(work.compiler)
     flags = (*shlex.split(work.flags), "-fPIC")

@@ -67,7 +67,7 @@ def execute(path: Path, database: Path, texts: Sequence[str]) -> list[Rows]:
         check=False,
     )
     if answer.returncode < 0:
-        raise ServerError(f"it was killed by {signal.Signals(-answer.returncode).name}")
+        raise ServerError(f"SQLite was killed by {signal.Signals(-answer.returncode).name}")
     if answer.returncode:
         raise ServerError(answer.stderr.strip().splitlines()[-1])
     rows: list[Rows] = json.loads(answer.stdout)
