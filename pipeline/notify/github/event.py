@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -22,6 +23,8 @@ _SHA = re.compile(r"\b[0-9a-f]{40}\b")
 
 COMMIT = r"^[0-9a-f]{40}$"
 """The pattern of a commit hash on GitHub."""
+
+_Event = TypeVar("_Event", bound=BaseModel)
 
 
 class _WorkflowRun(BaseModel):
@@ -122,8 +125,7 @@ def find_measurement(client: Client, repository: str, file: Path) -> MeasuredCom
     Raises UserError for an event of another repository, and for one without a pull request.
     """
     event = _read(file)
-    if event.repository.full_name.casefold() != repository.casefold():
-        raise UserError(f"{file} is an event of {event.repository.full_name}, not of {repository}")
+    check_event_repository(file, event.repository.full_name, repository)
     run = event.workflow_run
     if run is None and event.inputs is not None and event.inputs.run:
         run = _run(client, repository, event.inputs.run)
@@ -147,17 +149,32 @@ def _run(client: Client, repository: str, number: str) -> _Run:
         raise UnavailableError("the answer of GitHub is not a valid workflow run") from error
 
 
-def _read(file: Path) -> _WorkflowEvent:
+def read_event(file: Path, form: type[_Event], what: str, where_from: str = "") -> _Event:
+    """Parse a file with one of GitHub's events, which GITHUB_EVENT_PATH names in a workflow.
+
+    Raises UserError for a file that is not ``what`` it should be; ``where_from`` is then where a
+    user finds the right one.
+    """
     try:
-        return _WorkflowEvent.model_validate_json(file.read_bytes())
+        return form.model_validate_json(file.read_bytes())
     except OSError as error:
         raise UserError(f"{file} cannot be read: {error.strerror}") from error
     except ValidationError as error:
         where = ".".join(map(str, error.errors()[0]["loc"])) or "its beginning"
         raise UserError(
-            f"{file} is not a GitHub event (see {where}); give the file that GITHUB_EVENT_PATH "
-            "names"
+            f"{file} is not {what} (see {where}); give the file that GITHUB_EVENT_PATH "
+            f"names{where_from}"
         ) from error
+
+
+def check_event_repository(file: Path, named: str, repository: str) -> None:
+    """Raise UserError if an event is of another repository than the one that is asked about."""
+    if named.casefold() != repository.casefold():
+        raise UserError(f"{file} is an event of {named}, not of {repository}")
+
+
+def _read(file: Path) -> _WorkflowEvent:
+    return read_event(file, _WorkflowEvent, "a GitHub event")
 
 
 def _of_run(client: Client, repository: str, run: _Run, default_branch: str) -> MeasuredCommit:
