@@ -112,7 +112,7 @@ def test_what_is_killed_each_time_is_never_done(folder: Path) -> None:
     with Saboteur("update-index", send_client(signal.SIGKILL), times=3) as saboteur:
         ran = nightly(code=3)
     assert saboteur.done == 3
-    assert "no run was measured" in ran.err
+    assert "no run could be measured" in ran.err
     assert manifests(folder) == []
     night = last_night(folder)
     assert night.runs == 0
