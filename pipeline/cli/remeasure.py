@@ -1,4 +1,4 @@
-"""The verb `remeasure`: measure cells again, by revision, step or reason."""
+"""The verb `remeasure`: measure again what failed, was disturbed, or is chosen."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def remeasure_verb(
     quick: QuickOption = False,
     form: FormatOption = Format.TEXT,
 ) -> None:
-    """Measure cells again, by revision, step or reason.
+    """Measure again what failed, was disturbed, or is chosen.
 
     What was measured is kept: a new run is one more repetition of its cell. With a reason,
     each cell gets as many as it lacks, so the same command again measures nothing twice.

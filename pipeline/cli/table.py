@@ -1,4 +1,4 @@
-"""The verb `table`: print tables in the published layouts."""
+"""The verb `table`: print tables of results in the published layouts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pipeline.report.render.text import as_text
 from pipeline.use_cases.planning import PlanningContext
 from pipeline.use_cases.table import TableRequest, make_tables
 
-_HELP = """Print tables in the published layouts.
+_HELP = """Print tables of results in the published layouts.
 
 Without --layout, each workload has the customary layout: sysbench and db_bench
 relative tables, the Insert Benchmark and tproc-c special ones.
@@ -90,7 +90,7 @@ def table_verb(
     quick: QuickOption = False,
     form: Annotated[TableFormat, FORMAT] = TableFormat.TEXT,
 ) -> None:
-    """Print tables in the published layouts."""
+    """Print tables of results in the published layouts."""
     asked = TableRequest(layout, base, line, metric, decimals, absolute, every)
     grids, left_out = make_tables(PlanningContext(config, quick), asked)
     _print(grids, form)

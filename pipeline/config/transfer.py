@@ -28,9 +28,12 @@ class BackupSection(Section):
     """The table ``[backup]``: where `nightshift backup` stores data."""
 
     to: str = Field(
-        default="", description="destination: a folder, ssh://user@host/path or s3://bucket/prefix"
+        default="",
+        description=(
+            "where backups are stored: a folder, ssh://user@host/path or s3://bucket/prefix"
+        ),
     )
-    keep: int = Field(default=30, ge=1, description="number of generations that are kept")
+    keep: int = Field(default=30, ge=1, description="number of backups that are kept")
 
 
 class SshSection(Section):

@@ -174,7 +174,9 @@ class Assignment:
                 f"{path} ends in the future, on {ends:%Y-%m-%d %H:%M}; set the clock of the bench"
             )
         if self.since is not None and self.since - begins > SKEW:
-            raise UserError(f"{path} was measured before its batch was handed out; it stays there")
+            raise UserError(
+                f"{path} was measured before its batch was handed out; it is not collected"
+            )
         for record in (*manifest.steps, *manifest.repeated):
             if max(begins - record.started_at, record.started_at - ends) > SKEW:
                 raise UserError(f"{path} has a step at another time than its run")

@@ -82,7 +82,7 @@ def backup(place: Place, sources: Sources, keep: int, at: datetime, watcher: Wat
     with (
         held(
             sources.results / ".backup.lock",
-            waits=lambda holder: watcher.note(f"another backup ({holder}) is running"),
+            waits=lambda holder: watcher.note(f"waiting until another backup ({holder}) ends"),
         ),
         TemporaryDirectory() as folder,
     ):

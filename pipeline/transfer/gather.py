@@ -104,7 +104,9 @@ class _Box:
         """Download and take over the new files. Raises UserError if it must end early."""
         with held(
             self._folder / ".lock",
-            waits=lambda holder: self._watcher.note(f"another collect ({holder}) is running"),
+            waits=lambda holder: self._watcher.note(
+                f"waiting until another `nightshift collect` ({holder}) ends"
+            ),
         ):
             # The lock protects the record: another collection's files are known afterwards.
             self._memory = Memory(self._results)

@@ -60,21 +60,21 @@ def read_generation(place: Place, name: str) -> Generation:
     entry = place.look(_GENERATIONS).files.get(name)
     found = _NAME.fullmatch(name)
     if entry is None or found is None or entry.size > LARGEST:
-        raise PlaceError(place.name, f"has no generation {name}")
+        raise PlaceError(place.name, f"has no backup {name}")
     data = b"".join(place.read(f"{_GENERATIONS}/{name}", entry))
     if not hashlib.sha256(data).hexdigest().startswith(found[1]):
         raise PlaceError(
-            place.name, f"has a damaged generation {name}; choose an older one with --at"
+            place.name, f"has the damaged backup {name}; choose an older one with --at"
         )
     try:
         generation = Generation.model_validate_json(data)
     except ValidationError as error:
         raise PlaceError(
-            place.name, f"has a generation {name} in an unknown format: upgrade nightshift"
+            place.name, f"has the backup {name} in an unknown format: upgrade nightshift"
         ) from error
     if generation.schema_version > _SCHEMA:
         raise PlaceError(
-            place.name, f"has a generation {name} of a newer nightshift: upgrade nightshift"
+            place.name, f"has the backup {name} of a newer nightshift: upgrade nightshift"
         )
     return generation
 

@@ -95,7 +95,9 @@ def claim_in(place: Place, box: str, found: Offers) -> str:
             try:
                 return BatchClaim.model_validate_json(data).id
             except ValidationError as error:
-                raise UserError(f"{where} names no batch; pack again") from error
+                raise UserError(
+                    f"{where} does not name the batch that it answers; run `nightshift pack` again"
+                ) from error
     return ""
 
 

@@ -34,7 +34,9 @@ def push(place: Place, results: Path, watcher: Watcher, batch: str = "") -> Push
     with (
         held(
             results / ".pack.lock",
-            waits=lambda holder: watcher.note(f"another pack ({holder}) is running"),
+            waits=lambda holder: watcher.note(
+                f"waiting until another `nightshift pack` ({holder}) ends"
+            ),
         ),
         packed(results, batch) as found,
         TemporaryDirectory() as scratch,

@@ -88,7 +88,7 @@ def _checked(place: Place, name: str) -> str:
     parts = PurePosixPath(name).parts
     if name != "/".join(parts) or parts[0] not in (RESULTS, GRAFANA) or len(parts) == 1:
         raise PlaceError(
-            place.name, f"has a generation with {name[:80]!r}, which nightshift did not write"
+            place.name, f"has a backup with {name[:80]!r}, which nightshift did not write"
         )
     for each in parts:
         part(place.name, each)
@@ -102,7 +102,7 @@ def _bring(place: Place, kept: BackedUpFile, there: Mapping[str, FileEntry], pat
     """
     entry = there.get(kept.place)
     if entry is None or entry.size != kept.size:
-        raise PlaceError(place.name, f"lacks {kept.place}; choose an older generation with --at")
+        raise PlaceError(place.name, f"lacks {kept.place}; choose an older backup with --at")
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f"{path.name}.partial")
     with partial.open("wb") as file:
@@ -110,6 +110,6 @@ def _bring(place: Place, kept: BackedUpFile, there: Mapping[str, FileEntry], pat
             file.write(data)
     if sha256(partial) != kept.sha256:
         raise PlaceError(
-            place.name, f"has an altered {kept.place}; choose an older generation with --at"
+            place.name, f"has an altered {kept.place}; choose an older backup with --at"
         )
     partial.rename(path)

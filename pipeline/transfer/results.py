@@ -133,7 +133,9 @@ def _take(path: Path, results: Path, name: str, asked: Assignment) -> None:
         asked.check(path, name)
         take(path, results / name)
     elif path.stat().st_size > _LONGEST_SMALL:
-        raise UserError(f"{path} is larger than any that nightshift writes; it stays there")
+        raise UserError(
+            f"{path} is larger than any file that nightshift writes; it is not collected"
+        )
     elif name == BUILDS_FILE:
         _take_builds(path, results, asked)
     elif name != CLAIM:
@@ -148,7 +150,9 @@ def _take_builds(path: Path, results: Path, asked: Assignment) -> None:
     add_builds(map(_short, own), results)
     if len(own) < len(states):
         others = plural(len(states) - len(own), "build")
-        raise UserError(f"{path} has {others} that this bench was not asked for; they stay there")
+        raise UserError(
+            f"{path} has {others} that this bench was not asked for; they are not collected"
+        )
 
 
 def _short(state: BuildState) -> BuildState:

@@ -61,8 +61,9 @@ def run_stage(
     for key in keys:
         if not any(cell.key.startswith(key) for cell in plan.due):
             raise UserError(
-                f"the plan of {context.machine_class} has no cell {key}; both machines need the "
-                "same revisions: copy discovered.json from the machine that planned"
+                f"the plan of the machine class {context.machine_class} has no cell {key}; both "
+                "machines need the same revisions: copy discovered.json from the machine that "
+                "planned"
             )
     with context.workspace.held():
         context.ingest()

@@ -89,7 +89,7 @@ def test_a_repository_as_documented_lacks_nothing(
     assert ran.out.splitlines() == [
         "note: required checks: 'nightshift / sqlite on small' is required, and a pull request "
         "that nobody labels never gets it -> label every pull request, or do not require it",
-        "0 missing, 9 checks good",
+        "0 settings missing, 9 checks good",
     ]
     assert {asked.method for asked in fake.asked} == {"GET"}
     found = check("acme/db", "--format", "json").json
