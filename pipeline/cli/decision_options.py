@@ -18,7 +18,7 @@ FingerprintArgument = Annotated[
         help="The regression: its fingerprint or the beginning of it.", show_default=False
     ),
 ]
-NoteOption = Annotated[str, typer.Option(help="Reason, for later readers.")]
+NoteOption = Annotated[str, typer.Option(help="Why you decide so, for later readers.")]
 UntilOption = Annotated[
     datetime | None,
     typer.Option(

@@ -69,7 +69,10 @@ def remeasure_verb(
             return
         for each in again:
             out.print(f"{each.cell.run_id(each.repetition)}  {each.why}", markup=False)
-        out.print(f"{plural(len(again), 'run')} to measure, {show_duration(seconds)} of steps")
+        out.print(
+            f"{plural(len(again), 'run')} to measure; their steps take about "
+            f"{show_duration(seconds)}"
+        )
         return
     result = remeasure(context, again, make_watcher(screen()))
     if form is Format.JSON:

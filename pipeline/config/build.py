@@ -17,7 +17,7 @@ class BuildSection(Section):
     flags: str = Field(
         default="-O2 -fno-omit-frame-pointer", description="flags of the C and C++ compiler"
     )
-    lto: bool = Field(default=False, description="link-time optimisation")
+    lto: bool = Field(default=False, description="compile with link-time optimisation")
     configure: tuple[str, ...] = Field(
         default=(), description="options of the DBMS's own configuration step"
     )

@@ -105,7 +105,7 @@ class BuildCache:
 
 
 def size_of(folder: Path) -> int:
-    """Return the total size of the files in a folder, in bytes."""
+    """Return how large all files in a folder are together, in bytes."""
     return sum(
         (Path(place) / name).lstat().st_size
         for place, _, names in os.walk(folder)

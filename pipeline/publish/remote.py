@@ -69,7 +69,7 @@ class Written(NamedTuple):
 
 
 class RemoteWriteError(UserError):
-    """A receiver cannot be written to; ``written`` says what it got before."""
+    """Samples cannot be sent to a receiver; ``written`` says which were sent before."""
 
     def __init__(self, message: str, written: Written) -> None:
         super().__init__(message)
