@@ -224,7 +224,7 @@ def test_a_step_has_every_repetition_and_a_table(browser: Browser, night: Made) 
     browser.run("document.querySelector('.plot').focus()")
     browser.press("End", 35)
     assert len(re.findall(r"runs (.*), (.*), (.*)", browser.run(SAID))) == 1
-    assert "1 run without figures" in text(browser, "summary")
+    assert "1 run failed or missed the SLA" in text(browser, "summary")
     browser.run("[...document.querySelectorAll('summary')].forEach((one) => one.click())")
     browser.until("document.querySelectorAll('.long-table').length === 1")
     rows = cells(browser, ".long-table")
