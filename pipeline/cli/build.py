@@ -35,7 +35,12 @@ def build_verb(
             help="For the sources git and tags: another repository, an address or a folder."
         ),
     ] = "",
-    branch: Annotated[str, typer.Option(help="For the source git: another branch.")] = "",
+    branch: Annotated[
+        str,
+        typer.Option(
+            help=("For the source git: the branch of the commit, if not the default one.")
+        ),
+    ] = "",
     options: Annotated[str, typer.Option(help="Name of the build options.")] = "",
     again: Annotated[
         bool, typer.Option("--again", help="Retry builds that failed before.")

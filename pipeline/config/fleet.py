@@ -77,7 +77,10 @@ class FleetSection(Section):
     url: str = Field(
         default="https://api.hetzner.cloud/v1",
         pattern=RECEIVER,
-        description="address of the API; the environment variable HCLOUD_ENDPOINT takes precedence",
+        description=(
+            "address of Hetzner Cloud's API; the environment variable HCLOUD_ENDPOINT takes "
+            "precedence"
+        ),
     )
     secret: str = Field(
         default="HCLOUD_TOKEN",

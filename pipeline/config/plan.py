@@ -31,9 +31,13 @@ class SourceSection(Section):
         "default the first",
     )
     repository: str = Field(
-        default="", description="for git and tags: another repository, an address or a folder"
+        default="",
+        description=("for the sources git and tags: another repository, as an address or a folder"),
     )
-    branch: str = Field(default="", description="for git: another branch")
+    branch: str = Field(
+        default="",
+        description=("for the source git: the branch of the commits, if not the default one"),
+    )
     major: Version = Field(
         default="",
         description=(

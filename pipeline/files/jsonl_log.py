@@ -117,8 +117,9 @@ class Appended(Generic[_Entry]):
             lock_descriptor(descriptor, PATIENCE)
         except LockHeldError as error:
             raise UserError(
-                f"{error} has locked {self.path} for more than {PATIENCE:g} s, which nightshift "
-                "does for a moment at a time; end that process, then run the same command again"
+                f"{error} has locked {self.path} for more than {PATIENCE:g} s, although "
+                "nightshift needs this lock only for moments; end that process, then run the "
+                "same command again"
             ) from error
 
     def _appended(self, entries: Sequence[_Entry]) -> None:

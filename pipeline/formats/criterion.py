@@ -36,7 +36,7 @@ def _message(message: Any) -> ImportedValue | None:
     median = message.get("median")
     name = str(message.get("id"))
     if not isinstance(median, dict):
-        raise FormatError(f"{name} has no median")
+        raise FormatError(f"the benchmark {name} has no median")
     unit = str(median.get("unit") or message.get("unit") or "ns")
     return imported_value(name, median.get("estimate"), unit)
 

@@ -32,7 +32,7 @@ def read(text: str, file: Path) -> Sequence[ImportedValue]:
     tree = loaded(_HEAD.sub("", text, count=1).rstrip().rstrip(";"))
     suites = tree.get("entries") if isinstance(tree, dict) else None
     if not isinstance(suites, dict):
-        raise FormatError("no object 'entries'")
+        raise FormatError("the file has no object 'entries'")
     history = [(suite, entry) for suite in suites for entry in table_of(suites, suite)]
     history.sort(key=lambda pair: number(pair[1].get("date", 0), "date"))
     return [

@@ -30,7 +30,7 @@ def read(text: str, file: Path) -> Sequence[ImportedValue]:
     try:
         names, *rows = csv.reader(io.StringIO(text), delimiter=delimiter, strict=True)
     except (csv.Error, ValueError) as error:
-        raise FormatError(f"not valid CSV: {error}") from error
+        raise FormatError(f"the file is not valid CSV: {error}") from error
     names = [name.strip() for name in names]
     rows = [row for row in rows if any(row)]
     for place, row in enumerate(rows, start=1):
@@ -40,7 +40,7 @@ def read(text: str, file: Path) -> Sequence[ImportedValue]:
     time = next((name for name in names if name.lower() in _TIMES), "")
     label = next((name for name in names if name.lower() in _REVISIONS), time)
     if not label:
-        raise FormatError("no column named time, commit, revision or version")
+        raise FormatError("the file has no column named time, commit, revision or version")
     if len(branches := set(columns.get(_BRANCH, ()))) > 1:
         raise FormatError(f"rows of {len(branches)} branches; import a file for each branch")
     known = {time, label, _BRANCH}

@@ -27,7 +27,7 @@ def read(text: str, file: Path) -> Sequence[ImportedValue]:
         name = str(row.get("fullname") or row.get("name"))
         stats = row.get("stats")
         if not isinstance(stats, dict):
-            raise FormatError(f"{name} has no stats")
+            raise FormatError(f"the benchmark {name} has no stats")
         found.append(
             imported_value(
                 name,

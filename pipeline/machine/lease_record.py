@@ -112,9 +112,9 @@ class ClaimFile:
             lock_descriptor(guard, PATIENCE)
         except LockHeldError as error:
             raise UserError(
-                f"{error} has locked {self.path.with_suffix('.guard')} for more "
-                f"than {PATIENCE:g} s, which nightshift does for a moment at a time; end "
-                "that process, then run the same command again"
+                f"{error} has locked {self.path.with_suffix('.guard')} for more than "
+                f"{PATIENCE:g} s, although nightshift needs this lock only for moments; end that "
+                "process, then run the same command again"
             ) from error
 
     def _unwritable(self, error: OSError) -> UserError:

@@ -105,7 +105,10 @@ class RemoteWriter:
     ) -> None:
         self.name = receiver_name(url)
         if isinstance(certificate, str) and not Path(certificate).is_file():
-            raise UserError(f"{certificate} ([publish] certificate) is not a file of certificates")
+            raise UserError(
+                f"{certificate} ([publish] certificate) is not a file of certificates; name a "
+                "PEM file, or leave the setting out"
+            )
         self._url = url
         self._credentials = credentials
         self._certificate = certificate

@@ -131,9 +131,9 @@ def loaded(text: str) -> Any:
     try:
         return json.loads(text)
     except ValueError as error:
-        raise FormatError(f"not valid JSON: {error}") from error
+        raise FormatError(f"the file is not valid JSON: {error}") from error
     except RecursionError as error:
-        raise FormatError("not valid JSON: nested too deep") from error
+        raise FormatError("the file is not valid JSON: nested too deep") from error
 
 
 def table_of(tree: object, key: str) -> list[dict[str, Any]]:
