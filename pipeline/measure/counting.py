@@ -67,8 +67,8 @@ def per_operation(shorter: CountedLength, longer: CountedLength, counting: Count
     whole = (more.serving - less.serving) / operations
     if whole <= 0:
         raise CountError(
-            "instructions cannot be counted: the longer of two runs executed no more than the "
-            "shorter"
+            "instructions cannot be counted: the longer of two runs executed no more "
+            "instructions than the shorter"
         )
 
     def cost(of: str, key: FunctionKey) -> float:

@@ -290,14 +290,14 @@ def test_hosted_runners_need_no_runner_and_no_approval_of_everybody(
     acme.settings.approval_policy = "first_time_contributors"
     without(NIGHTLY)(acme)
     text(MEASURES, "{target: sqlite}", "{target: sqlite, runner: '\"ubuntu-24.04\"'}")(acme)
-    assert "0 missing" in check().out
+    assert "0 settings missing" in check().out
 
 
 def test_a_private_repository_has_no_approval_policy(acme: Repository, check: Check) -> None:
     acme.access.private = True
     acme.pushed = NOW - timedelta(days=300)
     acme.settings.approval_policy = "first_time_contributors"
-    assert "0 missing" in check().out
+    assert "0 settings missing" in check().out
 
 
 def test_what_a_token_may_not_read_is_named_with_the_permission(
@@ -318,7 +318,7 @@ def test_files_that_are_no_workflows_are_none(acme: Repository, check: Check) ->
     acme.add_workflow("list.yml", "y", text="- a")
     acme.add_workflow("jobs.yml", "z", text="on: push\njobs: [1]")
     acme.add_workflow("dynamic/dependabot/dependabot-updates", "Dependabot")
-    assert "0 missing" in check().out
+    assert "0 settings missing" in check().out
 
 
 def test_mistakes_are_one_line_and_exit_with_2(
