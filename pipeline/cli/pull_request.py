@@ -33,18 +33,20 @@ from pipeline.experiments.pull_request import (
     plain,
 )
 from pipeline.measure.progress import Silent
-from pipeline.notify.base.pull_request import PullRequestOutcome
+from pipeline.notify.base.pull_request import WITHOUT_RESULT, PullRequestOutcome
 from pipeline.notify.github.pulls import Way
 from pipeline.report.compared import as_rows, as_text
-from pipeline.report.pull_request import message_of, message_without_result
 from pipeline.text.units import parse_duration, parse_percent
 from pipeline.use_cases.context import Context
 from pipeline.use_cases.measuring import MeasuringContext
 from pipeline.use_cases.pull_request import (
+    AnnounceRequest,
     PublishRequest,
     PullRequestJob,
+    announce_pull_request,
     measure_pull_request,
     publish_pull_request,
+    words_of,
 )
 from pipeline.use_cases.pull_request_command import CommandRequest, obey_comment
 
@@ -158,6 +160,29 @@ def publish_verb(
     _stop(words.outcome, gate)
 
 
+@group.command("announce")
+def announce_verb(
+    event: Annotated[
+        Path, typer.Option(help="File with the event of the measuring run: GITHUB_EVENT_PATH.")
+    ],
+    repository: Annotated[
+        str, typer.Option(help="OWNER/NAME of the repository. Default: [github] repository.")
+    ] = "",
+    target: Annotated[str, typer.Option(help="The target that is measured.")] = "",
+    config: ConfigOption = DEFAULT_FILE,
+) -> None:
+    """Show in a check run that a measurement waits for a machine, or runs.
+
+    The event is that of workflow_run with the type requested or in_progress. A run that measures
+    nothing is not shown. The variable that [github] secret names holds the token.
+
+    Example: nightshift pull-request announce --event event.json --repository me/db
+    """
+    asked = AnnounceRequest(event, repository, target)
+    page = announce_pull_request(MeasuringContext(config, needed=False), asked)
+    out.print(page or "no measurement waits", markup=False)
+
+
 @group.command("command")
 def command_verb(
     event: Annotated[
@@ -191,7 +216,7 @@ def command_verb(
 
 def _stop(outcome: PullRequestOutcome, gate: bool) -> None:
     """Exit with the code of --gate."""
-    if gate and outcome is PullRequestOutcome.COULD_NOT_RUN:
+    if gate and outcome in WITHOUT_RESULT:
         raise typer.Exit(UNKNOWN)
     if gate and outcome is PullRequestOutcome.REGRESSION:
         raise typer.Exit(1)
@@ -207,11 +232,10 @@ class _Lines(Lines):
 
 def _show(answer: PullRequestAnswer, form: Format) -> PullRequestOutcome:
     """Print an answer, add it to the job summary, and return its outcome."""
+    words = words_of(answer)
     if answer.measured is None:
-        words = message_without_result(answer.reason)
-        rows, text = [], f"could not run: {plain(answer.reason)}"
+        rows, text = [], f"{words.outcome}: {plain(answer.reason)}"
     else:
-        words = message_of(answer.measured)
         comparison = answer.measured.comparison()
         rows, text = as_rows(comparison), as_text(comparison)
     if form is Format.JSON:

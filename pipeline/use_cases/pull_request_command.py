@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
+from pipeline.notify.base.pull_request import WaitingState
 from pipeline.notify.github.acceptance import Acceptance, accept
 from pipeline.notify.github.client import Client
 from pipeline.notify.github.command import (
@@ -18,11 +19,12 @@ from pipeline.notify.github.command import (
     read_comment,
     start_measurement,
 )
-from pipeline.notify.github.event import read_pull_request
+from pipeline.notify.github.event import WaitingMeasurement, read_pull_request
 from pipeline.notify.github.failures import GithubRefusedError, UnavailableError
 from pipeline.text.errors import UserError
 from pipeline.use_cases.context import Context
 from pipeline.use_cases.github_client import github_client
+from pipeline.use_cases.pull_request import announce_commit
 
 SEEN, REFUSED = "eyes", "confused"
 """The reactions to a command: it was read; it was refused."""
@@ -91,5 +93,7 @@ def _done(
         acceptance = Acceptance(comment.number, sha, comment.author, command.reason, comment.page)
         names = accept(client, repository, acceptance)
         return f"accepted for {comment.author}: {', '.join(names)}"
-    pull = start_measurement(client, repository, workflow, comment.number, command)
-    return f"started {workflow} for #{comment.number} at {pull.sha}"
+    commit = start_measurement(client, repository, workflow, comment.number, command)
+    waiting = WaitingMeasurement(commit=commit, state=WaitingState.QUEUED)
+    announce_commit(client, repository, "", waiting)
+    return f"started {workflow} for #{comment.number} at {commit.sha}"

@@ -15,7 +15,7 @@ from urllib.parse import quote
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from pipeline.notify.github.client import Client
-from pipeline.notify.github.event import PullRequestHead, read_pull_request
+from pipeline.notify.github.event import MeasuredCommit, read_pull_request
 from pipeline.notify.github.failures import GithubRefusedError
 from pipeline.text.errors import UserError
 
@@ -188,8 +188,8 @@ def react(client: Client, repository: str, comment: PullRequestComment, content:
 
 def start_measurement(
     client: Client, repository: str, workflow: str, number: int, command: MeasureCommand
-) -> PullRequestHead:
-    """Start the workflow that measures, with the commits as they are now; return them.
+) -> MeasuredCommit:
+    """Start the workflow that measures, with the commits as they are now; return head and run.
 
     What is pushed later is not what a maintainer asked for. Raises UserError for a closed pull
     request, and for a workflow that does not exist or does not accept the arguments.
@@ -204,11 +204,19 @@ def start_measurement(
         inputs["mode"] = command.mode
     branch = client.read(f"/repos/{repository}")["default_branch"]
     place = f"/repos/{repository}/actions/workflows/{quote(workflow, safe='')}/dispatches"
+    asked = {"ref": branch, "inputs": inputs, "return_run_details": True}
     try:
-        client.write("POST", place, {"ref": branch, "inputs": inputs})
+        run = client.write("POST", place, asked) or {}
     except GithubRefusedError as error:
         raise UserError(
             f"{workflow} was not started ({error}); its trigger workflow_dispatch must have the "
             f"inputs {', '.join(inputs)}"
         ) from error
-    return pull
+    return MeasuredCommit(
+        sha=pull.sha,
+        # GitHub Enterprise Server before 3.21 does not return the run.
+        run=str(run.get("workflow_run_id", "")),
+        page=str(run.get("html_url", "")),
+        number=number,
+        current=True,
+    )

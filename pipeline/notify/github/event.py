@@ -13,6 +13,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from pipeline.model import Frozen
+from pipeline.notify.base.pull_request import WaitingState
 from pipeline.notify.github.client import Client
 from pipeline.notify.github.failures import GithubRefusedError, UnavailableError
 from pipeline.text.errors import UserError
@@ -67,9 +68,15 @@ class _Run(_WorkflowRun):
     head_branch: str | None = None
     head_repository: _Repository | None = None
     display_title: str = ""
+    status: str = ""
     conclusion: str | None = None
     html_url: str = ""
     pull_requests: tuple[_Numbered, ...] = ()
+
+
+class _Job(_WorkflowRun):
+    status: str
+    conclusion: str | None = None
 
 
 class _Inputs(_WorkflowRun):
@@ -138,6 +145,40 @@ def find_measurement(client: Client, repository: str, file: Path) -> MeasuredCom
     )
 
 
+class WaitingMeasurement(Frozen):
+    """A measurement that has not ended, and whether it waits for a machine or runs."""
+
+    commit: MeasuredCommit
+    state: WaitingState
+
+
+def find_waiting(client: Client, repository: str, file: Path) -> WaitingMeasurement | None:
+    """Return the measurement of a run that was requested or began, as it is now.
+
+    None if it has ended meanwhile, waits for an approval, or measures nothing because its label is
+    missing. Raises UserError for an event without a workflow run, and for one of another
+    repository.
+    """
+    event = _read(file)
+    if event.repository.full_name.casefold() != repository.casefold():
+        raise UserError(f"{file} is an event of {event.repository.full_name}, not of {repository}")
+    if event.workflow_run is None:
+        raise UserError(f"{file} is not an event of workflow_run; give that of GITHUB_EVENT_PATH")
+    # Events may arrive late, so the state is asked for.
+    run = _run(client, repository, str(event.workflow_run.id))
+    if run.status == "completed":
+        return None
+    place = f"/repos/{repository}/actions/runs/{run.id}/jobs"
+    jobs = [_Job.model_validate(each) for each in client.read_all(place, "jobs")]
+    if jobs and all(job.conclusion == "skipped" for job in jobs):
+        return None
+    running = any(job.status == "in_progress" for job in jobs)
+    return WaitingMeasurement(
+        commit=_of_run(client, repository, run, event.repository.default_branch),
+        state=WaitingState.IN_PROGRESS if running else WaitingState.QUEUED,
+    )
+
+
 def _run(client: Client, repository: str, number: str) -> _Run:
     try:
         return _Run.model_validate(client.read(f"/repos/{repository}/actions/runs/{number}"))
@@ -171,10 +212,13 @@ def _of_run(client: Client, repository: str, run: _Run, default_branch: str) -> 
     head = run.head_repository
     if run.event == "pull_request":
         return found if head is None else _of_branch(client, repository, run, head, found)
+    if run.event == "merge_group":
+        # GitHub's own commit of several pull requests; it has a check run and no comment.
+        return found
     if run.event != "workflow_dispatch":
         raise UserError(
             f"a workflow run started by {run.event} does not measure a pull request; use "
-            "pull_request or workflow_dispatch"
+            "pull_request, merge_group or workflow_dispatch"
         )
     # The name of such a run is written by the default branch's workflow, or else by anybody who can
     # push a branch.
