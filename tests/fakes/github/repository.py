@@ -346,6 +346,15 @@ class Repository:
         self.push(sha)
         return self._changed(issue, pull=replace(issue.pull, sha=sha))
 
+    def merge(self, user: str, number: int, sha: str) -> Issue:
+        """Merge a pull request as a commit, by merging, squashing or rebasing."""
+        issue = self.issue(number)
+        assert issue.pull is not None, f"#{number} is no pull request"
+        self.push(sha)
+        self.tip = sha
+        self._changed(issue, pull=replace(issue.pull, merged=True, merge_sha=sha))
+        return self.close(user, number)
+
     def pulls(self, until: int | None = None) -> list[Issue]:
         """Return the pull requests, as they were after a write."""
         return [each for each in self.listed(until) if each.pull is not None]

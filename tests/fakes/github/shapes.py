@@ -392,7 +392,7 @@ class Shapes:
             "updated_at": moment(issue.updated),
             "closed_at": closed,
             "merged_at": closed if pull.merged else None,
-            "merge_commit_sha": None,
+            "merge_commit_sha": pull.merge_sha or None,
             "assignee": None,
             "assignees": [],
             "requested_reviewers": [],

@@ -79,6 +79,7 @@ class Pull:
     base_sha: str
     files: tuple[str, ...] = ()
     merged: bool = False
+    merge_sha: str = ""
     draft: bool = False
 
 
