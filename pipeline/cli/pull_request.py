@@ -34,6 +34,7 @@ from pipeline.experiments.pull_request import (
 )
 from pipeline.measure.progress import Silent
 from pipeline.notify.base.pull_request import WITHOUT_RESULT, PullRequestOutcome
+from pipeline.notify.github.command import MeasuringWorkflow
 from pipeline.notify.github.pulls import Way
 from pipeline.report.compared import as_rows, as_text
 from pipeline.text.units import parse_duration, parse_percent
@@ -126,6 +127,13 @@ def publish_verb(
     way: Annotated[
         Way, typer.Option("--as", help="Form of the result on the commit: a check run or a status.")
     ] = Way.CHECK,
+    branch: Annotated[
+        str,
+        typer.Option(
+            help="Branch on which `pull-request command` starts the measurement, beside the "
+            "default branch."
+        ),
+    ] = "",
     gate: GateOption = False,
     config: ConfigOption = DEFAULT_FILE,
     form: FormatOption = Format.TEXT,
@@ -146,6 +154,7 @@ def publish_verb(
         machine_class,
         read_option("smallest", smallest, parse_percent) if smallest else None,
         way,
+        branch,
         "" if config == DEFAULT_FILE else str(config),
     )
     published = publish_pull_request(MeasuringContext(config, needed=False), asked)
@@ -194,6 +203,9 @@ def command_verb(
     workflow: Annotated[
         str, typer.Option(help="File name of the workflow that measures.")
     ] = "nightshift.yml",
+    branch: Annotated[
+        str, typer.Option(help="Branch that it runs on. Default: the default branch.")
+    ] = "",
     config: ConfigOption = DEFAULT_FILE,
     form: FormatOption = Format.TEXT,
 ) -> None:
@@ -206,7 +218,7 @@ def command_verb(
 
     Example: nightshift pull-request command --event event.json --repository me/db
     """
-    asked = CommandRequest(event, repository, workflow)
+    asked = CommandRequest(event, repository, MeasuringWorkflow(workflow, branch))
     obeyed = obey_comment(Context(config, needed=False), asked)
     if form is Format.JSON:
         print_json(obeyed._asdict())

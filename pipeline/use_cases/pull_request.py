@@ -125,7 +125,8 @@ class PublishRequest(NamedTuple):
     """An artifact to report to the pull request of an event.
 
     ``target`` and ``machine_class``, if given, must be those of the measurement. ``smallest`` is
-    the smallest change of interest, by default that of the measurement. ``command_config`` is the
+    the smallest change of interest, by default that of the measurement. ``branch`` is the one on
+    which a comment starts the measurement, beside the default branch. ``command_config`` is the
     configuration file in the command that reproduces the result; empty for the default.
     """
 
@@ -136,6 +137,7 @@ class PublishRequest(NamedTuple):
     machine_class: str
     smallest: float | None
     way: Way
+    branch: str
     command_config: str
 
 
@@ -156,7 +158,7 @@ def publish_pull_request(context: MeasuringContext, asked: PublishRequest) -> Pu
     client, repository = github_client(context, asked.repository, "write access to checks")
     target, machine_class = asked.target, asked.machine_class
     try:
-        measurement = find_measurement(client, repository, asked.event)
+        measurement = find_measurement(client, repository, asked.event, asked.branch)
         try:
             found = _expected(_answer(asked.artifact), measurement, target, machine_class)
         except RefusedArtifactError as error:

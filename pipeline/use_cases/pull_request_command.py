@@ -11,6 +11,7 @@ from pipeline.notify.github.client import Client
 from pipeline.notify.github.command import (
     AcceptCommand,
     Command,
+    MeasuringWorkflow,
     PullRequestComment,
     is_command,
     may_ask,
@@ -31,11 +32,11 @@ SEEN, REFUSED = "eyes", "confused"
 
 
 class CommandRequest(NamedTuple):
-    """An event of a comment. ``workflow`` is the file name of the workflow that measures."""
+    """An event of a comment, and the workflow that measures."""
 
     event: Path
     repository: str
-    workflow: str
+    workflow: MeasuringWorkflow
 
 
 class ObeyedCommand(NamedTuple):
@@ -69,7 +70,7 @@ def obey_comment(context: Context, asked: CommandRequest) -> ObeyedCommand:
 
 
 def _obeyed(
-    client: Client, repository: str, workflow: str, comment: PullRequestComment
+    client: Client, repository: str, workflow: MeasuringWorkflow, comment: PullRequestComment
 ) -> ObeyedCommand:
     react(client, repository, comment, SEEN)
     if not may_ask(client, repository, comment.author):
@@ -86,7 +87,11 @@ def _obeyed(
 
 
 def _done(
-    client: Client, repository: str, workflow: str, comment: PullRequestComment, command: Command
+    client: Client,
+    repository: str,
+    workflow: MeasuringWorkflow,
+    comment: PullRequestComment,
+    command: Command,
 ) -> str:
     if isinstance(command, AcceptCommand):
         sha = read_pull_request(client, repository, comment.number).sha
@@ -96,4 +101,4 @@ def _done(
     commit = start_measurement(client, repository, workflow, comment.number, command)
     waiting = WaitingMeasurement(commit=commit, state=WaitingState.QUEUED)
     announce_commit(client, repository, "", waiting)
-    return f"started {workflow} for #{comment.number} at {commit.sha}"
+    return f"started {workflow.file} for #{comment.number} at {commit.sha}"

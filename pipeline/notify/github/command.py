@@ -186,8 +186,23 @@ def react(client: Client, repository: str, comment: PullRequestComment, content:
     client.write("POST", place, {"content": content})
 
 
+class MeasuringWorkflow(NamedTuple):
+    """The file name of the workflow that measures, and the branch that it runs on.
+
+    An empty branch is the default one. What runs on another branch cannot write the caches that
+    the default branch reads.
+    """
+
+    file: str
+    branch: str = ""
+
+
 def start_measurement(
-    client: Client, repository: str, workflow: str, number: int, command: MeasureCommand
+    client: Client,
+    repository: str,
+    workflow: MeasuringWorkflow,
+    number: int,
+    command: MeasureCommand,
 ) -> MeasuredCommit:
     """Start the workflow that measures, with the commits as they are now; return head and run.
 
@@ -202,15 +217,15 @@ def start_measurement(
         inputs["steps"] = " ".join(command.steps)
     if command.mode:
         inputs["mode"] = command.mode
-    branch = client.read(f"/repos/{repository}")["default_branch"]
-    place = f"/repos/{repository}/actions/workflows/{quote(workflow, safe='')}/dispatches"
+    branch = workflow.branch or client.read(f"/repos/{repository}")["default_branch"]
+    place = f"/repos/{repository}/actions/workflows/{quote(workflow.file, safe='')}/dispatches"
     asked = {"ref": branch, "inputs": inputs, "return_run_details": True}
     try:
         run = client.write("POST", place, asked) or {}
     except GithubRefusedError as error:
         raise UserError(
-            f"{workflow} was not started ({error}); its trigger workflow_dispatch must have the "
-            f"inputs {', '.join(inputs)}"
+            f"{workflow.file} was not started ({error}); it must be on the branch {branch}, and "
+            f"its trigger workflow_dispatch must have the inputs {', '.join(inputs)}"
         ) from error
     return MeasuredCommit(
         sha=pull.sha,

@@ -123,8 +123,12 @@ def read_pull_request(client: Client, repository: str, number: int) -> PullReque
     return PullRequestHead(sha=pull.head.sha, base=pull.base.sha, open=pull.state == "open")
 
 
-def find_measurement(client: Client, repository: str, file: Path) -> MeasuredCommit:
+def find_measurement(
+    client: Client, repository: str, file: Path, branch: str = ""
+) -> MeasuredCommit:
     """Return the subject of an event, looking up its pull request with the API.
+
+    The title of a run that was started by hand counts on the default branch, and on ``branch``.
 
     Raises UserError for an event of another repository, and for one without a pull request.
     """
@@ -135,7 +139,9 @@ def find_measurement(client: Client, repository: str, file: Path) -> MeasuredCom
     if run is None and event.inputs is not None and event.inputs.run:
         run = _run(client, repository, event.inputs.run)
     if run is not None:
-        return _of_run(client, repository, run, event.repository.default_branch)
+        return _of_run(
+            client, repository, run, tuple(filter(None, (event.repository.default_branch, branch)))
+        )
     if event.pull_request is not None:
         pull = event.pull_request
         return _of_pull(MeasuredCommit(sha=pull.head.sha), _pull(client, repository, pull.number))
@@ -174,7 +180,7 @@ def find_waiting(client: Client, repository: str, file: Path) -> WaitingMeasurem
         return None
     running = any(job.status == "in_progress" for job in jobs)
     return WaitingMeasurement(
-        commit=_of_run(client, repository, run, event.repository.default_branch),
+        commit=_of_run(client, repository, run, (event.repository.default_branch,)),
         state=WaitingState.IN_PROGRESS if running else WaitingState.QUEUED,
     )
 
@@ -201,7 +207,9 @@ def _read(file: Path) -> _WorkflowEvent:
         ) from error
 
 
-def _of_run(client: Client, repository: str, run: _Run, default_branch: str) -> MeasuredCommit:
+def _of_run(
+    client: Client, repository: str, run: _Run, branches: tuple[str, ...]
+) -> MeasuredCommit:
     found = MeasuredCommit(
         sha=run.head_sha,
         run=str(run.id),
@@ -220,12 +228,12 @@ def _of_run(client: Client, repository: str, run: _Run, default_branch: str) -> 
             f"a workflow run started by {run.event} does not measure a pull request; use "
             "pull_request, merge_group or workflow_dispatch"
         )
-    # The name of such a run is written by the default branch's workflow, or else by anybody who can
-    # push a branch.
+    # The name of such a run is written by the workflow of a known branch, or else by anybody who
+    # can push one.
     own = head is not None and head.full_name.casefold() == repository.casefold()
-    if not own or run.head_branch != default_branch:
+    if not own or run.head_branch not in branches:
         raise UserError(
-            f"the run {run.id} was not started on the branch {default_branch}, so its "
+            f"the run {run.id} was not started on the branch {branches[0]}, so its "
             "result is not reported"
         )
     number = _NUMBER.search(run.display_title)

@@ -94,7 +94,7 @@ def dispatch(call: Call) -> Answer:
         raise Refused(404, "Not Found")
     ref = call.required("ref", resource="Dispatch")
     branch = ref.removeprefix("refs/heads/").removeprefix("refs/tags/")
-    if branch != repository.default_branch:
+    if branch not in {repository.default_branch, *repository.branches}:
         raise Refused(422, f"No ref found for: {ref}")
     inputs = call.body.get("inputs") or {}
     if not isinstance(inputs, dict):

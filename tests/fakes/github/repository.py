@@ -69,6 +69,8 @@ class Repository:
         self.settings = Settings()
         self.created = self.pushed = ledger.now()
         self.tip = f"{self.id:040x}"
+        self.branches: set[str] = set()
+        """Branches beside the default one; they are at its tip."""
         self.commits: set[str] = {self.tip}
         self.numbers = 0
         self.issues: Kept[Issue] = Kept()
