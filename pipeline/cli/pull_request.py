@@ -34,7 +34,6 @@ from pipeline.experiments.pull_request import (
 )
 from pipeline.measure.progress import Silent
 from pipeline.notify.base.pull_request import WITHOUT_RESULT, PullRequestOutcome
-from pipeline.notify.github.command import MeasuringWorkflow
 from pipeline.notify.github.pulls import Way
 from pipeline.report.compared import as_rows, as_text
 from pipeline.text.units import parse_duration, parse_percent
@@ -218,7 +217,7 @@ def command_verb(
 
     Example: nightshift pull-request command --event event.json --repository me/db
     """
-    asked = CommandRequest(event, repository, MeasuringWorkflow(workflow, branch))
+    asked = CommandRequest(event, repository, workflow, branch)
     obeyed = obey_comment(Context(config, needed=False), asked)
     if form is Format.JSON:
         print_json(obeyed._asdict())

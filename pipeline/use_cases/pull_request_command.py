@@ -32,11 +32,16 @@ SEEN, REFUSED = "eyes", "confused"
 
 
 class CommandRequest(NamedTuple):
-    """An event of a comment, and the workflow that measures."""
+    """An event of a comment.
+
+    ``workflow`` is the file name of the workflow that measures, ``branch`` the one that it runs on;
+    empty for the default branch.
+    """
 
     event: Path
     repository: str
-    workflow: MeasuringWorkflow
+    workflow: str
+    branch: str
 
 
 class ObeyedCommand(NamedTuple):
@@ -56,8 +61,9 @@ def obey_comment(context: Context, asked: CommandRequest) -> ObeyedCommand:
     comment = read_comment(asked.event, repository)
     if comment is None or not is_command(comment.text):
         return ObeyedCommand(False, "the comment is no command on a pull request")
+    measuring = MeasuringWorkflow(asked.workflow, asked.branch)
     try:
-        return _obeyed(client, repository, asked.workflow, comment)
+        return _obeyed(client, repository, measuring, comment)
     except UnavailableError as error:
         raise UserError(
             f"the command was not obeyed: {error}; write it again in a new comment later"

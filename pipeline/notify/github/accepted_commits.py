@@ -22,21 +22,21 @@ class _Read(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
 
-class _Head(_Read):
+class _MergedHead(_Read):
     sha: str
 
 
 class _Merged(_Read):
     number: int
     merged_at: AwareDatetime | None = None
-    head: _Head
+    head: _MergedHead
 
 
 class _Author(_Read):
     login: str
 
 
-class _Comment(_Read):
+class _AcceptingComment(_Read):
     body: str | None = None
     created_at: AwareDatetime
     html_url: str = ""
@@ -76,7 +76,7 @@ def _decisions(
         if pull.merged_at is None or not _accepted(client, place, pull.head.sha, commit.target):
             continue
         listed = client.read_all(f"{place}/issues/{pull.number}/comments")
-        for comment in reversed([_Comment.model_validate(each) for each in listed]):
+        for comment in reversed([_AcceptingComment.model_validate(each) for each in listed]):
             reason = _reason(comment.body or "")
             if not reason or comment.user is None or comment.created_at > pull.merged_at:
                 continue
