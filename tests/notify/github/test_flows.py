@@ -19,7 +19,7 @@ from tests.fakes.github.things import Check, Comment, Run
 from tests.notify.answers import HEAD, levels, measured, not_measured
 from tests.notify.github import test_command, test_pulls
 from tests.notify.github.test_command import MEASURES, PUBLISHES, Say
-from tests.notify.github.test_pulls import BOT, OTHER, Hub
+from tests.notify.github.test_pulls import BOT, OTHER, TOKEN, Hub
 
 hub, say = test_pulls.hub, test_command.say
 
@@ -50,6 +50,8 @@ class Flow:
         self.answers: dict[int, Any] = {}
         self.seen: set[int] = set()
         self.newest_first = False
+        self.behind = True
+        """Whether the measuring workflow has the job that starts the publisher."""
         for workflow in self.repository.workflows.all():
             if workflow.path not in (MEASURES, PUBLISHES):
                 self.repository.set_workflow(workflow.path, state="disabled_manually")
@@ -111,7 +113,9 @@ class Flow:
 
     def dispatched(self) -> Run:
         """Return the run that a comment started, with the title that its run-name computes."""
-        run = self.repository.runs.all()[-1]
+        run = next(
+            run for run in reversed(self.repository.runs.all()) if run.workflow.path == MEASURES
+        )
         assert run.event == "workflow_dispatch"
         number, sha = int(run.inputs["number"]), str(run.inputs["head"])
         self.repository.rename_run(run.id, f"nightshift #{number} at {sha}")
@@ -142,7 +146,9 @@ class Flow:
 
     def _finish(self, run: Run, conclusion: str) -> None:
         self.repository.finish(run.id, conclusion)
-        if run.event == "workflow_dispatch":  # the job behind the measurement starts the publisher
+        if (
+            self.behind and run.event == "workflow_dispatch"
+        ):  # the job behind the measurement starts the publisher
             inputs = {"run": str(run.id), "attempt": "1"}
             self.repository.start(
                 PUBLISHES,
@@ -284,6 +290,21 @@ def test_a_comment_shows_at_once_that_it_waits(flow: Flow, say: Say) -> None:
     assert check.details_url is not None and check.details_url.endswith(f"/runs/{run.id}")
     flow.end(run, slower())
     assert (flow.state(), len(flow.hub.checks), len(flow.comments())) == ("failure", 1, 1)
+
+
+def test_the_end_of_what_an_app_started_is_published_without_another_job(
+    flow: Flow, say: Say
+) -> None:
+    app = "acme-nightshift[bot]"
+    may = {"actions": "write", "checks": "write", "pull_requests": "write", "contents": "read"}
+    flow.hub.fake.account(TOKEN, app, may, only="acme/db")
+    say("/nightshift")
+    run = flow.dispatched()
+    flow.behind = False
+    flow.end(run, slower())
+    (check,) = flow.visible()
+    assert (check.app, check.conclusion) == (app, "failure")
+    assert [each.user for each in flow.repository.comments_of(flow.hub.number)][1:] == [app]
 
 
 def test_a_push_while_measuring_takes_its_place(flow: Flow) -> None:
