@@ -24,7 +24,7 @@ from tests.repositories import releases_as_commits
 from tools.pasted import blocks
 
 AT_MOST = 15 * 60
-"""Seconds from the label to the answer, of a maintainer who waits for it."""
+"""Seconds from the label to the answer, without the set-up of a hosted runner."""
 
 INSERT = "  int seekResult                 /* Result of prior IndexMoveto() call */\n){\n"
 PLANTED = "  { volatile int i; for(i=0; i<15; i++){} }\n"
