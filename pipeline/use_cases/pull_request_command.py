@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from typing import NamedTuple
 
@@ -26,6 +27,8 @@ from pipeline.text.errors import UserError
 from pipeline.use_cases.context import Context
 from pipeline.use_cases.github_client import github_client
 from pipeline.use_cases.pull_request import announce_commit
+
+_LOG = logging.getLogger(__name__)
 
 SEEN, REFUSED = "eyes", "confused"
 """The reactions to a command: it was read; it was refused."""
@@ -106,5 +109,9 @@ def _done(
         return f"accepted for {comment.author}: {', '.join(names)}"
     commit = start_measurement(client, repository, workflow, comment.number, command)
     waiting = WaitingMeasurement(commit=commit, state=WaitingState.QUEUED)
-    announce_commit(client, repository, "", waiting)
+    try:
+        announce_commit(client, repository, "", waiting)
+    except (UserError, GithubRefusedError, UnavailableError) as error:
+        # The measurement runs all the same.
+        _LOG.warning("that it waits was not shown: %s", error)
     return f"started {workflow.file} for #{comment.number} at {commit.sha}"

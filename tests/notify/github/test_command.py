@@ -191,6 +191,16 @@ def test_a_closed_pull_request_is_not_measured(hub: Hub, say: Say) -> None:
     assert reactions(hub) == ["eyes", "confused"]
 
 
+def test_a_measurement_that_cannot_be_shown_is_started_all_the_same(hub: Hub, say: Say) -> None:
+    may = {"actions": "write", "pull_requests": "write", "contents": "read"}
+    hub.fake.account(TOKEN, BOT, may, only="acme/db")
+    ran = say("/nightshift")
+    assert ran.out.startswith("started nightshift.yml")
+    assert "that it waits was not shown: " in ran.err
+    assert len(hub.repository.runs.all()) == 1
+    assert reactions(hub) == ["eyes"]
+
+
 def test_a_workflow_without_the_inputs_is_named(hub: Hub, say: Say) -> None:
     """GitHub refuses inputs that a workflow does not declare (422)."""
     whole = yaml.safe_load(pasted("docs/guide/github.md")[MEASURES])
