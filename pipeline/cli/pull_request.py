@@ -178,6 +178,7 @@ def announce_verb(
     ] = "",
     target: Annotated[str, typer.Option(help="The target that is measured.")] = "",
     config: ConfigOption = DEFAULT_FILE,
+    form: FormatOption = Format.TEXT,
 ) -> None:
     """Show in a check run that a measurement waits for a machine, or runs.
 
@@ -188,7 +189,10 @@ def announce_verb(
     """
     asked = AnnounceRequest(event, repository, target)
     page = announce_pull_request(MeasuringContext(config, needed=False), asked)
-    out.print(page or "no measurement waits", markup=False)
+    if form is Format.JSON:
+        print_json({"page": page})
+    else:
+        out.print(page or "no measurement waits", markup=False)
 
 
 @group.command("command")
