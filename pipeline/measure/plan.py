@@ -280,6 +280,7 @@ def make_plan(
         ]
         # By key, so that a repeated number of clients gives one cell.
         cells: dict[str, Cell] = {}
+        configs: dict[tuple[int, str, str], ServerConfig] = {}
         for index, section in enumerate(config.workload):
             if section.lines and line.name not in section.lines:
                 continue
@@ -287,7 +288,16 @@ def make_plan(
                 workload = _workload(file, ("workload", index), section, clients)
                 options = build_options(line, offer.supply)
                 for machine, revision in product(measuring, candidates):
-                    cell = make_cell(file, index, workload, revision, options, machine)
+                    like = (index, machine.machine_class, revision.major)
+                    if like not in configs:
+                        configs[like] = _server_config(file, index, section, revision, machine)
+                    cell = Cell(
+                        revision=revision,
+                        build_options=options,
+                        config=configs[like],
+                        machine_class=machine.machine_class,
+                        workload=workload,
+                    )
                     label = revision.label
                     if label in due or cell.key in measured[line.target, label]:
                         cells.setdefault(cell.key, cell)

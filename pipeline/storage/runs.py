@@ -89,8 +89,9 @@ class RunHead(NamedTuple):
 def measured(engine: Engine) -> set[tuple[str, int]]:
     """Return (cell key, repetition) of every run in the store."""
     with engine.connect() as connection:
-        rows = connection.execute(select(run.c.cell_key, run.c.repetition))
-        return {(row.cell_key, row.repetition) for row in rows}
+        cursor: Any = connection.execute(select(run.c.cell_key, run.c.repetition)).cursor
+        # The driver's own rows: SQLAlchemy's would take several times as long.
+        return set(cursor.fetchall())
 
 
 def measured_cells(engine: Engine) -> dict[tuple[str, str], set[str]]:

@@ -196,7 +196,10 @@ class Target(Protocol):
         ...
 
     def config(self, family: str, revision: Revision, machine: Machine) -> ServerConfig:
-        """Return the named configuration for a revision, scaled to the machine."""
+        """Return the named configuration for a revision, scaled to the machine.
+
+        Revisions of one major have the same configuration on a machine.
+        """
         ...
 
     def with_setting(self, config: ServerConfig, name: str, value: str) -> ServerConfig:
