@@ -29,7 +29,7 @@ from changepoint.detection.ladder import floor_of
 from changepoint.detection.step_design import StepDesign
 from changepoint.model import Position
 from changepoint.noise import CLIP, NORMAL_MEDIAN, clip_replicates
-from changepoint.series import Floats, GroupedSeries, Ints, Positions, read
+from changepoint.series import Floats, GroupedSeries, Positions, read
 
 FEWEST_REPLICATED = 6
 """Fewest positions of a series with replicates."""
@@ -144,15 +144,49 @@ def creep(
     Raises:
         ValueError: values or positions are malformed, or ``smallest`` is not above zero.
     """
-    if not (smallest > 0.0 and math.isfinite(smallest)):
-        raise ValueError(f"smallest must be a fraction above 0, not {smallest}")
-    series = read(values, positions)
-    steps, sure = (_ordinals(series, given) for given in (changes, elsewhere))
-    if not np.all(series.measured > 0.0):
-        return None
-    fit = _fitted(np.log(series.measured), series.offsets, steps, sure)
-    if fit is None:
-        return None
+    return CreepTest(values, positions=positions).creep(
+        changes=changes, elsewhere=elsewhere, smallest=smallest, better=better, most=most
+    )
+
+
+class CreepTest:
+    """The test of :func:`creep` for a series that is tested more than once, with other steps.
+
+    Takes the values and positions of ``creep`` and raises its ValueError.
+    """
+
+    def __init__(
+        self, values: Sequence[float | None] | Floats, *, positions: Positions | None = None
+    ) -> None:
+        self._series = read(values, positions)
+        self._summary = _summary(self._series)
+
+    def creep(
+        self,
+        *,
+        changes: Sequence[Position] = (),
+        elsewhere: Sequence[Position] = (),
+        smallest: float = 0.05,
+        better: Better = "higher",
+        most: int = 20,
+    ) -> Creep | None:
+        """Return the result of :func:`creep` for the series. Raises its ValueError."""
+        if not (smallest > 0.0 and math.isfinite(smallest)):
+            raise ValueError(f"smallest must be a fraction above 0, not {smallest}")
+        steps, sure = (_ordinals(self._series, given) for given in (changes, elsewhere))
+        fit = None if self._summary is None else _fitted(self._summary, steps, sure)
+        return None if fit is None else _described(self._series, fit, steps, smallest, better, most)
+
+
+def _described(
+    series: GroupedSeries,
+    fit: _Fit,
+    steps: Sequence[int],
+    smallest: float,
+    better: Better,
+    most: int,
+) -> Creep | None:
+    """The creep that a fit shows; None if it shows none. steps: before any was absorbed."""
     sign = -1.0 if better == "higher" else 1.0
     pvalue = fit.pvalue(sign)
     whole = float(fit.ends @ fit.means)
@@ -182,9 +216,9 @@ def creep(
 
 
 def _ordinals(series: GroupedSeries, changes: Sequence[Position]) -> list[int]:
-    """The ordinals of the positions of changes, each once; those that the series lacks are left out.
+    """The ordinals of the positions of changes, each once.
 
-    A change at the first position is none.
+    A position that the series lacks is left out, and the first, where nothing can change.
     """
     ordinals = range(series.positions)
     found = {(bisect_left(ordinals, at, key=series.label), at) for at in changes}
@@ -274,17 +308,35 @@ class _Fit:
         return math.sqrt(self.variance * float(np.sum(weights * weights / self.design.counts)))
 
 
-def _fitted(logs: Floats, offsets: Ints, steps: Sequence[int], sure: Sequence[int]) -> _Fit | None:
+@dataclass(frozen=True, slots=True)
+class _Summary:
+    """The logarithms of a series by position, without outlying replicates.
+
+    floor: the least variance of one.
+    """
+
+    replicates: Replicates
+    floor: float
+
+
+def _summary(series: GroupedSeries) -> _Summary | None:
+    """Summarise the logarithms of a series; None if a value has none."""
+    if not np.all(series.measured > 0.0):
+        return None
+    logs = np.log(series.measured)
+    clipped = clip_replicates(logs, series.offsets)
+    return _Summary(Replicates.of(clipped, series.offsets), floor_of(logs) ** 2)
+
+
+def _fitted(summary: _Summary, steps: Sequence[int], sure: Sequence[int]) -> _Fit | None:
     """Fit a slope and steps, with the noise; None if there are too few positions."""
-    count = len(offsets) - 1
-    values = clip_replicates(logs, offsets)
-    replicates = Replicates.of(values, offsets)
+    replicates, floor = summary.replicates, summary.floor
+    count = len(replicates.means)
     replicated = replicates.replicated
     free = count - 2.0 - len({*steps, *sure})
     if count < (FEWEST_REPLICATED if replicated else FEWEST_SINGLE) or free < FEWEST_DEGREES:
         return None
     counts = replicates.counts
-    floor = floor_of(logs) ** 2
     within, within_degrees = replicates.within()
     steps = _without_absorbed(replicates, steps, sure)
     free = count - 2.0 - len(steps)

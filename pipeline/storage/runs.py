@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Engine, Select, func, select
 
-from pipeline.model import Machine, Mode, Origin, column_name, digest
+from pipeline.model import Machine, Mode, Origin, column_name
 from pipeline.storage.schema import (
     build,
     config,
@@ -179,9 +180,12 @@ def run_heads(engine: Engine, *, cells: Sequence[str] | None = None) -> list[Run
 def contents(engine: Engine) -> str | None:
     """Return a digest of all runs of a store; None if one of them has no digest of its own."""
     with engine.connect() as connection:
-        found = connection.execute(select(run.c.run_id, run.c.digest).order_by(run.c.run_id))
-        runs = [tuple(row) for row in found]
-    return digest(runs) if all(content is not None for _, content in runs) else None
+        wanted = select(run.c.run_id, run.c.digest).order_by(run.c.run_id)
+        cursor: Any = connection.execute(wanted).cursor
+        runs = cursor.fetchall()
+    if any(content is None for _, content in runs):
+        return None
+    return hashlib.sha256("\n".join(map(" ".join, runs)).encode()).hexdigest()
 
 
 def workload_mode() -> ColumnElement[str]:
