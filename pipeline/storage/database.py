@@ -53,8 +53,11 @@ _OPENED: WeakSet[Engine] = WeakSet()
 
 
 @atexit.register
-def _close() -> None:
-    """Close all connections: the last one of a SQLite store moves its log into its file."""
+def close_stores() -> None:
+    """Close the connections of this process to all stores.
+
+    The last connection to a SQLite store moves the store's log into its file.
+    """
     for engine in list(_OPENED):
         engine.dispose()
 

@@ -17,6 +17,7 @@ import pytest
 
 from pipeline.machine.account import Account
 from pipeline.model import Cell, Machine
+from pipeline.storage.database import close_stores
 from pipeline.targets.base import Placement, ServerError
 from pipeline.targets.postgres import Postgres
 from pipeline.targets.postgres.server import PostgresServer
@@ -105,7 +106,7 @@ def store_server(
 @pytest.fixture
 def simulation(
     server_folder: Path, monkeypatch: pytest.MonkeyPatch, store_server: PostgresServer
-) -> Simulation:
+) -> Iterator[Simulation]:
     """A machine with three new commits, whose store is that server."""
     (server_folder / "hub").mkdir()
     simulation = simulate(server_folder / "hub", monkeypatch)
@@ -114,10 +115,11 @@ def simulation(
     way = store_server.connection
     url = f"postgresql+psycopg://{way.user}@/{way.database}?host={way.socket_dir}&port={way.port}"
     simulation.configure(more=f'\n[store]\nurl = "{url}"\n')
-    return simulation
+    yield simulation
+    close_stores()
 
 
-# Verbs in this process leave their sessions to the garbage collector.
+# Verbs in this process leave their sessions to the garbage collector, or to the fixture.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("act", [kill, stand_still, slow_down])
 def test_a_store_that_fails_within_a_step_ends_no_night(
