@@ -289,17 +289,19 @@ def make_plan(
                 workload = _workload(file, ("workload", index), section, clients)
                 options = build_options(line, offer.supply)
                 for machine, revision in product(measuring, candidates):
-                    like = (index, machine.machine_class, revision.major)
-                    if like not in configs:
-                        configs[like] = _server_config(file, index, section, revision, machine)
+                    label = revision.label
+                    # Thousands of commits of one major have one configuration.
+                    like = revision.major if offer.supply.commits else label
+                    place = (index, machine.machine_class, like)
+                    if place not in configs:
+                        configs[place] = _server_config(file, index, section, revision, machine)
                     cell = Cell(
                         revision=revision,
                         build_options=options,
-                        config=configs[like],
+                        config=configs[place],
                         machine_class=machine.machine_class,
                         workload=workload,
                     )
-                    label = revision.label
                     if label in due or cell.key in measured[line.target, label]:
                         cells.setdefault(cell.key, cell)
         there = due | {cell.revision.label for cell in cells.values()}

@@ -202,7 +202,7 @@ class Target(Protocol):
     def config(self, family: str, revision: Revision, machine: Machine) -> ServerConfig:
         """Return the named configuration for a revision, scaled to the machine.
 
-        Revisions of one major have the same configuration on a machine.
+        Commits of one major have the same configuration on a machine.
         """
         ...
 
