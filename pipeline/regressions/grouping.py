@@ -22,13 +22,13 @@ def group_shifts(shifts: Sequence[Shift]) -> list[Regression]:
     and one position lies in all their intervals. The shift with the best-known position gives its
     group the position. A shift that fits several groups joins the nearest.
     """
-    groups: list[_Group] = []
+    groups: list[_ShiftGroup] = []
     for shift in sorted(shifts, key=certainty_key):
         fitting = [group for group in groups if group.fits(shift)]
         if fitting:
             min(fitting, key=lambda group: abs(group.surest.position - shift.position)).add(shift)
         else:
-            groups.append(_Group(shift))
+            groups.append(_ShiftGroup(shift))
     return sorted((_regression(group.shifts) for group in groups), key=_badness)
 
 
@@ -125,7 +125,7 @@ def _badness(regression: Regression) -> tuple[bool, float, int]:
     return (not regression.worse, -effect_size(worst(regression)), regression.position)
 
 
-class _Group:
+class _ShiftGroup:
     """Shifts that can have one cause: the surest, and others whose positions overlap with all."""
 
     def __init__(self, surest: Shift) -> None:

@@ -125,7 +125,7 @@ def simulation(
 def test_a_store_that_fails_within_a_step_ends_no_night(
     simulation: Simulation, store_server: PostgresServer, act: Callable[[PostgresServer], None]
 ) -> None:
-    done = []
+    done: list[bool] = []
 
     def disturbed(cell: Cell, step: str, settings: Mapping[str, str]) -> float:
         del cell, step, settings
