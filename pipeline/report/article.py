@@ -22,6 +22,7 @@ from pipeline.report.tables import MeasuredSubject
 from pipeline.storage.runs import RunRow
 from pipeline.text.markdown import cell, code
 from pipeline.text.units import plural
+from pipeline.workloads import find_family
 
 EVIDENCE = ("cpu_us/o", "cs/o", "rKB/o", "wKB/o", "instructions/o")
 """What is shown beside a changed step, as a ratio to the base: CPU, context switches, I/O."""
@@ -194,8 +195,7 @@ def _workloads(subjects: Iterable[MeasuredSubject]) -> str:
         steps = plural(len(workload.steps), "step")
         lines.append(
             f"- {cell(subject.title)}: {workload.family} with {steps}, "
-            f"{plural(scale.tables, 'table')} of {scale.rows:,} rows, "
-            f"{plural(scale.clients, 'client')}; {how}"
+            f"{find_family(workload.family).size(workload)}; {how}"
         )
     return "\n".join(lines)
 
