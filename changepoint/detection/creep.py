@@ -159,6 +159,7 @@ class CreepTest:
         self, values: Sequence[float | None] | Floats, *, positions: Positions | None = None
     ) -> None:
         self._series = read(values, positions)
+        self._labels = self._series.labels
         self._summary = _summary(self._series)
 
     def creep(
@@ -173,7 +174,7 @@ class CreepTest:
         """Return the result of :func:`creep` for the series. Raises its ValueError."""
         if not (smallest > 0.0 and math.isfinite(smallest)):
             raise ValueError(f"smallest must be a fraction above 0, not {smallest}")
-        steps, sure = (_ordinals(self._series, given) for given in (changes, elsewhere))
+        steps, sure = (_ordinals(self._labels, given) for given in (changes, elsewhere))
         fit = None if self._summary is None else _fitted(self._summary, steps, sure)
         return None if fit is None else _described(self._series, fit, steps, smallest, better, most)
 
@@ -215,17 +216,14 @@ def _described(
     )
 
 
-def _ordinals(series: GroupedSeries, changes: Sequence[Position]) -> list[int]:
+def _ordinals(labels: Sequence[Position], changes: Sequence[Position]) -> list[int]:
     """The ordinals of the positions of changes, each once.
 
     A position that the series lacks is left out, and the first, where nothing can change.
     """
-    ordinals = range(series.positions)
-    found = {(bisect_left(ordinals, at, key=series.label), at) for at in changes}
+    found = {(bisect_left(labels, at), at) for at in changes}
     return sorted(
-        ordinal
-        for ordinal, at in found
-        if 0 < ordinal < series.positions and series.label(ordinal) == at
+        ordinal for ordinal, at in found if 0 < ordinal < len(labels) and labels[ordinal] == at
     )
 
 
@@ -367,20 +365,26 @@ def _without_absorbed(
 ) -> list[int]:
     """The steps that explain more than the slope would in their place, and the sure ones."""
     doubtful = [at for at in steps if at not in sure]
+    if not doubtful:
+        return sorted(sure)
     design = StepDesign(replicates.counts, [*doubtful, *sure])
     targets = design.sums(replicates.counts * (replicates.means - np.mean(replicates.means)))
     # Rows: the level, the slope, the doubtful steps, the sure ones.
-    rows = list(range(len(targets)))
     left = list(range(2, 2 + len(doubtful)))
+    inverse = np.linalg.inv(design.products)
+    figures = inverse @ targets
     while left:
-        inverse = np.linalg.inv(design.products[np.ix_(rows, rows)])
         # What the fit explains less without each row.
-        lost = dict(zip(rows, (inverse @ targets[rows]) ** 2 / np.diag(inverse), strict=True))
-        least = min(left, key=lost.__getitem__)
+        lost = figures**2 / np.diag(inverse)
+        least = left[int(np.argmin(lost[left]))]
         if lost[least] >= lost[1]:
             break
         left.remove(least)
-        rows.remove(least)
+        # The others' fit without this row, whose figure becomes 0.
+        column = inverse[:, least] / inverse[least, least]
+        figures = figures - column * figures[least]
+        inverse = inverse - np.outer(column, inverse[least])
+        inverse[least, least] = 1.0
     doubtful = [doubtful[row - 2] for row in left]
     return sorted([*doubtful, *sure])
 
