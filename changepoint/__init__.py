@@ -21,7 +21,7 @@ from changepoint.comparison.share_sequential import ShareSequential
 from changepoint.comparison.spread_sequential import SpreadSequential
 from changepoint.comparison.two_samples import Comparison, SampleLevel, compare
 from changepoint.comparison.verdict import Better, Verdict
-from changepoint.detection.creep import Creep, PositionShare, creep
+from changepoint.detection.creep import Creep, CreepTest, PositionShare, creep
 from changepoint.detection.exact import exact_changes, exact_effect, is_exact_change
 from changepoint.detection.ladder import LONGEST as LONGEST_LADDER
 from changepoint.detection.ladder import shared_noise
@@ -47,6 +47,7 @@ __all__ = [
     "ChangePoint",
     "Comparison",
     "Creep",
+    "CreepTest",
     "CulpritRange",
     "Detection",
     "Direction",

@@ -16,6 +16,7 @@ contributions of the revisions sum to the whole.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -25,9 +26,10 @@ from scipy.special import stdtr, stdtrit
 from changepoint.comparison.verdict import Better
 from changepoint.detection.between_positions import Replicates, moderate
 from changepoint.detection.ladder import floor_of
+from changepoint.detection.step_design import StepDesign
 from changepoint.model import Position
 from changepoint.noise import CLIP, NORMAL_MEDIAN, clip_replicates
-from changepoint.series import Floats, Ints, Positions, read
+from changepoint.series import Floats, GroupedSeries, Positions, read
 
 FEWEST_REPLICATED = 6
 """Fewest positions of a series with replicates."""
@@ -142,19 +144,50 @@ def creep(
     Raises:
         ValueError: values or positions are malformed, or ``smallest`` is not above zero.
     """
-    if not (smallest > 0.0 and math.isfinite(smallest)):
-        raise ValueError(f"smallest must be a fraction above 0, not {smallest}")
-    series = read(values, positions)
-    labels = series.labels
-    steps, sure = (
-        sorted({labels.index(change) for change in given if change in labels[1:]})
-        for given in (changes, elsewhere)
+    return CreepTest(values, positions=positions).creep(
+        changes=changes, elsewhere=elsewhere, smallest=smallest, better=better, most=most
     )
-    if not np.all(series.measured > 0.0):
-        return None
-    fit = _fitted(np.log(series.measured), series.offsets, steps, sure)
-    if fit is None:
-        return None
+
+
+class CreepTest:
+    """The test of :func:`creep` for a series that is tested more than once, with other steps.
+
+    Takes the values and positions of ``creep`` and raises its ValueError.
+    """
+
+    def __init__(
+        self, values: Sequence[float | None] | Floats, *, positions: Positions | None = None
+    ) -> None:
+        self._series = read(values, positions)
+        self._labels = self._series.labels
+        self._summary = _summary(self._series)
+
+    def creep(
+        self,
+        *,
+        changes: Sequence[Position] = (),
+        elsewhere: Sequence[Position] = (),
+        smallest: float = 0.05,
+        better: Better = "higher",
+        most: int = 20,
+    ) -> Creep | None:
+        """Return the result of :func:`creep` for the series. Raises its ValueError."""
+        if not (smallest > 0.0 and math.isfinite(smallest)):
+            raise ValueError(f"smallest must be a fraction above 0, not {smallest}")
+        steps, sure = (_ordinals(self._labels, given) for given in (changes, elsewhere))
+        fit = None if self._summary is None else _fitted(self._summary, steps, sure)
+        return None if fit is None else _described(self._series, fit, steps, smallest, better, most)
+
+
+def _described(
+    series: GroupedSeries,
+    fit: _Fit,
+    steps: Sequence[int],
+    smallest: float,
+    better: Better,
+    most: int,
+) -> Creep | None:
+    """The creep that a fit shows; None if it shows none. steps: before any was absorbed."""
     sign = -1.0 if better == "higher" else 1.0
     pvalue = fit.pvalue(sign)
     whole = float(fit.ends @ fit.means)
@@ -165,6 +198,7 @@ def creep(
         return None
     if sign * effect < smallest or sign * left < smallest:
         return None
+    labels = series.labels
     listed, rest = fit.contributions(labels, effect / whole, most)
     before = math.exp(float(fit.anchor @ fit.means))
     return Creep(
@@ -182,20 +216,29 @@ def creep(
     )
 
 
+def _ordinals(labels: Sequence[Position], changes: Sequence[Position]) -> list[int]:
+    """Return the ordinals of the positions of changes, each once.
+
+    A position that the series lacks is left out, and the first, where nothing can change.
+    """
+    found = {(bisect_left(labels, at), at) for at in changes}
+    return sorted(
+        ordinal for ordinal, at in found if 0 < ordinal < len(labels) and labels[ordinal] == at
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class _Fit:
     """A straight slope and steps, fitted to the logarithms of the mean of each position.
 
-    means: (positions,), outliers clipped. counts: (positions,) replicates. steps: their ordinals.
-    weights: (1 + 1 + steps, positions) of the means in the level, the slope and the steps. ends:
-    (positions,) weights of the means in the creep; anchor: those of the level at the anchor.
-    variance, degrees: of one value, including the dependence of neighbours.
+    means: (positions,), outliers clipped. design: the slope and the steps, with the number of
+    replicates of each mean. ends: (positions,) weights of the means in the creep; anchor: those of
+    the level at the anchor. variance, degrees: of one value, including the dependence of
+    neighbours.
     """
 
     means: Floats
-    counts: Floats
-    steps: Sequence[int]
-    weights: Floats
+    design: StepDesign
     ends: Floats
     anchor: Floats
     variance: float
@@ -203,9 +246,14 @@ class _Fit:
     limit: float
 
     @property
+    def steps(self) -> list[int]:
+        """The ordinals of the steps."""
+        return [int(at) for at in self.design.steps]
+
+    @property
     def sizes(self) -> list[float]:
         """The size of each fitted step, as a difference of logarithms."""
-        return [float(size) for size in self.weights[2:] @ self.means]
+        return [float(size) for size in self.design.fit(self.means)[2:]]
 
     def margin(self, weights: Floats) -> float:
         """Return half the width of the confidence interval of a weighted sum of the means."""
@@ -213,7 +261,7 @@ class _Fit:
 
     def pvalue(self, sign: float) -> float:
         """Return the probability of so steep a slope in the direction ``sign`` by chance alone."""
-        slope = self.weights[1]
+        slope = self.design.weights(1)
         return float(stdtr(self.degrees, -sign * float(slope @ self.means) / self._error(slope)))
 
     def contributions(
@@ -234,11 +282,11 @@ class _Fit:
             weights[at], weights[at - 1] = 1.0, -1.0
             for number, step in enumerate(self.steps):
                 if step == at:
-                    weights -= self.weights[2 + number]
+                    weights -= self.design.weights(2 + number)
             return weights
 
         sizes = np.diff(self.means)
-        sizes[np.array(self.steps, dtype=np.int64) - 1] -= self.sizes
+        sizes[self.design.steps - 1] -= self.sizes
         chosen = 1 + np.sort(np.argsort(-np.abs(sizes), kind="stable")[:most])
         found = []
         rest = self.ends
@@ -247,7 +295,7 @@ class _Fit:
             found.append((at, PositionShare(labels[at], *scaled(weights))))
             rest = rest - weights
         for number, at in enumerate(self.steps):
-            weights = self.weights[2 + number]
+            weights = self.design.weights(2 + number)
             value, margin = float(weights @ self.means), self.margin(weights)
             bounds = math.expm1(value - margin), math.expm1(value + margin)
             found.append((at, PositionShare(labels[at], math.expm1(value), bounds, step=True)))
@@ -255,28 +303,43 @@ class _Fit:
         return tuple(one for _, one in found), scaled(rest)
 
     def _error(self, weights: Floats) -> float:
-        return math.sqrt(self.variance * float(np.sum(weights * weights / self.counts)))
+        return math.sqrt(self.variance * float(np.sum(weights * weights / self.design.counts)))
 
 
-def _fitted(logs: Floats, offsets: Ints, steps: Sequence[int], sure: Sequence[int]) -> _Fit | None:
+@dataclass(frozen=True, slots=True)
+class _Summary:
+    """The logarithms of a series by position, without outlying replicates.
+
+    floor: the least variance of one.
+    """
+
+    replicates: Replicates
+    floor: float
+
+
+def _summary(series: GroupedSeries) -> _Summary | None:
+    """Summarise the logarithms of a series; None if a value has none."""
+    if not np.all(series.measured > 0.0):
+        return None
+    logs = np.log(series.measured)
+    clipped = clip_replicates(logs, series.offsets)
+    return _Summary(Replicates.of(clipped, series.offsets), floor_of(logs) ** 2)
+
+
+def _fitted(summary: _Summary, steps: Sequence[int], sure: Sequence[int]) -> _Fit | None:
     """Fit a slope and steps to a series; return None if it has too few positions."""
-    count = len(offsets) - 1
-    values = clip_replicates(logs, offsets)
-    replicates = Replicates.of(values, offsets)
+    replicates, floor = summary.replicates, summary.floor
+    count = len(replicates.means)
     replicated = replicates.replicated
     free = count - 2.0 - len({*steps, *sure})
     if count < (FEWEST_REPLICATED if replicated else FEWEST_SINGLE) or free < FEWEST_DEGREES:
         return None
     counts = replicates.counts
-    floor = floor_of(logs) ** 2
     within, within_degrees = replicates.within()
     steps = _without_absorbed(replicates, steps, sure)
     free = count - 2.0 - len(steps)
-    design = _design(count, steps)
-    weights = _weights(design, counts)
-    means, residuals = _clipped(
-        replicates.means, design, weights, max(within, floor) / counts, free
-    )
+    design = StepDesign(counts, steps)
+    means, residuals = _clipped(replicates.means, design, max(within, floor) / counts, free)
     scatter = float(np.sum(counts * residuals**2))
     if replicated:
         size = float(np.mean(counts))
@@ -284,15 +347,12 @@ def _fitted(logs: Floats, offsets: Ints, steps: Sequence[int], sure: Sequence[in
     else:
         variance, degrees = scatter / free, free
     late = min(max((count - SHORT) / (LONG - SHORT), 0.0), 1.0) if replicated else 1.0
-    phi = _dependence(residuals, len(design), late)
+    phi = _dependence(residuals, 2 + len(steps), late)
     ends, anchor = _ends(counts)
-    ends = ends - (design[2:] @ ends) @ weights[2:]
     return _Fit(
         means=means,
-        counts=counts,
-        steps=steps,
-        weights=weights,
-        ends=ends,
+        design=design,
+        ends=design.without_steps(ends),
         anchor=anchor,
         variance=max(float(variance), floor) * (1.0 + phi) / (1.0 - phi),
         degrees=float(degrees),
@@ -300,65 +360,53 @@ def _fitted(logs: Floats, offsets: Ints, steps: Sequence[int], sure: Sequence[in
     )
 
 
-def _design(count: int, steps: Sequence[int]) -> Floats:
-    """Return the regressors of the fit as rows: the level, the slope, and one row for each step."""
-    ordinals = np.arange(count)
-    rows = [np.ones(count), ordinals - (count - 1.0) / 2.0, *(ordinals >= at for at in steps)]
-    return np.vstack(rows).astype(np.float64)
-
-
-def _weights(design: Floats, counts: Floats) -> Floats:
-    """Return the weights of the means in each fitted parameter of the least-squares fit."""
-    return np.asarray(np.linalg.solve((design * counts) @ design.T, design * counts))
-
-
 def _without_absorbed(
     replicates: Replicates, steps: Sequence[int], sure: Sequence[int]
 ) -> list[int]:
     """Return the steps that explain more than a slope in their place, and the certain ones."""
     doubtful = [at for at in steps if at not in sure]
-    design = _design(len(replicates.means), [*doubtful, *sure])
-    weighted = design * replicates.counts
-    products = weighted @ design.T
-    means = replicates.means - np.mean(replicates.means)
-    targets = weighted @ means
-
-    def explained(rows: list[int]) -> float:
-        solved = np.linalg.solve(products[np.ix_(rows, rows)], targets[rows])
-        return float(targets[rows] @ solved)
-
+    if not doubtful:
+        return sorted(sure)
+    design = StepDesign(replicates.counts, [*doubtful, *sure])
+    targets = design.sums(replicates.counts * (replicates.means - np.mean(replicates.means)))
     # Rows: the level, the slope, the doubtful steps, the sure ones.
-    rows = list(range(len(design)))
     left = list(range(2, 2 + len(doubtful)))
+    inverse = np.linalg.inv(design.products)
+    figures = inverse @ targets
     while left:
-        flat = explained([row for row in rows if row != 1])
-        sloped = [explained([row for row in rows if row != at]) for at in left]
-        best = int(np.argmax(sloped))
-        if sloped[best] <= flat:
+        # What the fit explains less without each row.
+        lost = figures**2 / np.diag(inverse)
+        least = left[int(np.argmin(lost[left]))]
+        if lost[least] >= lost[1]:
             break
-        rows.remove(left.pop(best))
+        left.remove(least)
+        # The others' fit without this row, whose figure becomes 0.
+        column = inverse[:, least] / inverse[least, least]
+        figures = figures - column * figures[least]
+        inverse = inverse - np.outer(column, inverse[least])
+        inverse[least, least] = 1.0
     doubtful = [doubtful[row - 2] for row in left]
     return sorted([*doubtful, *sure])
 
 
 def _clipped(
-    means: Floats, design: Floats, weights: Floats, least: Floats, free: float
+    means: Floats, design: StepDesign, least: Floats, free: float
 ) -> tuple[Floats, Floats]:
     """Return the means with outliers clipped around the fit, and the residuals of the fit.
 
     least: (positions,) variance that a mean has at least.
     """
     kept = means
-    residuals = kept - (weights @ kept) @ design
+    residuals = kept - design.combined(design.fit(kept))
     if len(means) < FEWEST_CLIPPED:
         return kept, residuals
     for _ in range(CLIPPINGS):
-        fitted = (weights @ kept) @ design
+        fitted = design.combined(design.fit(kept))
         away = means - fitted
         scale = float(np.median(np.abs(away))) / NORMAL_MEDIAN * math.sqrt(len(means) / free)
         reach = CLIP * np.sqrt(np.maximum(scale * scale, least))
         kept = fitted + np.clip(away, -reach, reach)
-    return kept, kept - (weights @ kept) @ design
+    return kept, kept - design.combined(design.fit(kept))
 
 
 def _dependence(residuals: Floats, fitted: int, late: float) -> float:

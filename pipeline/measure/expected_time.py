@@ -23,12 +23,19 @@ class Expectation:
         """Expect the steps of these cells; a cell stands once for each of its runs."""
         self._left: Counter[_Key] = Counter()
         self._seconds: dict[_Key, float] = {}
+        # Thousands of revisions share a few workloads.
+        alike: dict[tuple[str, str], Cell] = {}
+        runs: Counter[tuple[str, str]] = Counter()
         for cell in cells:
+            setup = (cell.revision.target, cell.workload.hash)
+            alike.setdefault(setup, cell)
+            runs[setup] += 1
+        for setup, cell in alike.items():
             family = find_family(cell.workload.family)
             for action in family.actions(cell.workload):
                 if isinstance(action, Measure):
                     key = _key(cell, action.step)
-                    self._left[key] += 1
+                    self._left[key] += runs[setup]
                     self._seconds[key] = family.timing(action, cell.workload).expected
 
     @property

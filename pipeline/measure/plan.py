@@ -281,6 +281,7 @@ def make_plan(
         ]
         # By key, so that a repeated number of clients gives one cell.
         cells: dict[str, Cell] = {}
+        configs: dict[tuple[int, str, str], ServerConfig] = {}
         for index, section in enumerate(config.workload):
             if section.lines and line.name not in section.lines:
                 continue
@@ -288,8 +289,19 @@ def make_plan(
                 workload = _workload(file, ("workload", index), section, clients)
                 options = build_options(line, offer.supply)
                 for machine, revision in product(measuring, candidates):
-                    cell = make_cell(file, index, workload, revision, options, machine)
                     label = revision.label
+                    # Thousands of commits of one major have one configuration.
+                    like = revision.major if offer.supply.commits else label
+                    place = (index, machine.machine_class, like)
+                    if place not in configs:
+                        configs[place] = _server_config(file, index, section, revision, machine)
+                    cell = Cell(
+                        revision=revision,
+                        build_options=options,
+                        config=configs[place],
+                        machine_class=machine.machine_class,
+                        workload=workload,
+                    )
                     if label in due or cell.key in measured[line.target, label]:
                         cells.setdefault(cell.key, cell)
         there = due | {cell.revision.label for cell in cells.values()}

@@ -27,7 +27,10 @@ class Frozen(BaseModel):
         return copied
 
 
+# One for all: a plan of five years has thousands of digests.
+_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), default=str)
+
+
 def digest(value: Any) -> str:
     """Return the SHA-256 of a value's canonical JSON: equal values have equal digests."""
-    text = json.dumps(value, sort_keys=True, separators=(",", ":"), default=str)
-    return hashlib.sha256(text.encode()).hexdigest()
+    return hashlib.sha256(_CANONICAL.encode(value).encode()).hexdigest()

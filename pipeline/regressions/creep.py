@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from changepoint import Creep, creep
+from changepoint import Creep, CreepTest
 from changepoint.comparison.verdict import Better
 from pipeline.measure.plan import Line, Plan
 from pipeline.model import (
@@ -84,23 +84,25 @@ def find_creep(
         if shift.kind is RegressionKind.LEVEL:
             own.setdefault(shift.series, []).append(shift)
 
-    def crept(one: Series, elsewhere: Sequence[int] = ()) -> tuple[Shift, list[Shift]] | None:
-        if not len(one.values):
-            return None
-        watch = rules.settings_of(one.key, len(series))
-        steps = own.get(one.key, [])
-        anchor = places.get(one.key.line, 0)
-        return _creep_in(one, steps, _shown(one, steps, elsewhere), watch, anchor)
-
-    alone = [crept(one) for one in series]
+    tests = [
+        _SeriesTest.of(
+            one,
+            own.get(one.key, []),
+            rules.settings_of(one.key, len(series)),
+            places.get(one.key.line, 0),
+        )
+        for one in series
+    ]
+    alone = [test.search() for test in tests]
     absorbed = [shift for got in alone if got is not None for shift in got[1]]
     others: dict[str, list[int]] = {}
-    steps = [each for known in own.values() for each in known if each not in absorbed]
+    taken = set(absorbed)
+    steps = [each for known in own.values() for each in known if each not in taken]
     for regression in group_shifts(steps):
         others.setdefault(regression.line, []).append(regression.position)
     searches = [
-        crept(one, others[one.key.line]) if one.key.line in others else known
-        for one, known in zip(series, alone, strict=True)
+        test.search(others[one.key.line]) if one.key.line in others else known
+        for one, test, known in zip(series, tests, alone, strict=True)
     ]
     found = [got for got in searches if got is not None]
     return CreepSearch([got[0] for got in found], [shift for got in found for shift in got[1]])
@@ -122,7 +124,7 @@ def _shown(series: Series, own: Sequence[Shift], others: Sequence[int]) -> list[
 
     The position of a step that the series shows, too, is its own.
     """
-    measured = np.unique(series.positions)
+    measured = series.measured
     places = measured[np.searchsorted(measured, others).clip(max=len(measured) - 1)].tolist()
     return [
         next((each.position for each in own if each.earliest <= place <= each.latest), place)
@@ -131,32 +133,52 @@ def _shown(series: Series, own: Sequence[Shift], others: Sequence[int]) -> list[
     ]
 
 
-def _creep_in(
-    series: Series,
-    own: Sequence[Shift],
-    elsewhere: Sequence[int],
-    watch: DetectionSettings,
-    anchor: int,
-) -> tuple[Shift, list[Shift]] | None:
-    """Return the creep of a series, and which of its steps are part of the creep."""
-    metric = series.key.metric
-    if not watch.creep or is_counted(series.key) or metric == SLA or not watch.reports(worse=True):
-        return None
-    later = series.where(series.positions >= anchor)
-    better: Better = "lower" if is_worse(metric, 1.0) else "higher"
-    found = creep(
-        later.values,
-        positions=later.positions,
-        changes=[shift.position for shift in own],
-        elsewhere=elsewhere,
-        # A single step of this size would have been reported.
-        smallest=max(watch.creep, watch.min_effect),
-        better=better,
-        most=LISTED,
-    )
-    if found is None or abs(found.after - found.before) < LEAST_CHANGE.get(metric, 0.0):
-        return None
-    return _shift(later, found), [shift for shift in own if shift.position in found.absorbed]
+class _SeriesTest(NamedTuple):
+    """The test of a series for creep; without ``test`` the series has none to find.
+
+    ``steps`` are the shifts of its levels, ``later`` the series from the anchor of its line on.
+    """
+
+    series: Series
+    steps: Sequence[Shift]
+    watch: DetectionSettings
+    later: Series
+    test: CreepTest | None
+
+    @classmethod
+    def of(
+        cls, series: Series, steps: Sequence[Shift], watch: DetectionSettings, anchor: int
+    ) -> _SeriesTest:
+        """Prepare the test of a series whose line has its anchor at a position."""
+        sought = watch.creep and watch.reports(worse=True) and series.key.metric != SLA
+        if not sought or is_counted(series.key) or not len(series.values):
+            return cls(series, steps, watch, series, None)
+        later = series.where(series.positions >= anchor)
+        test = CreepTest(later.values, positions=later.positions)
+        return cls(series, steps, watch, later, test)
+
+    def search(self, elsewhere: Sequence[int] = ()) -> tuple[Shift, list[Shift]] | None:
+        """Return the creep of the series, and which of its own steps are the creep's.
+
+        ``elsewhere`` are the positions of steps that other series of the line show.
+        """
+        if self.test is None:
+            return None
+        metric = self.series.key.metric
+        better: Better = "lower" if is_worse(metric, 1.0) else "higher"
+        found = self.test.creep(
+            changes=[shift.position for shift in self.steps],
+            elsewhere=_shown(self.series, self.steps, elsewhere),
+            # A single step of this size would have been reported.
+            smallest=max(self.watch.creep, self.watch.min_effect),
+            better=better,
+            most=LISTED,
+        )
+        if found is None or abs(found.after - found.before) < LEAST_CHANGE.get(metric, 0.0):
+            return None
+        return _shift(self.later, found), [
+            shift for shift in self.steps if shift.position in found.absorbed
+        ]
 
 
 def _shift(series: Series, found: Creep) -> Shift:

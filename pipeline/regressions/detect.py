@@ -156,7 +156,8 @@ def search(
     shifts += shared_shifts(timed, shifts, rules, known.window)
     # What a machine explains is a step, too.
     creep = find_creep(timed, shifts, rules, anchors)
-    shifts = [shift for shift in shifts if shift not in creep.absorbed]
+    absorbed = set(creep.absorbed)
+    shifts = [shift for shift in shifts if shift not in absorbed]
     shifts, excused = environment.sort_out(shifts, timed)
     return Detected(
         plan=plan.hash,

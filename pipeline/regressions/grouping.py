@@ -22,14 +22,14 @@ def group_shifts(shifts: Sequence[Shift]) -> list[Regression]:
     and one position lies in all their intervals. The shift with the best-known position gives its
     group the position. A shift that fits several groups joins the nearest.
     """
-    groups: list[list[Shift]] = []
+    groups: list[_ShiftGroup] = []
     for shift in sorted(shifts, key=certainty_key):
-        fitting = [group for group in groups if _same_cause(group, shift)]
+        fitting = [group for group in groups if group.fits(shift)]
         if fitting:
-            min(fitting, key=lambda group: abs(group[0].position - shift.position)).append(shift)
+            min(fitting, key=lambda group: abs(group.surest.position - shift.position)).add(shift)
         else:
-            groups.append([shift])
-    return sorted((_regression(group) for group in groups), key=_badness)
+            groups.append(_ShiftGroup(shift))
+    return sorted((_regression(group.shifts) for group in groups), key=_badness)
 
 
 def certainty_key(shift: Shift) -> tuple[int, float, float, str, str]:
@@ -129,17 +129,33 @@ def _badness(regression: Regression) -> tuple[bool, float, int]:
     return (not regression.worse, -effect_size(worst(regression)), regression.position)
 
 
-def _same_cause(group: Sequence[Shift], other: Shift) -> bool:
-    surest = group[0]
-    return (
-        surest.series.line == other.series.line
-        and surest.kind is other.kind
-        and surest.worse == other.worse
-        and other.earliest <= min(shift.latest for shift in group)
-        and max(shift.earliest for shift in group) <= other.latest
-        # Two changes of one series have two causes.
-        and all(shift.series != other.series for shift in group)
-    )
+class _ShiftGroup:
+    """Shifts that can have one cause: the surest, and others whose positions overlap with all."""
+
+    def __init__(self, surest: Shift) -> None:
+        self.surest = surest
+        self.shifts = [surest]
+        self._series = {surest.series}
+        self._earliest, self._latest = surest.earliest, surest.latest
+
+    def fits(self, other: Shift) -> bool:
+        """Whether a shift can have the cause of this group."""
+        return (
+            other.earliest <= self._latest
+            and self._earliest <= other.latest
+            and self.surest.kind is other.kind
+            and self.surest.worse == other.worse
+            and self.surest.series.line == other.series.line
+            # Two changes of one series have two causes.
+            and other.series not in self._series
+        )
+
+    def add(self, other: Shift) -> None:
+        """Add a shift that fits."""
+        self.shifts.append(other)
+        self._series.add(other.series)
+        self._earliest = max(self._earliest, other.earliest)
+        self._latest = min(self._latest, other.latest)
 
 
 def _regression(group: Sequence[Shift]) -> Regression:

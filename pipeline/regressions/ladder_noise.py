@@ -20,8 +20,10 @@ def ladder_noise(series: Sequence[Series]) -> Mapping[SeriesKey, SharedNoise]:
     """
     tables: dict[tuple[Setup, str], list[tuple[SeriesKey, Floats]]] = {}
     for one in series:
-        places, starts, counts = np.unique(one.positions, return_index=True, return_counts=True)
-        if 0 < len(places) <= LONGEST_LADDER and not is_replicated(counts):
+        if not 0 < len(one.measured) <= LONGEST_LADDER:
+            continue
+        _, starts, counts = np.unique(one.positions, return_index=True, return_counts=True)
+        if not is_replicated(counts):
             means = np.add.reduceat(one.values, starts) / counts
             table = tables.setdefault((setup_of(one.key), one.key.metric), [])
             table.append((one.key, means))

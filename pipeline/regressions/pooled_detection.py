@@ -129,10 +129,14 @@ def _table(group: Sequence[Series]) -> tuple[Floats, Ints]:
     """
     most = 1 + max((int(one.runs.repetitions.max(initial=0)) for one in group), default=0)
     codes = [one.positions * most + one.runs.repetitions[one.at] for one in group]
-    rows = np.unique(np.concatenate(codes))
+    # Most series of a group have the same runs.
+    alike = [np.array_equal(code, codes[0]) for code in codes]
+    others = [code for code, same in zip(codes, alike, strict=True) if not same]
+    rows = np.unique(np.concatenate([codes[0], *others]))
+    first = np.searchsorted(rows, codes[0])
     values = np.full((len(rows), len(group)), np.nan)
-    for column, (one, code) in enumerate(zip(group, codes, strict=True)):
-        values[np.searchsorted(rows, code), column] = one.values
+    for column, (one, code, same) in enumerate(zip(group, codes, alike, strict=True)):
+        values[first if same else np.searchsorted(rows, code), column] = one.values
     return values, rows // most
 
 

@@ -111,7 +111,7 @@ def _verdict(
 ) -> Verdict:
     if is_counted(shift.series):
         return _counted_verdict(shift, series, smallest)
-    places = np.unique(series.positions).tolist()
+    places = series.measured.tolist()
     better: Better = "lower" if is_worse(series.key.metric, 1.0) else "higher"
     if shift.kind is RegressionKind.CREEP:
         at = [place for place in places if place >= shift.earliest - 1]

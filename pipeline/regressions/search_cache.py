@@ -15,6 +15,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import pipeline
 from changepoint import Pooled, SharedNoise
 from changepoint.comparison.verdict import Verdict
@@ -26,7 +28,7 @@ from pipeline.regressions.recovery import LevelPair, compare_levels
 from pipeline.regressions.rules import DetectionSettings
 from pipeline.regressions.shifts import find_shifts
 from pipeline.storage.columns_file import DERIVED
-from pipeline.storage.series import Series
+from pipeline.storage.series import Ints, RunIndex, Series
 
 FILE = "searches.json"
 """The file below the folder of derived files."""
@@ -46,7 +48,7 @@ class SearchCache:
         self._path = None if results is None else results / DERIVED / FILE
         self.inputs, self._known = ("", {}) if self._path is None else _load(self._path)
         self._used: dict[str, Any] = {}
-        self._revisions: dict[str, str] = {}
+        self._revisions: list[tuple[RunIndex, Ints, str]] = []
 
     def shifts(
         self, series: Series, watch: DetectionSettings, noise: SharedNoise | None = None
@@ -57,7 +59,6 @@ class SearchCache:
             watch.model_dump_json(),
             repr(noise),
             self._measured(series),
-            series.positions.tobytes(),
             series.values.tobytes(),
         )
         found = self._of(
@@ -101,12 +102,17 @@ class SearchCache:
             _LOG.info("the cache %s was not written: %s", self._path, error)
 
     def _measured(self, series: Series) -> str:
-        """Return the digest of the revisions that a series has values of."""
-        name = _digest(str(id(series.runs)), series.at.tobytes())
-        if name not in self._revisions:
-            labels = map(series.runs.revisions.__getitem__, series.at.tolist())
-            self._revisions[name] = _digest("\n".join(labels))
-        return self._revisions[name]
+        """Return the digest of the values' revisions and positions.
+
+        Most series of a line share them.
+        """
+        for runs, at, known in self._revisions:
+            if runs is series.runs and np.array_equal(at, series.at):
+                return known
+        labels = map(series.runs.revisions.__getitem__, series.at.tolist())
+        found = _digest("\n".join(labels), series.positions.tobytes())
+        self._revisions.append((series.runs, series.at, found))
+        return found
 
     def _of(self, name: str, search: Callable[[], Any]) -> Any:
         if name not in self._used:

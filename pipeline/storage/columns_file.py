@@ -52,8 +52,8 @@ class MeasurementTable(NamedTuple):
     disturbed: NDArray[np.bool_]
     value: NDArray[np.float64]
 
-    def where(self, kept: NDArray[np.bool_]) -> MeasurementTable:
-        """Return the rows of the table that a mask (rows,) keeps."""
+    def where(self, kept: NDArray[np.bool_ | np.int64]) -> MeasurementTable:
+        """Return the rows that are kept, or those at some places: (rows,)."""
         return MeasurementTable._make(column[kept] for column in self)
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
+from weakref import WeakSet
 
 from sqlalchemy import (
     Column,
@@ -46,6 +48,19 @@ _LOCK = 0x6E696768
 _VERSION = Table("alembic_version", MetaData(), Column("version_num", String))
 """The table in which Alembic keeps the schema's revision."""
 
+_OPENED: WeakSet[Engine] = WeakSet()
+"""The engines of this process."""
+
+
+@atexit.register
+def close_stores() -> None:
+    """Close the connections of this process to all stores.
+
+    The last connection to a SQLite store moves the store's log into its file.
+    """
+    for engine in list(_OPENED):
+        engine.dispose()
+
 
 def open_store(url: str, *, migrate: bool = True) -> Engine:
     """Open the store at ``url``. It is created or migrated to the newest schema if needed.
@@ -59,6 +74,7 @@ def open_store(url: str, *, migrate: bool = True) -> Engine:
         if parsed.get_backend_name() == "sqlite" and parsed.database:
             Path(parsed.database).parent.mkdir(parents=True, exist_ok=True)
         engine = create_engine(parsed)
+        _OPENED.add(engine)
         event.listen(engine, "handle_error", _explain)
         if engine.dialect.name == "sqlite":
             event.listen(engine, "do_connect", _accept_read_only)

@@ -7,6 +7,7 @@ All content is derived from the bundles and can be rebuilt from them. Rows that 
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Any
 
 from sqlalchemy import (
     JSON,
@@ -45,6 +46,11 @@ class UtcDateTime(TypeDecorator[datetime]):
         if value is None or value.tzinfo is not None:
             return value
         return value.replace(tzinfo=UTC)
+
+
+def read_time(value: Any) -> datetime | None:
+    """Return a time from a row of the driver: SQLite's has text without a time zone, in UTC."""
+    return datetime.fromisoformat(f"{value}+00:00") if isinstance(value, str) else value
 
 
 metadata = MetaData(

@@ -63,10 +63,15 @@ class Series:
         values = np.array([point.value for point in listed], dtype=np.float64)
         return cls(key, runs, np.arange(len(listed)), values)
 
-    @property
+    @cached_property
     def positions(self) -> Ints:
         """The position of each value on its line, as an array (values,)."""
         return self.runs.positions[self.at]
+
+    @cached_property
+    def measured(self) -> Ints:
+        """(positions,) the positions that have a value, each once."""
+        return self.positions[np.flatnonzero(np.diff(self.positions, prepend=-1))]
 
     @cached_property
     def points(self) -> tuple[Point, ...]:

@@ -200,7 +200,10 @@ class Target(Protocol):
         ...
 
     def config(self, family: str, revision: Revision, machine: Machine) -> ServerConfig:
-        """Return the named configuration for a revision, scaled to the machine."""
+        """Return the named configuration for a revision, scaled to the machine.
+
+        Commits of one major have the same configuration on a machine.
+        """
         ...
 
     def with_setting(self, config: ServerConfig, name: str, value: str) -> ServerConfig:

@@ -107,3 +107,14 @@ def slow_backends(seconds: float) -> Act:
         send_backends(signal.SIGCONT)(client, server)
 
     return act
+
+
+def slow_client(seconds: float) -> Act:
+    """Stop the load generator for a while, then let it go on."""
+
+    def act(client: psutil.Process, server: psutil.Process | None) -> None:
+        send_client(signal.SIGSTOP)(client, server)
+        time.sleep(seconds)
+        send_client(signal.SIGCONT)(client, server)
+
+    return act

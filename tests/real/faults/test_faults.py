@@ -26,6 +26,7 @@ from tests.real.faults.saboteur import (
     send_client,
     send_server,
     slow_backends,
+    slow_client,
 )
 from tests.simulated import Ran, invoke
 
@@ -132,14 +133,17 @@ def test_a_server_process_that_is_killed_is_a_failed_step(folder: Path) -> None:
     assert last_night(folder).failed_steps == 1
 
 
-def test_a_server_that_is_stopped_for_a_while_disturbs_the_step(folder: Path) -> None:
-    with Saboteur("point-query", slow_backends(1.5)) as saboteur:
+@pytest.mark.parametrize(
+    ("act", "who"), [(slow_backends(1.5), "the DBMS"), (slow_client(1.5), "the load generator")]
+)
+def test_what_is_stopped_for_a_while_disturbs_the_step(folder: Path, act: Act, who: str) -> None:
+    with Saboteur("point-query", act) as saboteur:
         nightly()
     assert saboteur.done == 1
     (manifest,) = manifests(folder)
     assert statuses(manifest) == [StepStatus.OK, StepStatus.OK]
     (disturbed,) = manifest.repeated
-    assert "a signal had stopped the DBMS" in disturbed.disturbed["stopped"]
+    assert f"a signal had stopped {who}" in disturbed.disturbed["stopped"]
 
 
 def test_a_server_that_stays_stopped_is_a_disturbed_run(folder: Path) -> None:
