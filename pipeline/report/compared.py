@@ -8,11 +8,11 @@ from typing import Any
 from pipeline.experiments.compare import TwoSideComparison
 from pipeline.experiments.interleaved import FigureVerdict
 from pipeline.explain.function_costs import growth_sentence
-from pipeline.model import Mode
+from pipeline.model import FunctionCostChange, Mode
 from pipeline.model.counts import INSTRUCTIONS
 from pipeline.model.metrics import is_worse
-from pipeline.text.markdown import cell
-from pipeline.text.units import plural, show_duration
+from pipeline.text.markdown import cell, code
+from pipeline.text.units import plural, show_duration, show_figure
 
 _NO_NEWS = ("same", "not worse")
 
@@ -21,6 +21,9 @@ _BLIND = 1.0
 
 MOST_SAME = 8
 """Unchanged figures shown in a pull request; further ones are folded."""
+
+MOST_FUNCTIONS = 5
+"""Functions shown of a changed step in a pull request: the largest parts of its change."""
 
 _HEADS = ("step", "metric", "ratio", "interval", "verdict", "could see", "blocks")
 
@@ -88,7 +91,7 @@ def as_text(comparison: TwoSideComparison) -> str:
         "",
         *(_aligned(line, widths) for line in table),
         "",
-        *_remarks(comparison),
+        *_remarks(comparison, [_growth(row, found) for row, found in _counted(comparison)]),
     ]
     return "\n".join(lines)
 
@@ -110,8 +113,10 @@ def as_markdown(comparison: TwoSideComparison) -> str:
     if len(reported) < len(rows):
         summary = f"<summary>{plural(len(same), 'figure')} without a change</summary>"
         lines += ["<details>", summary, "", *_table(same), "</details>", ""]
+    for row, found in _counted(comparison):
+        lines += _function_table(row, found)
     # Separate paragraphs, because markdown joins adjacent lines.
-    return "\n".join([*lines, "\n\n".join(_remarks(comparison))])
+    return "\n".join([*lines, "\n\n".join(_remarks(comparison, ()))])
 
 
 def _table(rows: Sequence[FigureVerdict]) -> list[str]:
@@ -126,6 +131,35 @@ def _table(rows: Sequence[FigureVerdict]) -> list[str]:
             cells[at] = f"**{cells[at]}**"
         lines.append(f"| {' | '.join(cells)} |")
     return [*lines, ""]
+
+
+def _counted(
+    comparison: TwoSideComparison,
+) -> list[tuple[FigureVerdict, Sequence[FunctionCostChange]]]:
+    """Return the rows of instructions with the functions that their change comes from."""
+    return [
+        (row, found)
+        for row in comparison.rows
+        if row.metric == INSTRUCTIONS and (found := comparison.functions.get(row.step))
+    ]
+
+
+def _growth(row: FigureVerdict, functions: Sequence[FunctionCostChange]) -> str:
+    return f"{row.step}: {growth_sentence('instructions', row.effect, functions)}."
+
+
+def _function_table(row: FigureVerdict, functions: Sequence[FunctionCostChange]) -> list[str]:
+    """Return the functions of a changed step, with their own instructions per operation."""
+    return [
+        f"| instructions of {cell(row.step)} | base | head | change of the step |",
+        "| :--- | ---: | ---: | ---: |",
+        *(
+            f"| {code(each.function, table=True)} | {show_figure(each.before)} | "
+            f"{show_figure(each.after)} | {each.share * row.effect:+.2%} |"
+            for each in functions[:MOST_FUNCTIONS]
+        ),
+        "",
+    ]
 
 
 def _cells(row: FigureVerdict) -> tuple[str, ...]:
@@ -157,8 +191,8 @@ def _aligned(line: Sequence[str], widths: Sequence[int]) -> str:
     return "  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip()
 
 
-def _remarks(comparison: TwoSideComparison) -> list[str]:
-    """Return how the comparison was measured, and what it could not have shown."""
+def _remarks(comparison: TwoSideComparison, growth: Sequence[str]) -> list[str]:
+    """Return how the comparison was measured, ``growth``, and what it could not have shown."""
     answer, question = comparison.answer, comparison.question
     counted = comparison.mode is Mode.COUNT
     how = (
@@ -172,11 +206,7 @@ def _remarks(comparison: TwoSideComparison) -> list[str]:
         f"workload {comparison.workload}; smallest change of interest "
         f"{question.smallest_effect:.1%}."
     ]
-    remarks += [
-        f"{row.step}: {growth_sentence('instructions', row.effect, found)}."
-        for row in comparison.rows
-        if row.metric == INSTRUCTIONS and (found := comparison.functions.get(row.step))
-    ]
+    remarks += growth
     remarks += [f"{moved}; everything was measured again." for moved in _moves(answer.moved_before)]
     notes = dict.fromkeys(f"{row.step}: {row.note}" for row in comparison.rows if row.note)
     if answer.moved:

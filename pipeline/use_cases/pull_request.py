@@ -30,7 +30,12 @@ from pipeline.report.pull_request import message_of, message_without_result
 from pipeline.storage.bundle import BUNDLES, list_bundles
 from pipeline.text.errors import UserError, first_line
 from pipeline.transfer.folder import send
-from pipeline.use_cases.compare import ComparisonRequest, experiment_of, measured
+from pipeline.use_cases.compare import (
+    ComparisonRequest,
+    counted_functions,
+    experiment_of,
+    measured,
+)
 from pipeline.use_cases.github_client import github_client
 from pipeline.use_cases.measuring import MeasuringContext
 
@@ -195,7 +200,8 @@ def _measured(
 ) -> PullRequestAnswer:
     recorder = RecordingRunner()
     found = measured(context, experiment, watcher, recorder.around)
-    return answer_of(experiment, recorder.blocks(experiment.pair), found.seconds)
+    functions = counted_functions(experiment, context.results)
+    return answer_of(experiment, recorder.blocks(experiment.pair), found.seconds, functions)
 
 
 def _refuse_tokens(secret: str) -> None:
