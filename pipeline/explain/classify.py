@@ -152,7 +152,7 @@ def classify(
         ),
         Reason(
             kind=SlowdownClass.NO_SLOWER,
-            evidence=(counted.sentence,)
+            evidence=counted.sentences
             if counted is not None and counted.slower is False and counted.effect > FLOOR
             else (),
         ),
@@ -169,7 +169,7 @@ def _more(counted: CountedChange | None, lost: float) -> tuple[str, ...]:
     """Return the evidence that additional instructions explain a slowdown; empty if they do not."""
     if counted is None or counted.slower is False or counted.effect <= FLOOR:
         return ()
-    return (counted.sentence,) if math.log1p(counted.effect) >= PROPORTION * lost else ()
+    return counted.sentences if math.log1p(counted.effect) >= PROPORTION * lost else ()
 
 
 def _sentences(figures: Sequence[FigureChange]) -> tuple[str, ...]:

@@ -6,6 +6,8 @@ import math
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
+from pipeline.experiments.confirm import ConfirmOutcome
+from pipeline.experiments.timed_confirmation import timed_outcome, timed_sentence
 from pipeline.explain.classify import classify
 from pipeline.explain.confirmation_runs import confirmation_samples
 from pipeline.explain.counted_change import CountedChange
@@ -76,6 +78,7 @@ def explain(
     the revisions has no bundles.
     """
     steps: dict[tuple[str, str], StepExplanation] = {}
+    timed = timed_outcome(regression, results) if results else None
     sides: dict[str, tuple[RevisionSamples, RevisionSamples]] = {}
     again: dict[str, frozenset[str]] = {}
     pictures: dict[str, str] = {}
@@ -107,11 +110,12 @@ def explain(
                 for kind in RegressionKind
                 if kind.of_levels
                 for each in _worse(regression, key, kind)
-            },
+            }
+            - _refuted(timed, key.step),
             smallest_effect,
             [trial for trial in _fitting(trials, before, after) if trial.step == key.step],
             [_noise(each) for each in _worse(regression, key, RegressionKind.SPREAD)],
-            counted_change(regression, plan, key, bundles),
+            _joined(counted_change(regression, plan, key, bundles), timed, key.step),
         )
         drawn = _pictures(len(steps) + 1, key.step, before, after, one_step.figures)
         steps[setup, key.step] = one_step.model_copy(
@@ -138,6 +142,24 @@ def explain(
         trials=_fitting(trials, *worst_sides),
     )
     return Explained(explanation, pictures)
+
+
+def _refuted(timed: ConfirmOutcome | None, step: str) -> set[str]:
+    """Return the metrics of a step that a timed confirmation found unchanged."""
+    if timed is None or timed.verdict != "rejected":
+        return set()
+    return {row.metric for row in timed.rows if row.step == step}
+
+
+def _joined(
+    counted: CountedChange | None, timed: ConfirmOutcome | None, step: str
+) -> CountedChange | None:
+    """Return a counted change with the timed confirmation of its step, if there is one."""
+    sentence = timed_sentence(timed, step) if timed is not None else ""
+    if counted is None or timed is None or not sentence:
+        return counted
+    slower = {"confirmed": True, "rejected": False}.get(timed.verdict, counted.slower)
+    return counted.model_copy(update={"slower": slower, "timed": sentence})
 
 
 def cells_of(regression: Regression, plan: Plan, key: SeriesKey) -> tuple[Cell, Cell] | None:
