@@ -23,6 +23,7 @@ from pipeline.use_cases.explain import try_suspects
 from pipeline.use_cases.locate import locate_all
 from pipeline.use_cases.measuring import MeasuringContext
 from pipeline.use_cases.recover import recover_all, standing
+from pipeline.use_cases.try_layouts import try_all_layouts
 
 _LOG = logging.getLogger(__name__)
 
@@ -122,6 +123,8 @@ def pursue(
     detected = context.regressions.joined(detected, now())
     if fresh:
         _try_settings(context, plan, here(detected.regressions), ends, watcher)
+        try_all_layouts(context, plan, here(detected.regressions), ends, watcher)
+        detected = context.regressions.joined(detected, now())
     left = ends - context.clock()
     locate_all(context, plan, here(_to_locate(context, detected.regressions, fresh)), watcher)
     detected = context.regressions.joined(detected, now())

@@ -219,6 +219,35 @@ def test_slower_at_equal_instructions_is_kept_but_not_filed(simulation: Simulati
     (one,) = simulation.regressions()
     assert one["class"] == "slower at equal instructions"
     assert simulation.issues() == {}
+    explained = simulation.run("explain").out
+    assert "is the same in every layout (4 blocks with 4 other layouts)" in explained
+
+
+def test_a_layout_effect_is_an_event_with_its_evidence(simulation: Simulation) -> None:
+    """The slower revisions are as fast as before if they are linked in another order."""
+    simulation.configure(more=BOTH)
+    for _ in range(6):
+        simulation.commit()
+    simulation.slowness = lambda cell, *_: (
+        1.3 if simulation.place(cell.revision.label) >= 3 and cell.build_options == "plain" else 1.0
+    )
+    simulation.run("nightly")
+    (one,) = simulation.regressions()
+    assert (one["state"], one["reason"]) == ("rejected", "layout")
+    assert {run.experiment for run in simulation.measured("layout-")} == {
+        f"layout-{one['fingerprint']}"
+    }
+    assert simulation.issues() == {}
+    simulation.run("explain")
+    (one,) = simulation.regressions()
+    assert one["class"] == "layout effect"
+    journal = (simulation.folder / "results" / "journal.jsonl").read_text()
+    assert "moves with the layout (4 blocks with 4 other layouts)" in journal
+    assert f"{simulation.commits[3]} (plain~1) is at " in journal
+    again = simulation.measured()
+    simulation.run("nightly")
+    assert simulation.measured() == again
+    assert simulation.regressions()[0]["state"] == "rejected"
 
 
 def test_a_slowdown_that_few_instructions_do_not_explain_is_measured_in_time(
