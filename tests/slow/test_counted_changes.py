@@ -86,6 +86,10 @@ class Code:
 SUPPLIES = {"sqlite": ("crate", "3.51", "*.c"), "postgres": ("debian-source", "15", "src/**/*.c")}
 
 
+CONFIGURED = {"sqlite": "", "postgres": 'major = "15"'}
+"""What a line needs for the configuration of its commits."""
+
+
 def release_as_commit(target: str, folder: Path, cache: Path) -> Code:
     """Make a repository with the source of a release."""
     name, major, pattern = SUPPLIES[target]
@@ -135,7 +139,7 @@ def count(
             config.read_text().replace(
                 "revisions = []",
                 f'source = "git"\nrepository = "{code.repository}"\nnewest = {commits}\n'
-                'build = "rel_o2nofp"',
+                f'build = "rel_o2nofp"\n{CONFIGURED[code.target]}',
             )
         )
         home = server_folder / f"cache{commits}"
