@@ -13,6 +13,7 @@ from pipeline.experiments.timed_confirmation import (
     is_due,
     is_timed_later,
     timed_experiment,
+    timed_outcome,
     timed_outcome_in,
 )
 from pipeline.files.atomic_write import write_atomically
@@ -44,6 +45,8 @@ def confirm_in_time(
     waiting = []
     for regression in regressions:
         if not is_timed_later(regression) or not _confirmed_by_counts(context, regression):
+            continue
+        if not is_due(timed_outcome(regression, context.results), regression):
             continue
         try:
             cells = _range_of(context, plan, regression)
