@@ -1,4 +1,4 @@
-"""Changes at the newest positions of a replicated line.
+"""Changes at the newest few positions of a series with repeated values.
 
 The scan of :mod:`changepoint.detection.default` needs several positions on each side, so it sees a
 step some nights late. Replicates that agree are evidence on the first night: the mean of the newest
@@ -36,7 +36,7 @@ moves the mean by a third of its size, and the other two replicates do not follo
 def find(
     series: GroupedSeries, values: Floats, ats: list[int], alarm_probability: float
 ) -> FoundChange | None:
-    """The change at one of the newest positions, if one is significant: where it explains most.
+    """Find the best change at one of the newest positions; None if none is significant.
 
     values: (positions,) the mean of each position after clipping. ats: ascending positions, before
     the newest, where the level changes. alarm_probability: of one night.
@@ -65,7 +65,7 @@ def find(
 
 
 def _agreed(series: GroupedSeries, levels: Floats) -> Floats:
-    """The difference from its level that all replicates of a position show, (positions,).
+    """Return the difference from its level that all repeated values of a position agree on.
 
     It is the smallest of them if they have one sign, and else 0. levels: (values,).
     """
@@ -76,7 +76,7 @@ def _agreed(series: GroupedSeries, levels: Floats) -> Floats:
 
 
 def _pvalue(shift: float, away: Floats, degrees: int, before: int, series: GroupedSeries) -> float:
-    """The two-sided p-value of a difference, by Student's t with the noise between positions.
+    """Return the two-sided p-value of a difference, given the noise between positions.
 
     away: (n,) differences of earlier positions from their levels. degrees: of freedom of these.
     before: positions of the last level. The newest positions may share the state of a machine, so
