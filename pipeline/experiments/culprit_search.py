@@ -53,14 +53,15 @@ def search_for(
     machine: Machine,
     quick: bool,
     cache: Path,
+    mode: Mode | None = None,
 ) -> Search:
     """Return the bisection for a regression: which revisions, and which metrics.
 
     On a branch the range includes all commits, measured or not; on a line of releases, also those
     that a line of only the newest releases skips. If the line names a branch to bisect on, the
-    range consists of that branch's commits. Raises UserError for anything missing from the plan or
-    the configuration, for figures without a ratio, and if the branch has no commits between the
-    releases.
+    range consists of that branch's commits. With a ``mode``, only changes of that mode count.
+    Raises UserError for anything missing from the plan or the configuration, for figures without a
+    ratio, and if the branch has no commits between the releases.
     """
     good, bad = measured_good, _ = certain_ends(regression, plan)
     ladder = ladder_of(file, regression.target, regression.line)
@@ -80,7 +81,7 @@ def search_for(
         revisions = revisions_between(file, ladder, known[ladder.offer], good, bad)
     else:
         revisions = line.revisions[line.positions[good] : line.positions[bad] + 1]
-    shifts = clearest(regression, file.config.confirm.figures)
+    shifts = clearest(regression, file.config.confirm.figures, mode)
     planned = planned_cell(plan, regression, shifts[0], measured_good).workload
     workload = only_steps(planned, list(dict.fromkeys(shift.series.step for shift in shifts)))
     section = section_of(file, planned, quick)

@@ -8,7 +8,7 @@ names only, no verdict and no markdown. The publisher recomputes the verdict fro
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import count
 from typing import Annotated, Literal, Self
 
@@ -20,7 +20,7 @@ from pipeline.experiments.compare import TwoSideComparison
 from pipeline.experiments.experiment import Figure, Figures, Runner
 from pipeline.experiments.interleaved import ANEW, BLOCKS, Block, Pair, Question, judged
 from pipeline.experiments.record import Experiment
-from pipeline.model import Cell, Frozen, Mode
+from pipeline.model import Cell, Frozen, FunctionCostChange, Mode
 from pipeline.model.metrics import METRICS
 
 ANSWER = "answer.json"
@@ -31,6 +31,12 @@ REASON = 300
 
 FIGURES = 500
 """Maximum number of figures: the steps of a workload times a few metrics."""
+
+FUNCTIONS = 5
+"""Functions kept of a counted step: those with the largest part of its change."""
+
+LONGEST_FUNCTION = 200
+"""Maximum length of a function's name, in characters: templates of C++ have longer ones."""
 
 _LEAST, _MOST = 1e-9, 1e15
 """Range of comparable levels. Every figure of a real run is inside, or zero."""
@@ -107,6 +113,16 @@ class Levels(_Told):
         return self
 
 
+class FunctionOfStep(_Told):
+    """A function that a counted step's change comes from, as :class:`FunctionCostChange` has it."""
+
+    step: StepName
+    function: str = Field(pattern=_PRINTABLE, min_length=1, max_length=LONGEST_FUNCTION)
+    before: float = Field(ge=0.0, le=_MOST, allow_inf_nan=False)
+    after: float = Field(ge=0.0, le=_MOST, allow_inf_nan=False)
+    share: float = Field(ge=-_MOST, le=_MOST, allow_inf_nan=False)
+
+
 class PullRequestRuns(_Told):
     """All runs that measured a pull request, with the question and the time spent."""
 
@@ -121,6 +137,9 @@ class PullRequestRuns(_Told):
     # Omitted for timed runs: a publisher from before counted ones refuses the field.
     mode: Literal["time", "count"] = Field(default="time", exclude_if=lambda mode: mode == "time")
     levels: tuple[Levels, ...] = Field(min_length=1, max_length=FIGURES)
+    functions: tuple[FunctionOfStep, ...] = Field(
+        default=(), max_length=FIGURES * FUNCTIONS, exclude_if=lambda functions: not functions
+    )
 
     @model_validator(mode="after")
     def _whole(self) -> Self:
@@ -151,6 +170,20 @@ class PullRequestRuns(_Told):
             question=question,
             answer=judged(question, self._blocks(), self.seconds, Mode(self.mode)),
             mode=Mode(self.mode),
+            functions={
+                step: tuple(
+                    FunctionCostChange(
+                        function=each.function,
+                        binary="",
+                        before=each.before,
+                        after=each.after,
+                        share=each.share,
+                    )
+                    for each in self.functions
+                    if each.step == step
+                )
+                for step in dict.fromkeys(each.step for each in self.functions)
+            },
         )
 
     def _blocks(self) -> Iterator[Block]:
@@ -258,8 +291,13 @@ class _Recorded:
         return figures
 
 
-def answer_of(experiment: Experiment, blocks: list[Block], seconds: float) -> PullRequestAnswer:
-    """Return the content of ``answer.json`` for a pull request that was measured."""
+def answer_of(
+    experiment: Experiment,
+    blocks: list[Block],
+    seconds: float,
+    functions: Mapping[str, Sequence[FunctionCostChange]],
+) -> PullRequestAnswer:
+    """Return the answer of a measured experiment; ``functions`` are those of its counted steps."""
     question = experiment.question
 
     def runs(figure: Figure, side: int) -> tuple[float | None, ...]:
@@ -284,6 +322,17 @@ def answer_of(experiment: Experiment, blocks: list[Block], seconds: float) -> Pu
                 control=runs(figure, 2),
             )
             for figure in question.figures
+        ),
+        functions=tuple(
+            FunctionOfStep(
+                step=step,
+                function=plain(each.function)[:LONGEST_FUNCTION] or "?",
+                before=max(each.before, 0.0),
+                after=max(each.after, 0.0),
+                share=each.share,
+            )
+            for step, found in functions.items()
+            for each in found[:FUNCTIONS]
         ),
     )
     return PullRequestAnswer(status="measured", measured=measured)

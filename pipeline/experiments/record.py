@@ -52,6 +52,9 @@ def load_experiment(folder: Path) -> Experiment | None:
 EXPLAINING = "explain-"
 """Prefix of the folders in which changed settings of a regression are tested."""
 
+LAYING_OUT = "layout-"
+"""Prefix of the folders in which both sides of a regression are run in other layouts."""
+
 ASIDE = "aside"
 """The folder, beside the other experiments, for experiments that were set aside."""
 

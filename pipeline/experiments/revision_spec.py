@@ -24,7 +24,7 @@ from pipeline.text.errors import UserError, did_you_mean
 
 _SUBJECT = re.compile(
     r"(?P<target>[^:]+):(?P<place>[^@+]+?)(#(?P<part>[^@+#]+))?"
-    r"(@(?P<options>[\w.-]+))?(\+(?P<config>[\w.-]+))?"
+    r"(@(?P<options>[\w.~-]+))?(\+(?P<config>[\w.-]+))?"
 )
 _COMMIT = re.compile(r"[0-9a-f]{7,64}")
 

@@ -12,6 +12,7 @@ from enum import StrEnum
 from pipeline.explain.counted_change import CountedChange
 from pipeline.explain.figures import FigureChange
 from pipeline.explain.functions import FunctionChange
+from pipeline.explain.layout_trial import LayoutOutcome, LayoutTrial
 from pipeline.explain.plans import PlanChange
 from pipeline.explain.trial import Trial, causes
 from pipeline.model import Frozen
@@ -28,6 +29,8 @@ class SlowdownClass(StrEnum):
     CPU = "CPU"
     CONTENTION = "contention"
     IO = "IO"
+    CACHE = "cache misses at equal instructions"
+    LAYOUT = "layout effect"
     EQUAL_INSTRUCTIONS = "slower at equal instructions"
     NO_SLOWER = "more instructions, no slower"
     VARIANCE = "variance"
@@ -79,14 +82,16 @@ def classify(
     spread: Sequence[str] = (),
     functions: Sequence[FunctionChange] = (),
     counted: CountedChange | None = None,
+    layout: LayoutTrial | None = None,
 ) -> tuple[Reason, ...]:
     """Return the reasons why a step is slower, at least one; the first is its class.
 
     ``detected`` are the metrics whose series became worse, whatever two revisions alone can show.
     ``missed`` names the rates that the step sustained before and no longer sustains, ``spread`` the
     metrics whose noise increased, one sentence each. ``functions`` is the differential profile,
-    ``counted`` the counted instructions. CPU time that grew at equal instructions is no class of
-    its own: caches or the layout of the code cost it.
+    ``counted`` the counted instructions, ``layout`` a trial of the step in other layouts. CPU time
+    that grew at equal instructions is no class of its own: caches or the layout of the code cost
+    it.
     """
     by_name = {figure.metric: figure for figure in figures}
 
@@ -140,19 +145,12 @@ def classify(
             kind=SlowdownClass.IO,
             evidence=_sentences([*storage, *worse("qps")] if level and storage else []),
         ),
-        Reason(
-            kind=SlowdownClass.EQUAL_INSTRUCTIONS,
-            evidence=(
-                counted.sentence,
-                "waiting, cache or layout",
-                *(cpu_evidence or _sentences(level)),
-            )
-            if counted is not None and equal and (level or cpu_evidence)
-            else (),
+        *_at_equal_instructions(
+            counted, layout, cpu_evidence or _sentences(level), max(lost, cost)
         ),
         Reason(
             kind=SlowdownClass.NO_SLOWER,
-            evidence=(counted.sentence,)
+            evidence=counted.sentences
             if counted is not None and counted.slower is False and counted.effect > FLOOR
             else (),
         ),
@@ -165,11 +163,34 @@ def classify(
     return reported or (Reason(kind=SlowdownClass.UNKNOWN, evidence=_open(figures, worse("qps"))),)
 
 
+def _at_equal_instructions(
+    counted: CountedChange | None,
+    layout: LayoutTrial | None,
+    slower: tuple[str, ...],
+    growth: float,
+) -> list[Reason]:
+    """Return why a step is slower at equal instructions, as far as a trial tells it apart.
+
+    ``slower`` is the evidence that it is, ``growth`` by how much, as a logarithm.
+    """
+    if counted is None or not counted.equal or not slower:
+        return []
+    trial = layout.sentences() if layout is not None else ()
+    kind, causes = SlowdownClass.EQUAL_INSTRUCTIONS, "waiting, cache or layout"
+    if layout is not None and layout.moves:
+        kind, causes = SlowdownClass.LAYOUT, "the layout of the code, not the code"
+    elif layout is not None and layout.outcome is LayoutOutcome.STAYS:
+        causes = "waiting or cache"
+        if max((each.growth for each in layout.misses), default=0.0) >= growth:
+            kind, causes = SlowdownClass.CACHE, "cache"
+    return [Reason(kind=kind, evidence=(counted.sentence, causes, *trial, *slower))]
+
+
 def _more(counted: CountedChange | None, lost: float) -> tuple[str, ...]:
     """Return the evidence that more instructions explain a slowdown; empty if they do not."""
     if counted is None or counted.slower is False or counted.effect <= FLOOR:
         return ()
-    return (counted.sentence,) if math.log1p(counted.effect) >= PROPORTION * lost else ()
+    return counted.sentences if math.log1p(counted.effect) >= PROPORTION * lost else ()
 
 
 def _sentences(figures: Sequence[FigureChange]) -> tuple[str, ...]:

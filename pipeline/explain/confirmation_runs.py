@@ -11,6 +11,7 @@ from pathlib import Path
 
 from pipeline.experiments.confirm import outcome_in
 from pipeline.experiments.record import load_experiment
+from pipeline.experiments.timed_confirmation import TIMED, timed_outcome_in
 from pipeline.explain.samples import Checked, RevisionSamples, side_of
 from pipeline.model import Cell
 from pipeline.storage.bundle import BUNDLES, EXPERIMENTS, BundleError, bundle_path
@@ -25,8 +26,12 @@ def confirmation_samples(
     ``cells`` are those of the nights. The result is None if they were not remeasured, or if the
     machine moved meanwhile.
     """
-    for folder in sorted((results / EXPERIMENTS).glob(f"confirm-{fingerprint}-*")):
-        experiment, outcome = load_experiment(folder), outcome_in(folder)
+    place = results / EXPERIMENTS
+    for folder in sorted(
+        chain(place.glob(f"confirm-{fingerprint}-*"), place.glob(f"{TIMED}{fingerprint}-*"))
+    ):
+        experiment = load_experiment(folder)
+        outcome = timed_outcome_in(folder) if folder.name.startswith(TIMED) else outcome_in(folder)
         if experiment is None:
             continue
         measured = (experiment.base, experiment.head)

@@ -11,7 +11,8 @@ class CountedChange(Frozen):
     """The instructions of a step on both sides, and the functions that the change comes from.
 
     ``slower`` says whether the same step became slower in time; None if its time is not watched.
-    ``calls`` is the call tree of both sides, empty for bundles without calls.
+    ``timed`` describes the timed confirmation, empty without one. ``calls`` is the call tree of
+    both sides, empty for bundles without calls.
     """
 
     before: float
@@ -19,12 +20,18 @@ class CountedChange(Frozen):
     sentence: str
     functions: tuple[FunctionCostChange, ...]
     slower: bool | None
+    timed: str = ""
     calls: tuple[CallFrame, ...] = ()
 
     @property
     def effect(self) -> float:
         """The relative change of instructions per operation."""
         return self.after / self.before - 1.0
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """The change with its functions, and its timed confirmation, as evidence."""
+        return (self.sentence, self.timed) if self.timed else (self.sentence,)
 
     @property
     def equal(self) -> bool:

@@ -28,8 +28,8 @@ def counted_change(
     line = next((line for line in plan.lines if line.name == regression.line), None)
     if line is None:
         return None
-    for before in _counted_cells(line, key, regression.last_good):
-        for after in _counted_cells(line, key, regression.first_bad):
+    for before in counted_cells(line, key, regression.last_good):
+        for after in counted_cells(line, key, regression.first_bad):
             if before.workload.hash != after.workload.hash:
                 continue
             found = _between(before, after, key, bundles, _slower(regression, line, key))
@@ -38,7 +38,8 @@ def counted_change(
     return None
 
 
-def _counted_cells(line: Line, key: SeriesKey, label: str) -> list[Cell]:
+def counted_cells(line: Line, key: SeriesKey, label: str) -> list[Cell]:
+    """Return the cells of a revision that count the step and the setup of a series."""
     return [
         cell
         for cell in line.cells

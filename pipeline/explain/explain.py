@@ -6,13 +6,22 @@ import math
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
+from pipeline.experiments.confirm import ConfirmOutcome
+from pipeline.experiments.record import LAYING_OUT
+from pipeline.experiments.timed_confirmation import timed_outcome, timed_sentence
 from pipeline.explain.classify import classify
 from pipeline.explain.confirmation_runs import confirmation_samples
 from pipeline.explain.counted_change import CountedChange
 from pipeline.explain.counts import counted_change
-from pipeline.explain.explanation import Explained, Explanation, StepExplanation
+from pipeline.explain.explanation import (
+    Explained,
+    Explanation,
+    StepExplanation,
+    load_layout_trial,
+)
 from pipeline.explain.figures import FigureChange, figure_changes
 from pipeline.explain.functions import FunctionChange, function_changes
+from pipeline.explain.layout_trial import LayoutTrial
 from pipeline.explain.plans import plan_changes
 from pipeline.explain.samples import RevisionSamples, StepSide, read_side
 from pipeline.explain.settings import compare_settings, suspects
@@ -20,6 +29,7 @@ from pipeline.explain.trial import Trial
 from pipeline.measure.plan import Line, Plan
 from pipeline.model import Cell, Regression, RegressionKind, SeriesKey, Shift
 from pipeline.profiles.flame_graph import difference_graph, flame_graph
+from pipeline.storage.bundle import EXPERIMENTS
 from pipeline.text.errors import UserError
 from pipeline.text.units import plural, show_figure
 
@@ -37,12 +47,13 @@ def explain_step(
     trials: Sequence[Trial] = (),
     spread: Sequence[str] = (),
     counted: CountedChange | None = None,
+    layout: LayoutTrial | None = None,
 ) -> StepExplanation:
     """Explain why one step is slower, from the records of both sides.
 
     ``detected`` are the metrics whose series became worse, ``smallest_effect`` is the relative
     change that matters, ``trials`` are the step's tested settings, ``spread`` describes its noise,
-    and ``counted`` are its counted instructions.
+    ``counted`` are its counted instructions, and ``layout`` is its trial in other layouts.
     """
     figures = figure_changes(before.values, after.values, smallest_effect)
     plans = plan_changes(before.plans, after.plans)
@@ -52,7 +63,9 @@ def explain_step(
     return StepExplanation(
         step=step,
         setup=setup,
-        findings=classify(figures, detected, plans, missed, trials, spread, functions, counted),
+        findings=classify(
+            figures, detected, plans, missed, trials, spread, functions, counted, layout
+        ),
         figures=figures,
         plans=plans,
         functions=functions[:MOST_FUNCTIONS],
@@ -76,6 +89,14 @@ def explain(
     the revisions has no bundles.
     """
     steps: dict[tuple[str, str], StepExplanation] = {}
+    timed = timed_outcome(regression, results) if results else None
+    layout = (
+        load_layout_trial(
+            regression, results / EXPERIMENTS / f"{LAYING_OUT}{regression.fingerprint}"
+        )
+        if results
+        else None
+    )
     sides: dict[str, tuple[RevisionSamples, RevisionSamples]] = {}
     again: dict[str, frozenset[str]] = {}
     pictures: dict[str, str] = {}
@@ -107,11 +128,13 @@ def explain(
                 for kind in RegressionKind
                 if kind.of_levels
                 for each in _worse(regression, key, kind)
-            },
+            }
+            - _refuted(timed, key.step),
             smallest_effect,
             [trial for trial in _fitting(trials, before, after) if trial.step == key.step],
             [_noise(each) for each in _worse(regression, key, RegressionKind.SPREAD)],
-            counted_change(regression, plan, key, bundles),
+            _joined(counted_change(regression, plan, key, bundles), timed, key.step),
+            layout if layout is not None and layout.step == key.step else None,
         )
         drawn = _pictures(len(steps) + 1, key.step, before, after, one_step.figures)
         steps[setup, key.step] = one_step.model_copy(
@@ -138,6 +161,24 @@ def explain(
         trials=_fitting(trials, *worst_sides),
     )
     return Explained(explanation, pictures)
+
+
+def _refuted(timed: ConfirmOutcome | None, step: str) -> set[str]:
+    """Return the metrics of a step that a timed confirmation found unchanged."""
+    if timed is None or timed.verdict != "rejected":
+        return set()
+    return {row.metric for row in timed.rows if row.step == step}
+
+
+def _joined(
+    counted: CountedChange | None, timed: ConfirmOutcome | None, step: str
+) -> CountedChange | None:
+    """Return a counted change with the timed confirmation of its step, if there is one."""
+    sentence = timed_sentence(timed, step) if timed is not None else ""
+    if counted is None or timed is None or not sentence:
+        return counted
+    slower = {"confirmed": True, "rejected": False}.get(timed.verdict, counted.slower)
+    return counted.model_copy(update={"slower": slower, "timed": sentence})
 
 
 def cells_of(regression: Regression, plan: Plan, key: SeriesKey) -> tuple[Cell, Cell] | None:

@@ -15,6 +15,7 @@ from pipeline.explain.classify import Reason, SlowdownClass
 from pipeline.explain.counted_change import CountedChange
 from pipeline.explain.figures import FigureChange
 from pipeline.explain.functions import FunctionChange
+from pipeline.explain.layout_trial import LayoutTrial
 from pipeline.explain.plans import PlanChange
 from pipeline.explain.settings import SettingDifferences, Suspect
 from pipeline.explain.trial import Trial
@@ -62,7 +63,8 @@ class Explanation(Frozen):
     @property
     def unproven(self) -> bool:
         """Whether all steps are slower at equal instructions, so code may not be the cause."""
-        return all(step.findings[0].kind is SlowdownClass.EQUAL_INSTRUCTIONS for step in self.steps)
+        unproven = (SlowdownClass.LAYOUT, SlowdownClass.EQUAL_INSTRUCTIONS)
+        return all(step.findings[0].kind in unproven for step in self.steps)
 
 
 class Explained(NamedTuple):
@@ -120,6 +122,22 @@ def load_trials(folder: Path) -> tuple[Trial, ...]:
     return read_json(folder / _TRIALS_FILE, _TRIALS.validate_json) or ()
 
 
+def save_layout_trial(trial: LayoutTrial, folder: Path) -> Path:
+    """Save a layout trial in the folder of its experiment."""
+    folder.mkdir(parents=True, exist_ok=True)
+    return write_atomically(folder / _LAYOUT_FILE, trial.model_dump_json(indent=1))
+
+
+def load_layout_trial(regression: Regression, folder: Path) -> LayoutTrial | None:
+    """Load the layout trial of a regression; None if there is none between its revisions."""
+    known = read_json(folder / _LAYOUT_FILE, LayoutTrial.model_validate_json)
+    if known is None:
+        return None
+    same = (known.last_good, known.first_bad) == (regression.last_good, regression.first_bad)
+    return known if same else None
+
+
+_LAYOUT_FILE = "layout.json"
 _EXPLANATION_FILE = "explanation.json"
 _TRIALS_FILE = "trials.json"
 _TRIALS = TypeAdapter(tuple[Trial, ...])

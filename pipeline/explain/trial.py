@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from enum import StrEnum
 from itertools import count
+from typing import NamedTuple
 
 from pipeline.experiments.experiment import Figure, Figures, Runner
 from pipeline.explain.settings import Suspect
@@ -91,7 +92,7 @@ def try_settings(
     the new one with old values. The order reverses from block to block, so a drift of the machine
     affects all alike.
     """
-    measured = _Blocks(runner, seconds, clock)
+    measured = TrialBlocks(runner, seconds, clock)
     trials: list[Trial] = []
 
     def attempt(group: Sequence[Suspect]) -> None:
@@ -134,8 +135,8 @@ def _settable(config: ServerConfig, suspect: Suspect, with_setting: WithSetting)
     return True
 
 
-class _Blocks:
-    """Measures blocks of runs one after another while time remains."""
+class TrialBlocks:
+    """Measures blocks of runs one after another while time remains; ``over`` once none does."""
 
     def __init__(self, runner: Runner, seconds: float, clock: Callable[[], float]) -> None:
         self._runner, self._clock, self._seconds = runner, clock, seconds
@@ -159,7 +160,7 @@ class _Blocks:
 
 
 def _trial(
-    measured: _Blocks,
+    measured: TrialBlocks,
     cells: tuple[Cell, Cell, Cell],
     group: Sequence[Suspect],
     figure: Figure,
@@ -186,19 +187,28 @@ def _trial(
     if not restored:
         return reported
     judged = (
-        _judged(old, restored, new, figure.metric)
+        share_taken_back(old, restored, new, figure.metric)
         if old and new
-        else {"outcome": TrialOutcome.GONE}
+        else ShareTakenBack(TrialOutcome.GONE)
     )
-    if judged["outcome"] is TrialOutcome.GONE and measured.over:
+    if judged.outcome is TrialOutcome.GONE and measured.over:
         # The blocks without time may still show the change.
-        judged = {"outcome": TrialOutcome.UNDECIDED}
-    return reported.model_copy(update=judged)
+        judged = ShareTakenBack(TrialOutcome.UNDECIDED)
+    return reported.model_copy(update=judged._asdict())
 
 
-def _judged(
+class ShareTakenBack(NamedTuple):
+    """The share of a change that other runs of the new side take back; see :class:`Trial`."""
+
+    outcome: TrialOutcome
+    share: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+
+def share_taken_back(
     old: Sequence[float], restored: Sequence[float], new: Sequence[float], metric: str
-) -> dict[str, object]:
+) -> ShareTakenBack:
     """Return which share of a slowdown a trial removes, with interval and outcome.
 
     The interval is that of the part taken back; the whole change counts as measured.
@@ -212,7 +222,7 @@ def _judged(
     whole = compare(new, old, smallest_effect=0.0, better=better)
     part = compare(new, restored, smallest_effect=0.0, better=better)
     if whole.verdict != "better" or whole.ratio <= 0 or not math.isfinite(whole.ratio):
-        return {"outcome": TrialOutcome.GONE}
+        return ShareTakenBack(TrialOutcome.GONE)
     all_of_it = math.log(whole.ratio)
     share, one, other = (
         math.log(ratio) / all_of_it if ratio > 0 else -math.inf
@@ -224,4 +234,4 @@ def _judged(
         outcome = TrialOutcome.CAUSE if share >= EXPLAINS else TrialOutcome.PART
     elif high < EXPLAINS:
         outcome = TrialOutcome.INNOCENT
-    return {"outcome": outcome, "share": share, "low": low, "high": high}
+    return ShareTakenBack(outcome, share, low, high)

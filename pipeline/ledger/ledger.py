@@ -26,16 +26,16 @@ from pipeline.storage.series import Series
 NOT_MEASURED = "not measured again"
 """The verdict on an alarm without an experiment."""
 
-VERDICTS = ("confirmed", "noise", "environment", "undecided", NOT_MEASURED)
+VERDICTS = ("confirmed", "noise", "environment", "layout", "undecided", NOT_MEASURED)
 """The possible verdicts on an alarm."""
 
 
 class Alarm(Frozen):
     """A reported regression or improvement, and whether it was confirmed.
 
-    ``verdict`` is from the last experiment: confirmed, noise, environment, undecided, or
-    ``NOT_MEASURED``. ``experiments`` and ``blocks`` count the confirmation experiments; ``spent``
-    is the machine time of everything measured about the alarm.
+    ``verdict`` is from the last experiment, one of ``VERDICTS``. ``experiments`` and ``blocks``
+    count the confirmation experiments; ``spent`` is the machine time of everything measured about
+    the alarm.
     """
 
     fingerprint: str

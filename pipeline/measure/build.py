@@ -17,6 +17,7 @@ from pathlib import Path
 from pipeline.files import lock
 from pipeline.machine.account import Account
 from pipeline.measure.cache import BuildCache, BuildRecord
+from pipeline.measure.layouts import laid_out, split_layout
 from pipeline.model import Build, BuildOptions, Frozen, Provenance, Revision, Supply, digest
 from pipeline.sources import source_for
 from pipeline.sources.base import Fetched
@@ -219,7 +220,7 @@ class Builder:
         log: Path,
     ) -> Build:
         target = find_target(revision.target)
-        options = self._options[provenance.options]
+        options = self._chosen(provenance.options)
         compiler, cxx = compiler_of(options)
         ccache = shutil.which("ccache")
         with self._slot() as slot:
@@ -297,7 +298,7 @@ class Builder:
     def _request(self, revision: Revision, options: str) -> str:
         """Return the key of a requested build, which is known before any download."""
         supply = supply_of(revision)
-        if supply.prebuilt != (options == OFFICIAL):
+        if supply.prebuilt != (split_layout(options)[0] == OFFICIAL):
             raise UserError(
                 f"{revision.target} {revision.label} from {supply.name} "
                 + (
@@ -312,16 +313,22 @@ class Builder:
 
     def _making(self, revision: Revision, options: str) -> list[object]:
         """Return everything that a build depends on, besides its source code."""
-        if options == OFFICIAL:
-            return [OFFICIAL, _INSTALL]
-        if options not in self._options:
+        name, layout = split_layout(options)
+        if name == OFFICIAL:
+            return [OFFICIAL, _INSTALL, *([layout] if layout else [])]
+        chosen = self._chosen(options)
+        applied = [patch.text for patch in self._patches if patch.applies(revision)]
+        return [chosen.model_dump(), toolchain(chosen), applied]
+
+    def _chosen(self, options: str) -> BuildOptions:
+        """Return build options by name, with their layout. Raises UserError for an unknown name."""
+        name, layout = split_layout(options)
+        if name not in self._options:
             raise UserError(
                 f"there are no build options {options!r}; "
                 f"{did_you_mean(options, self.known_options())}"
             )
-        chosen = self._options[options]
-        applied = [patch.text for patch in self._patches if patch.applies(revision)]
-        return [chosen.model_dump(), toolchain(chosen), applied]
+        return laid_out(self._options[name], layout)
 
 
 def _try_lock(slot: Path, held: ExitStack) -> bool:

@@ -8,11 +8,11 @@ from typing import Any
 from pipeline.experiments.compare import TwoSideComparison
 from pipeline.experiments.interleaved import FigureVerdict
 from pipeline.explain.function_costs import growth_sentence
-from pipeline.model import Mode
+from pipeline.model import FunctionCostChange, Mode
 from pipeline.model.counts import INSTRUCTIONS
 from pipeline.model.metrics import is_speed, is_worse, plain_name
-from pipeline.text.markdown import cell
-from pipeline.text.units import plural, show_duration, show_percent
+from pipeline.text.markdown import cell, code
+from pipeline.text.units import plural, show_duration, show_figure, show_percent
 
 NO_NEWS = ("same", "not worse")
 
@@ -21,6 +21,9 @@ _BLIND = 1.0
 
 MOST_SAME = 8
 """Unchanged figures shown in a pull request; further ones are folded."""
+
+MOST_FUNCTIONS = 5
+"""Functions shown of a changed step in a pull request: the largest parts of its change."""
 
 _HEADS = ("step", "metric", "ratio", "interval", "verdict", "could see", "blocks")
 
@@ -114,7 +117,7 @@ def as_text(comparison: TwoSideComparison) -> str:
         "",
         *(_aligned(line, widths) for line in table),
         "",
-        *_remarks(comparison),
+        *_remarks(comparison, growth_sentences(comparison)),
     ]
     return "\n".join(lines)
 
@@ -136,8 +139,9 @@ def as_markdown(comparison: TwoSideComparison) -> str:
     if len(reported) < len(rows):
         summary = f"<summary>{plural(len(same), 'figure')} without a change</summary>"
         lines += ["<details>", summary, "", *_table(same), "</details>", ""]
+    lines += function_tables(comparison)
     # Separate paragraphs, because markdown joins adjacent lines.
-    return "\n".join([*lines, "\n\n".join(_remarks(comparison))])
+    return "\n".join([*lines, "\n\n".join(_remarks(comparison, ()))])
 
 
 def _table(rows: Sequence[FigureVerdict]) -> list[str]:
@@ -152,6 +156,44 @@ def _table(rows: Sequence[FigureVerdict]) -> list[str]:
             cells[at] = f"**{cells[at]}**"
         lines.append(f"| {' | '.join(cells)} |")
     return [*lines, ""]
+
+
+def function_tables(comparison: TwoSideComparison) -> list[str]:
+    """Return for each changed counted step a table of its functions, as lines of markdown."""
+    return [line for row, found in _counted(comparison) for line in _function_table(row, found)]
+
+
+def growth_sentences(comparison: TwoSideComparison) -> list[str]:
+    """Return for each changed counted step a sentence with the functions that grew."""
+    return [
+        f"{row.step}: {growth_sentence('instructions', row.effect, found)}."
+        for row, found in _counted(comparison)
+    ]
+
+
+def _counted(
+    comparison: TwoSideComparison,
+) -> list[tuple[FigureVerdict, Sequence[FunctionCostChange]]]:
+    """Return the rows of instructions with the functions that their change comes from."""
+    return [
+        (row, found)
+        for row in comparison.rows
+        if row.metric == INSTRUCTIONS and (found := comparison.functions.get(row.step))
+    ]
+
+
+def _function_table(row: FigureVerdict, functions: Sequence[FunctionCostChange]) -> list[str]:
+    """Return the functions of a changed step, with their own instructions per operation."""
+    return [
+        f"| instructions of {cell(row.step)} | base | head | change of the step |",
+        "| :--- | ---: | ---: | ---: |",
+        *(
+            f"| {code(each.function, table=True)} | {show_figure(each.before)} | "
+            f"{show_figure(each.after)} | {each.share * row.effect:+.2%} |"
+            for each in functions[:MOST_FUNCTIONS]
+        ),
+        "",
+    ]
 
 
 def _cells(row: FigureVerdict) -> tuple[str, ...]:
@@ -183,10 +225,10 @@ def _aligned(line: Sequence[str], widths: Sequence[int]) -> str:
     return "  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip()
 
 
-def _remarks(comparison: TwoSideComparison) -> list[str]:
-    """Return how a comparison was measured, and which changes it could not have seen."""
+def _remarks(comparison: TwoSideComparison, growth: Sequence[str]) -> list[str]:
+    """Return how a comparison was measured, ``growth``, and what it could not have shown."""
     ratio = f"Ratio is head / base; {directions(comparison.rows)}."
-    found = [f"{ratio} {how_measured(comparison)}", *findings(comparison)]
+    found = [f"{ratio} {how_measured(comparison)}", *growth, *findings(comparison)]
     reach = [row.smallest_visible for row in comparison.rows if row.verdict == "undecided"]
     if reach and not comparison.answer.moved:
         found.append(
@@ -214,14 +256,9 @@ def how_measured(comparison: TwoSideComparison) -> str:
 
 
 def findings(comparison: TwoSideComparison) -> list[str]:
-    """Return the functions that grew, what the machine did, and notes on figures."""
+    """Return what the machine did, and notes on figures."""
     answer = comparison.answer
-    found = [
-        f"{row.step}: {growth_sentence('instructions', row.effect, changes)}."
-        for row in comparison.rows
-        if row.metric == INSTRUCTIONS and (changes := comparison.functions.get(row.step))
-    ]
-    found += [f"{moved}; everything was measured again." for moved in _moves(answer.moved_before)]
+    found = [f"{moved}; everything was measured again." for moved in _moves(answer.moved_before)]
     notes = dict.fromkeys(f"{row.step}: {row.note}" for row in comparison.rows if row.note)
     if answer.moved:
         notes = dict.fromkeys(_moves(answer.moved))

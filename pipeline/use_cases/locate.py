@@ -147,14 +147,19 @@ def locate(
     return _locate(context, regression, search_of(context, plan, regression), seconds, watcher)
 
 
-def search_of(context: MeasuringContext, plan: Plan, regression: Regression) -> Search:
+def search_of(
+    context: MeasuringContext, plan: Plan, regression: Regression, mode: Mode | None = None
+) -> Search:
     """Return the bisection that a regression needs.
 
-    Raises UserError for a regression that cannot be bisected.
+    With a ``mode``, only changes of that mode count. Raises UserError for a regression that cannot
+    be bisected.
     """
     known = discover(context.offers(), context.cache, None)
     machine = context.class_machine(machine_of(regression))
-    return search_for(regression, plan, context.file, known, machine, context.quick, context.cache)
+    return search_for(
+        regression, plan, context.file, known, machine, context.quick, context.cache, mode
+    )
 
 
 def _locate(

@@ -53,6 +53,7 @@ from pipeline.transfer.folder import send
 from pipeline.use_cases.compare import (
     BuildFailedError,
     ComparisonRequest,
+    counted_functions,
     experiment_of,
     measured,
 )
@@ -280,7 +281,8 @@ def _measured(
 ) -> PullRequestAnswer:
     recorder = RecordingRunner()
     found = measured(context, experiment, watcher, recorder.around)
-    return answer_of(experiment, recorder.blocks(experiment.pair), found.seconds)
+    functions = counted_functions(experiment, context.results)
+    return answer_of(experiment, recorder.blocks(experiment.pair), found.seconds, functions)
 
 
 def _refuse_tokens(secret: str) -> None:

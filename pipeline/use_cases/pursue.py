@@ -17,11 +17,13 @@ from pipeline.storage.journal import EventKind, now
 from pipeline.text.errors import UserError
 from pipeline.transfer.batches import Batches, batch_of
 from pipeline.use_cases.confirm import confirm_all
+from pipeline.use_cases.confirm_in_time import confirm_in_time
 from pipeline.use_cases.event_log import logged
 from pipeline.use_cases.explain import try_suspects
 from pipeline.use_cases.locate import locate_all
 from pipeline.use_cases.measuring import MeasuringContext
 from pipeline.use_cases.recover import recover_all, standing
+from pipeline.use_cases.try_layouts import try_all_layouts
 
 _LOG = logging.getLogger(__name__)
 
@@ -98,7 +100,8 @@ def pursue(
     """Confirm suspected regressions, bisect confirmed ones, and return them with their states.
 
     Regressions that seem to have recovered are measured first. Undecided ones continue if they have
-    new evidence. All measurements share the time of ``[confirm] night``. ``fresh`` says that this
+    new evidence. What counts confirmed is measured once in time after the bisection. All
+    measurements but the bisection share the time of ``[confirm] night``. ``fresh`` says that this
     night measured new runs; otherwise earlier measurements are not repeated. Only regressions of
     this machine's class are included, and none of imported lines.
     """
@@ -120,7 +123,12 @@ def pursue(
     detected = context.regressions.joined(detected, now())
     if fresh:
         _try_settings(context, plan, here(detected.regressions), ends, watcher)
+        try_all_layouts(context, plan, here(detected.regressions), ends, watcher)
+        detected = context.regressions.joined(detected, now())
+    left = ends - context.clock()
     locate_all(context, plan, here(_to_locate(context, detected.regressions, fresh)), watcher)
+    detected = context.regressions.joined(detected, now())
+    confirm_in_time(context, plan, here(detected.regressions), left, watcher)
     return context.regressions.joined(detected, now())
 
 

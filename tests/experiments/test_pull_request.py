@@ -13,6 +13,7 @@ from benchmarks.confirm import HEAD, SimulatedMachine, simulated_figures, simula
 from pipeline.experiments.compare import compared
 from pipeline.experiments.interleaved import Question, interleave
 from pipeline.experiments.pull_request import (
+    LONGEST_FUNCTION,
     REASON,
     PullRequestAnswer,
     PullRequestRuns,
@@ -23,6 +24,7 @@ from pipeline.experiments.pull_request import (
     read_answer,
 )
 from pipeline.experiments.record import Experiment
+from pipeline.model import FunctionCostChange
 from tests.notify import answers
 from tests.notify.answers import levels, measured, not_measured
 
@@ -46,11 +48,36 @@ def test_what_was_found_while_it_was_measured_follows_from_the_numbers(
     experiment = Experiment(kind="compare", base=PAIR.base, head=PAIR.head, question=question)
     recorder = RecordingRunner()
     found = interleave(recorder.around(machine), PAIR, question, machine.clock)
-    reported = answer_of(experiment, recorder.blocks(PAIR), found.seconds)
+    reported = answer_of(experiment, recorder.blocks(PAIR), found.seconds, {})
     arrived = read_answer(reported.model_dump_json().encode()).measured
     assert arrived is not None
     assert arrived.comparison().answer == compared(experiment, found).answer
     assert arrived.comparison().rows[0].verdict == compared(experiment, found).rows[0].verdict
+
+
+def test_functions_of_counted_steps_arrive_bounded_and_printable() -> None:
+    """The names of a stranger's functions are the stranger's text."""
+    question = Question(figures=FIGURES, seconds=60.0)
+    experiment = Experiment(kind="compare", base=PAIR.base, head=PAIR.head, question=question)
+    step = FIGURES[0].step
+    changes = [
+        FunctionCostChange(function=name, binary="a.so", before=-1e-9, after=2.5, share=0.3)
+        for name in ("::stop", "n\n##[error]", "T<" + "int," * 999, "é", "\n", "sixth")
+    ]
+    block = tuple(dict.fromkeys(FIGURES, level) for level in (2.0, 3.0, 2.0))
+    reported = answer_of(experiment, [(block[0], block[1], block[2])], 1.0, {step: changes})
+    arrived = read_answer(reported.model_dump_json().encode()).measured
+    assert arrived is not None
+    (functions,) = arrived.comparison().functions.values()
+    assert [each.function[:9] for each in functions] == [
+        ": :stop",
+        "n # #[err",
+        "T<int,int",
+        "?",
+        "?",
+    ]
+    assert {(each.before, each.after, each.share) for each in functions} == {(0.0, 2.5, 0.3)}
+    assert max(len(each.function) for each in functions) == LONGEST_FUNCTION
 
 
 def test_a_machine_that_moved_decides_nothing() -> None:
@@ -82,6 +109,12 @@ def changed(at: str, value: Any, answer: dict[str, Any] | None = None) -> bytes:
         place = place[part]
     place[last] = value
     return json.dumps(tampered).encode()
+
+
+def function(**changes: Any) -> bytes:
+    """Return an answer with a function that was tampered with."""
+    honest = {"step": "scan", "function": "main", "before": 1.0, "after": 2.0, "share": 0.1}
+    return changed("measured.functions", [honest | changes])
 
 
 FIRST = "measured.levels.0"
@@ -155,6 +188,10 @@ FIRST = "measured.levels.0"
         (changed("measured.base.options", "a b"), "measured.base.options"),
         (changed("measured.head.commit", "a" * 39), "measured.head.commit"),
         (changed("measured.head.commit", "HEAD"), "measured.head.commit"),
+        (function(function="a\nb"), "measured.functions.0.function"),
+        (function(function=""), "measured.functions.0.function"),
+        (function(after=-1.0), "measured.functions.0.after"),
+        (function(step="@octocat"), "measured.functions.0.step"),
     ],
 )
 def test_what_is_no_answer_is_refused_and_says_where(data: bytes, where: str) -> None:

@@ -5,8 +5,10 @@ from collections.abc import Mapping
 import pytest
 
 from pipeline.explain.classify import Reason, SlowdownClass, classify
+from pipeline.explain.counted_change import CountedChange
 from pipeline.explain.figures import FigureChange, figure_changes
 from pipeline.explain.functions import FunctionChange
+from pipeline.explain.layout_trial import CacheMisses, LayoutOutcome, LayoutTrial
 from pipeline.explain.plans import PlanChange, plan_changes
 from pipeline.explain.settings import Suspect
 from pipeline.explain.trial import Trial, TrialOutcome
@@ -187,3 +189,77 @@ def test_only_statements_of_both_sides_with_other_plans_are_plan_changes() -> No
     assert plan_changes(before, after) == (
         PlanChange(statement="a", before="Index Scan", after="Seq Scan"),
     )
+
+
+def counted(effect: float = 0.0) -> CountedChange:
+    return CountedChange(
+        before=1000.0,
+        after=1000.0 * (1 + effect),
+        sentence=f"{100 * effect:+.3g} % instructions per query",
+        functions=(),
+        slower=True,
+    )
+
+
+def laid_out(outcome: LayoutOutcome, *misses: CacheMisses) -> LayoutTrial:
+    return LayoutTrial(
+        last_good="1",
+        first_bad="2",
+        step="s",
+        metric="qps",
+        outcome=outcome,
+        blocks=4,
+        misses=misses,
+    )
+
+
+MORE = CacheMisses(metric="ll_misses/o", before=10.0, after=16.0)
+SAME = CacheMisses(metric="ll_misses/o", before=10.0, after=10.5)
+
+
+@pytest.mark.parametrize(
+    ("layout", "kind", "cause"),
+    [
+        (None, SlowdownClass.EQUAL_INSTRUCTIONS, "waiting, cache or layout"),
+        (
+            laid_out(LayoutOutcome.MOVES),
+            SlowdownClass.LAYOUT,
+            "the layout of the code, not the code",
+        ),
+        (laid_out(LayoutOutcome.STAYS), SlowdownClass.EQUAL_INSTRUCTIONS, "waiting or cache"),
+        (laid_out(LayoutOutcome.STAYS, SAME), SlowdownClass.EQUAL_INSTRUCTIONS, "waiting or cache"),
+        (laid_out(LayoutOutcome.STAYS, SAME, MORE), SlowdownClass.CACHE, "cache"),
+        # Misses depend on the layout as well.
+        (laid_out(LayoutOutcome.MOVES, MORE), SlowdownClass.LAYOUT, "the layout of the code"),
+        (
+            laid_out(LayoutOutcome.UNDECIDED, MORE),
+            SlowdownClass.EQUAL_INSTRUCTIONS,
+            "waiting, cache or layout",
+        ),
+    ],
+)
+def test_a_trial_tells_layout_and_cache_apart(
+    layout: LayoutTrial | None, kind: SlowdownClass, cause: str
+) -> None:
+    slower = moved({"qps": 0.7, "cpu_us/o": 1.43, "latency_avg": 1.43})
+    (finding,) = classify(slower, (), (), (), (), counted=counted(), layout=layout)
+    assert finding.kind is kind
+    assert finding.evidence[1].startswith(cause)
+    if layout is not None:
+        assert finding.evidence[2 : 2 + len(layout.sentences())] == layout.sentences()
+
+
+def test_waiting_comes_before_a_layout() -> None:
+    waits = moved({"qps": 0.7, "cs/o": 1.6, "latency_avg": 1.43})
+    first, *_ = classify(
+        waits, (), (), (), (), counted=counted(), layout=laid_out(LayoutOutcome.MOVES)
+    )
+    assert first.kind is SlowdownClass.CONTENTION
+
+
+def test_a_timed_confirmation_stands_beside_the_instructions() -> None:
+    timed = counted(0.44).model_copy(update={"timed": "timed confirmation: confirmed"})
+    slower = moved({"qps": 0.7, "cpu_us/o": 1.43, "latency_avg": 1.43})
+    first, *_ = classify(slower, (), (), (), (), counted=timed)
+    assert first.kind is SlowdownClass.INSTRUCTIONS
+    assert first.evidence == (timed.sentence, timed.timed)

@@ -158,9 +158,53 @@ def test_counts_and_times_of_one_change_are_one_regression(simulation: Simulatio
     }
     assert one["class"] == "CPU: more instructions"
     assert len(simulation.measured("confirm-")) == 2, "the counts explain it, so they confirm it"
+    assert len(simulation.measured("timed-")) > 2, "and one timed confirmation follows"
     (text,) = simulation.issues().values()
     assert "CPU: more instructions" in text
     assert "+30 % instructions per query: execute +30" in text
+    assert "timed confirmation: confirmed; cpu_us/o +" in text
+    again = simulation.measured()
+    simulation.run("nightly")
+    assert simulation.measured() == again
+
+
+def test_the_culprit_that_counts_find_is_confirmed_once_in_time(simulation: Simulation) -> None:
+    """Counts halve the range; its culprit and the parent are measured in time at the end."""
+    simulation.configure(line="newest = 6", more=BOTH)
+    names = [simulation.commit() for _ in range(6)]
+    simulation.run("nightly")
+    names += [simulation.commit() for _ in range(14)]
+    slower(simulation, 9)
+    grown(simulation, 0.3, first=9)
+    simulation.run("nightly")
+    (one,) = simulation.regressions()
+    assert one["culprit"]["revision"] == names[9]
+    assert {row["mode"] for row in one["rows"]} == {"time", "count"}
+    assert len({run.revision for run in simulation.measured("bisect-")}) <= 4
+    timed = simulation.measured("timed-")
+    assert {run.revision.partition("#")[0] for run in timed} == {names[8], names[9]}
+    assert len({run.experiment for run in timed}) == 1
+    assert one["class"] == "CPU: more instructions"
+
+
+def test_a_slowdown_that_the_timed_confirmation_does_not_see_is_no_slower(
+    simulation: Simulation,
+) -> None:
+    """The machine was slow in the night, and the instructions grew as well."""
+    simulation.configure(more=BOTH)
+    for _ in range(6):
+        simulation.commit()
+    slower(simulation, 3)
+    grown(simulation, 0.3, first=3)
+    for stage in ("discover", "run", "ingest", "detect"):
+        simulation.run(stage)
+    slower(simulation, 99)
+    simulation.run("nightly")
+    (one,) = simulation.regressions()
+    assert one["state"] == "confirmed", "the counts repeat"
+    assert one["class"] == "more instructions, no slower"
+    (text,) = simulation.issues().values()
+    assert "timed confirmation: no slower; cpu_us/o " in text
 
 
 def test_slower_at_equal_instructions_is_kept_but_not_filed(simulation: Simulation) -> None:
@@ -175,6 +219,35 @@ def test_slower_at_equal_instructions_is_kept_but_not_filed(simulation: Simulati
     (one,) = simulation.regressions()
     assert one["class"] == "slower at equal instructions"
     assert simulation.issues() == {}
+    explained = simulation.run("explain").out
+    assert "is the same in every layout (4 blocks with 4 other layouts)" in explained
+
+
+def test_a_layout_effect_is_an_event_with_its_evidence(simulation: Simulation) -> None:
+    """The slower revisions are as fast as before if they are linked in another order."""
+    simulation.configure(more=BOTH)
+    for _ in range(6):
+        simulation.commit()
+    simulation.slowness = lambda cell, *_: (
+        1.3 if simulation.place(cell.revision.label) >= 3 and cell.build_options == "plain" else 1.0
+    )
+    simulation.run("nightly")
+    (one,) = simulation.regressions()
+    assert (one["state"], one["reason"]) == ("rejected", "layout")
+    assert {run.experiment for run in simulation.measured("layout-")} == {
+        f"layout-{one['fingerprint']}"
+    }
+    assert simulation.issues() == {}
+    simulation.run("explain")
+    (one,) = simulation.regressions()
+    assert one["class"] == "layout effect"
+    journal = (simulation.folder / "results" / "journal.jsonl").read_text()
+    assert "moves with the layout (4 blocks with 4 other layouts)" in journal
+    assert f"{simulation.commits[3]} (plain~1) is at " in journal
+    again = simulation.measured()
+    simulation.run("nightly")
+    assert simulation.measured() == again
+    assert simulation.regressions()[0]["state"] == "rejected"
 
 
 def test_a_slowdown_that_few_instructions_do_not_explain_is_measured_in_time(

@@ -84,6 +84,23 @@ def test_a_tenth_slower_fails_with_one_comment(pulls: Simulation, hub: Hub) -> N
     assert pulls.measured("compare-") == runs
 
 
+def test_a_counted_pull_request_names_the_functions_that_grew(pulls: Simulation, hub: Hub) -> None:
+    slow = pulls.commits[SLOW]
+    pulls.costs = lambda cell, _: {
+        "parse": 4_000.0,
+        "execute": 16_000.0 + 2_000.0 * (cell.revision.label == slow),
+    }
+    answer = measure(pulls, SLOW, "--mode", "count")
+    check = hub.publish(SLOW, full(pulls, SLOW), answer, *SMALLEST)
+    (comment,) = hub.repository.all_comments()
+    for text in (comment.body, check.summary or ""):
+        assert (
+            "| instructions of point-query_range=100 | base | head | change of the step |" in text
+        )
+        assert "| `execute` | 16000 | 18000 | +10.00% |" in text
+        assert "parse" not in text
+
+
 def test_what_changes_nothing_passes_without_a_word(pulls: Simulation, hub: Hub) -> None:
     answer = measure(pulls, HARMLESS, "--no-bundles")
     assert {path.name for path in answer.iterdir()} == {"answer.json", "SHA256SUMS"}

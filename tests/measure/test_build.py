@@ -15,8 +15,9 @@ from pathlib import Path
 import pytest
 
 from pipeline.machine.account import Account
-from pipeline.measure.build import Builder, NotBuiltError, Patch, identical
+from pipeline.measure.build import OFFICIAL, Builder, NotBuiltError, Patch, identical
 from pipeline.measure.discover import Offer, revisions_of
+from pipeline.measure.layouts import FLAGS, with_layout
 from pipeline.measure.progress import Silent
 from pipeline.measure.run import Builds, build_all, build_key, save_builds, unbuilt
 from pipeline.model import BuildOptions, Cell, Revision, Supply
@@ -305,6 +306,28 @@ def test_options_make_builds_of_their_own(
     other = Builder(cache, account, options={"zero": changed})
     assert other.find(revision, "zero") is None, "the name is the same, what it means is not"
     assert other.obtain(revision, "zero").provenance.reported_version == "small 7"
+
+
+def test_a_layout_is_a_build_of_its_own_with_more_flags(
+    cache: Path, account: Account, target: Small, repository: Repository
+) -> None:
+    options = {O2: BuildOptions(name=O2, configure=("-DVERSION=1",))}
+    builder = Builder(cache, account, options=options)
+    revision = repository.revision(repository.commit(small_c=PROGRAM), cache)
+    plain, laid = (builder.obtain(revision, name) for name in (O2, with_layout(O2, 2)))
+    assert laid.provenance.flags == f"{plain.provenance.flags} {FLAGS[1]}"
+    assert laid.home != plain.home
+    assert laid.options == "rel_o2nofp~2"
+    with pytest.raises(UserError, match="no build options 'other~1'"):
+        builder.obtain(revision, "other~1")
+
+
+def test_a_layout_of_an_official_binary_is_a_copy_of_it(builder: Builder, target: Small) -> None:
+    one, copy = (builder.obtain(released("1"), name) for name in (OFFICIAL, "official~1"))
+    assert copy.home != one.home
+    assert copy.hash == one.hash
+    with pytest.raises(UserError, match="is prebuilt"):
+        builder.obtain(released("1"), "rel_o2nofp~1")
 
 
 def test_a_revision_that_does_not_build_is_a_recorded_fact(

@@ -123,3 +123,31 @@ def test_a_missing_result_says_why_and_what_to_do(outcome: PullRequestOutcome) -
     assert words.body.splitlines()[2].startswith("``sqlite3.c:1: error: `x` @octocat <img> # #[er")
     assert "Whether this change is slower is unknown." in words.body
     assert "**What to do:**" in words.body
+
+
+def test_counted_steps_show_the_functions_that_grew() -> None:
+    def counted(step: str, base: float, head: float) -> dict[str, Any]:
+        runs = {"base": [base], "head": [head], "control": [None]}
+        return {"step": step, "metric": "instructions/o", **runs}
+
+    def function(name: str, before: float, after: float, share: float) -> dict[str, Any]:
+        sides = {"before": before, "after": after, "share": share}
+        return {"step": "scan", "function": name, **sides}
+
+    functions = [
+        function("heap_getnextslot", 52.0, 104.0, 0.65),
+        function("a|b` @octocat", 0.0, 28.0, 0.35),
+    ]
+    figures = [counted("scan", 800.0, 880.0), counted("update", 500.0, 500.0)]
+    body = message_of(read(*figures, mode="count", functions=functions)).body
+    lines = body.splitlines()
+    at = lines.index("| instructions of scan | base | head | change of the step |")
+    assert lines[at + 2 : at + 5] == [
+        "| `heap_getnextslot` | 52 | 104 | +6.50% |",
+        "| ``a\\|b` @octocat`` | 0 | 28 | +3.50% |",
+        "",
+    ]
+    assert lines[at - 1] == ""
+    assert "instructions of update" not in body
+    without = message_of(read(*figures, mode="count")).body
+    assert "instructions of" not in without

@@ -373,13 +373,15 @@ def test_a_failed_template_leaves_nothing(server_folder: Path, account: Account)
         TARGET.template(fake_build("17.1", home), server_folder / "t" / "17", account)
 
 
-def fake_build(version: str, home: Path) -> Build:
+def fake_build(version: str, home: Path, reported: str = "") -> Build:
     return Build(
         target="postgres",
         version=version,
         options="official",
         hash="0",
-        provenance=Provenance(source="s", locator="l", sha256="0", options="official"),
+        provenance=Provenance(
+            source="s", locator="l", sha256="0", options="official", reported_version=reported
+        ),
         home=home,
     )
 
@@ -387,6 +389,20 @@ def fake_build(version: str, home: Path) -> Build:
 @pytest.mark.parametrize(("version", "expected"), [("17.11", False), ("18.0", True)])
 def test_checksums_are_off_in_every_major(version: str, expected: bool) -> None:
     command = initdb_command(fake_build(version, Path("/x")), Path("/y"))
+    assert ("--no-data-checksums" in command) is expected
+
+
+@pytest.mark.parametrize(
+    ("reported", "expected"),
+    [
+        ("postgres (PostgreSQL) 15.18", False),
+        ("postgres (PostgreSQL) 17.11 (Debian 17.11-1)", False),
+        ("postgres (PostgreSQL) 19devel", True),
+    ],
+)
+@pytest.mark.parametrize("commit", ["05bcf3ef2771", "123456789012"])
+def test_a_commit_has_the_major_that_it_reports(commit: str, reported: str, expected: bool) -> None:
+    command = initdb_command(fake_build(commit, Path("/x"), reported), Path("/y"))
     assert ("--no-data-checksums" in command) is expected
 
 

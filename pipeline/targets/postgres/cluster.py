@@ -9,6 +9,7 @@ from pipeline.machine.account import Account
 from pipeline.model import Build
 from pipeline.targets.base.programs import run_program
 from pipeline.targets.base.templates import DATABASE, USER
+from pipeline.targets.postgres.releases import major_of
 
 _NO_CHECKSUMS_FROM = 18
 
@@ -34,7 +35,7 @@ def initdb_command(build: Build, folder: Path) -> list[str]:
     # -N is --no-sync, which had another name before 10.
     command = [f"{build.home}/bin/initdb", "-D", str(folder), "-U", USER, "-N"]
     command += ["--encoding=UTF8", "--locale=C", "--auth-local=trust", "--auth-host=reject"]
-    if int(build.version.split(".")[0]) >= _NO_CHECKSUMS_FROM:
+    if major_of(build) >= _NO_CHECKSUMS_FROM:
         command.append("--no-data-checksums")
     return command
 

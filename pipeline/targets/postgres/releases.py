@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from pipeline.model import Revision, Supply
+from pipeline.model import Build, Revision, Supply
 
 _PACKED = re.compile(r"(\d+)\.(\d+)\.(\d+)(?:-(\d+))?")
 _NUMBERS = re.compile(r"\d+(?:\.\d+)+")
 _TAG = re.compile(r"REL_?(\d+(?:_\d+)+)")
+_REPORTED = re.compile(r"\(PostgreSQL\) (\d+)")
 _DEBIAN = re.compile(r"[^/]+/(\d+(?:\.\d+)+)[-+~].*")
 _FIRST_TWO_PART_MAJOR = 10
 
@@ -31,6 +32,15 @@ def revisions(supply: Supply, versions: Iterable[str]) -> tuple[Revision, ...]:
             order, packaging = found
             best[order] = max(best.get(order, ((-1, -1), "")), (packaging, spelling))
     return tuple(_revision(order, best[order][1]) for order in sorted(best))
+
+
+def major_of(build: Build) -> int:
+    """Return the first number of a build's version, as its program reports it.
+
+    A commit is named by its hash, and reports 19devel.
+    """
+    reported = _REPORTED.search(build.provenance.reported_version)
+    return int(reported[1] if reported is not None else build.version.split(".")[0])
 
 
 def _packed(spelling: str) -> _Found | None:

@@ -19,6 +19,7 @@ from pipeline.targets.base.processes import await_ready, prepare, start_process,
 from pipeline.targets.base.templates import DATABASE, USER
 from pipeline.targets.postgres import activity
 from pipeline.targets.postgres.cluster import last_complaint
+from pipeline.targets.postgres.releases import major_of
 from pipeline.text.errors import UserError, first_line
 
 INDEX_CLEANUP_FROM = 12
@@ -147,7 +148,7 @@ def start(
 
     process = start_process(server_command(build, data, connection), placement)
     await_ready(process, f"Postgres {build.version}", placement, answers, last_complaint)
-    return PostgresServer(process, connection, folder, int(build.version.split(".")[0]))
+    return PostgresServer(process, connection, folder, major_of(build))
 
 
 def server_command(build: Build, data: Path, connection: Connection) -> list[str]:
