@@ -60,24 +60,42 @@ Needs = Callable[[float], Needed]
 """Returns the steps that are found from the tail share of the noise."""
 
 
-def by_scan(positions: int, limit: float, tails: float) -> Needed:
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What a search knows of the noise beside the series.
+
+    sure: degrees of freedom from replicates. phi: known autocorrelation. trust: share of an
+    estimated one that the search deducts.
+    """
+
+    sure: float
+    phi: float
+    trust: float
+
+
+def by_scan(positions: int, limit: float, memory: Memory, tails: float) -> Needed:
     """The steps that the default search finds at a limit, a squared normal deviation."""
     if positions < SHORTEST:
         return NOTHING
-    fresh, middle = _scan(positions, limit)
+    fresh, middle = _scan(positions, limit, memory)
     fresh *= 1.0 + TAILS * tails
     return Needed(max(middle, fresh), fresh if positions >= SHORTEST_FRESH else math.inf)
 
 
 # Cached: a growing series repeats the same arguments.
 @lru_cache(maxsize=1024)
-def _scan(positions: int, limit: float) -> tuple[float, float]:
-    degrees = positions - 2.0
+def _scan(positions: int, limit: float, memory: Memory) -> tuple[float, float]:
+    degrees = positions - 2.0 + memory.sure
     # The inverse of scan.evidence.
     least = math.sqrt(degrees * math.expm1(min(limit / (degrees - 0.5), 700.0)))
     place, places = math.log(positions), np.log(LENGTHS)
-    anywhere, middle = (float(np.interp(place, places, table)) for table in (ANYWHERE, MIDDLE))
-    return anywhere * least, middle
+    # The tables include the autocorrelation that a short series seems to have.
+    anywhere, middle = (
+        table[-1] + memory.trust * (float(np.interp(place, places, table)) - table[-1])
+        for table in (ANYWHERE, MIDDLE)
+    )
+    longer = math.sqrt((1.0 + memory.phi) / (1.0 - memory.phi))
+    return anywhere * least * longer, middle * longer
 
 
 def by_position_test(counts: Ints, probability: float, _: float = 0.0) -> Needed:

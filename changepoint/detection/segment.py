@@ -25,6 +25,7 @@ from changepoint.detection.scan import (
     evidence,
     heaviness,
     line_gain,
+    moderated,
     spare_gain,
     split_factor,
 )
@@ -62,31 +63,32 @@ def strength(
     values: Floats,
     sums: Sums,
     place: tuple[int, int, int],
-    noise: tuple[float, float, float, float, float],
+    noise: tuple[float, float, float],
+    sizes: Sizes,
 ) -> float:
     """The evidence for a split after every guard, as a squared normal deviation.
 
     sums: running sums of the values. place: start, split and stop. noise: remaining squared error,
-    its degrees, autocorrelation, share of clipped values, weight of heavy tails.
+    its degrees, autocorrelation.
     """
     start, tau, stop = place
-    rest, degrees, phi, share, tail = noise
+    rest, degrees, phi = noise
     k = float(tau - start)
     m = float(stop - tau)
     left = (sums[0][tau] - sums[0][start]) / k
     right = (sums[0][stop] - sums[0][tau]) / m
     gain = (left - right) ** 2 * k * m / (k + m)
-    factor = split_factor(phi, k, m)
+    factor = split_factor(phi, sizes.trust, k, m)
     found = evidence(gain, rest, degrees, factor)
     line = line_gain(sums[0], sums[1], start, stop)
     if line >= gain or evidence(gain - line, rest, degrees, factor) < RAMP_MARGIN:
         return 0.0
     if min(k, m) < SMALL_SIDE:
         spare = spare_gain(values, sums[0], start, tau, stop)
-        needed = min(SPARE_SHARE + SPARE_SLOPE * share, 1.0)
+        needed = min(SPARE_SHARE + SPARE_SLOPE * sizes.share, 1.0)
         found = min(found, evidence(spare, rest, degrees, factor) / needed)
-        if tail > 0.0:
-            found /= 1.0 + tail * heaviness(values, sums[0], place)
+        if sizes.tail > 0.0:
+            found /= 1.0 + sizes.tail * heaviness(values, sums[0], place)
     return found
 
 
@@ -118,6 +120,14 @@ def counted_phi(one: float, two: float, n: int, changes: int) -> float:
 
 
 @compiled
+def phi_of(one: float, two: float, n: int, changes: int, sizes: Sizes) -> float:
+    """The autocorrelation that counts: the known one, or what is significant of the estimated."""
+    if sizes.phi >= 0.0:
+        return sizes.phi
+    return sizes.trust * counted_phi(one, two, n, changes)
+
+
+@compiled
 def local_noise(parts: Floats, edges: Ints, first: int, stop: int) -> tuple[float, float]:
     """Squared error and degrees of freedom of the segments from ``first`` to before ``stop``.
 
@@ -137,7 +147,6 @@ def _best_segment(
 
     edges: (segments + 1,). parts: (segments, 5), results of ``cached_interval`` for each.
     """
-    share, smallest, tail = sizes
     n = len(y)
     changes = len(edges) - 1
     one, two = np.sum(parts[:, 3]), np.sum(parts[:, 4])
@@ -153,13 +162,13 @@ def _best_segment(
         gain, at = parts[s, 0], int(parts[s, 1])
         if gain <= 0.0:
             break
-        rest, degrees = local_noise(parts, edges, s, s + 1)
-        left_over = max(rest - gain, (degrees - 1.0) * smallest)
-        if evidence(gain, left_over, degrees - 1.0, 1.0) < limit:
+        around, free = local_noise(parts, edges, s, s + 1)
+        rest, degrees = moderated(around - gain, free - 1.0, sizes)
+        if evidence(gain, rest, degrees, 1.0) < limit:
             continue
         d1, d2 = _across(y, at)
-        noise = (left_over, degrees - 1.0, counted_phi(one - d1, two - d2, n, changes), share, tail)
-        if strength(y, sums, (edges[s], at, edges[s + 1]), noise) >= limit:
+        noise = (rest, degrees, phi_of(one - d1, two - d2, n, changes, sizes))
+        if strength(y, sums, (edges[s], at, edges[s + 1]), noise, sizes) >= limit:
             return s, at
     return -1, -1
 
@@ -182,19 +191,18 @@ def best_inner(
 ) -> tuple[int, int]:
     """The same for the inner intervals inside one segment; returns that segment."""
     starts, stops, places, gains = inner
-    share, smallest, tail = sizes
     n = len(y)
     changes = len(edges) - 1
-    degrees = float(n - changes - 1)
-    if degrees < 1.0:
+    if n - changes - 1 < 1:
         return -1, -1
     one, two = np.sum(parts[:, 3]), np.sum(parts[:, 4])
     # The minimum gain in each segment without corrections: few intervals reach it.
     needed = np.empty(len(parts))
     for s in range(len(parts)):
-        rest, degrees = local_noise(parts, edges, s, s + 1)
-        odds = math.expm1(min(limit / max(degrees - 1.5, 0.5), LARGEST_EXPONENT))
-        needed[s] = max(odds * rest * TIE / (1.0 + odds), SMALLEST_GAIN)
+        around, free = local_noise(parts, edges, s, s + 1)
+        weight = max(sizes.sure, sizes.doubted)
+        odds = math.expm1(min(limit / max(free + weight - 1.5, 0.5), LARGEST_EXPONENT))
+        needed[s] = max(odds * around * TIE / (1.0 + odds), SMALLEST_GAIN)
     smallest_needed = np.min(needed)
     inside = np.empty(len(gains), np.int64)
     order = np.empty(len(gains))
@@ -211,11 +219,11 @@ def best_inner(
     inside = inside[np.argsort(order[:count], kind="mergesort")]
     for i in inside[np.argsort(-gains[inside], kind="mergesort")]:
         s = int(np.searchsorted(edges, starts[i], side="right")) - 1
-        rest, degrees = local_noise(parts, edges, s, s + 1)
-        left_over = max(rest - gains[i], (degrees - 1.0) * smallest)
+        around, free = local_noise(parts, edges, s, s + 1)
+        rest, degrees = moderated(around - gains[i], free - 1.0, sizes)
         d1, d2 = _across(y, places[i])
-        noise = (left_over, degrees - 1.0, counted_phi(one - d1, two - d2, n, changes), share, tail)
-        if strength(y, sums, (starts[i], places[i], stops[i]), noise) >= limit:
+        noise = (rest, degrees, phi_of(one - d1, two - d2, n, changes, sizes))
+        if strength(y, sums, (starts[i], places[i], stops[i]), noise, sizes) >= limit:
             return s, places[i]
     return -1, -1
 
@@ -246,14 +254,15 @@ def _greedy(
     least: int,
     memo: Memo,
     inner: Inner,
+    begun: Ints,
 ) -> Ints:
-    """Edges (segments + 1,) of a binary segmentation, the strongest split first."""
+    """Edges (segments + 1,) of ``begun`` and of further splits, the strongest first."""
     # One array for all possible edges: allocating one per split costs more than the splits.
-    most = len(y) // least + 1
+    most = len(y) // least + len(begun)
     edges, parts = np.empty(most + 1, np.int64), np.empty((most, 5))
-    edges[0], edges[1] = 0, len(y)
-    segments = 1
-    _set_parts(y, sums, edges[:2], least, memo, parts)
+    segments = len(begun) - 1
+    edges[: segments + 1] = begun
+    _set_parts(y, sums, begun, least, memo, parts)
     needed = inner_limit(limit, len(y))
     while True:
         mine, known = edges[: segments + 1], parts[:segments]
@@ -315,8 +324,16 @@ def search(
     greedy binary segmentation starts with the strongest split. Every change is then moved to its
     best place between its neighbours and must pass there again; the weakest is dropped first.
     """
-    found = _greedy(y, sums, sizes, limit, least, memo, inner)
+    found = _greedy(y, sums, sizes, limit, least, memo, inner, np.array([0, len(y)]))
     edges, strengths = _settled(y, sums, found, sizes, limit, least, memo)
+    # Without a dropped change its neighbour may move to the dropped place and leave its own, which
+    # is then a split of a segment that passes.
+    while len(edges) < len(found):
+        found = _greedy(y, sums, sizes, limit, least, memo, inner, edges)
+        more, theirs = _settled(y, sums, found, sizes, limit, least, memo)
+        if len(more) <= len(edges):
+            break
+        edges, strengths = more, theirs
     stairs = _stairs(y, sums, edges, sizes, limit, least, memo)
     if len(stairs) > len(edges):
         needed = inner_limit(limit, len(y))
@@ -369,23 +386,21 @@ def _stairs(
     significant between its neighbours; none of a ramp's splits does.
     """
     edges, known = found, False
-    smallest = sizes[1]
     while True:
         parts = parts_of(y, sums, edges, least, memo)
         largest, at = 0.0, -1
         for s in range(len(parts)):
             gain = parts[s, 0]
-            rest, degrees = local_noise(parts, edges, s, s + 1)
-            degrees -= 1.0
-            if gain <= 0.0 or degrees < 1.0:
+            around, free = local_noise(parts, edges, s, s + 1)
+            if gain <= 0.0 or free < 2.0:
                 continue
-            left_over = max(rest - gain, degrees * smallest)
-            if evidence(gain, left_over, degrees, 1.0) < limit:
+            rest, degrees = moderated(around - gain, free - 1.0, sizes)
+            if evidence(gain, rest, degrees, 1.0) < limit:
                 continue
             if gain > largest:
                 largest, at = gain, s
             line = line_gain(sums[0], sums[1], edges[s], edges[s + 1])
-            if line >= gain or evidence(gain - line, left_over, degrees, 1.0) < RAMP_MARGIN:
+            if line >= gain or evidence(gain - line, rest, degrees, 1.0) < RAMP_MARGIN:
                 known = True
         if at < 0 or not known:
             return edges if known else found
@@ -407,20 +422,19 @@ def strengths_of(
 
     phi: least autocorrelation.
     """
-    share, smallest, tail = sizes
     changes = len(edges) - 2
     parts = parts_of(y, sums, edges, least, memo)
-    phi = max(autocorrelation(parts, len(y)), phi)
+    phi = max(autocorrelation(parts, len(y), sizes), phi)
     strengths = np.empty(changes)
     for i in range(changes):
-        rest, degrees = local_noise(parts, edges, i, i + 2)
-        degrees = max(degrees, 1.0)
-        noise = (max(rest, degrees * smallest), degrees, phi, share, tail)
-        strengths[i] = strength(y, sums, (edges[i], edges[i + 1], edges[i + 2]), noise)
+        around, free = local_noise(parts, edges, i, i + 2)
+        rest, degrees = moderated(around, max(free, 1.0), sizes)
+        place = (edges[i], edges[i + 1], edges[i + 2])
+        strengths[i] = strength(y, sums, place, (rest, degrees, phi), sizes)
     return strengths
 
 
 @compiled
-def autocorrelation(parts: Floats, n: int) -> float:
-    """The significant autocorrelation of n values in segments. parts: (segments, 5)."""
-    return counted_phi(np.sum(parts[:, 3]), np.sum(parts[:, 4]), n, len(parts) - 1)
+def autocorrelation(parts: Floats, n: int, sizes: Sizes) -> float:
+    """The autocorrelation that counts, of n values in segments. parts: (segments, 5)."""
+    return phi_of(np.sum(parts[:, 3]), np.sum(parts[:, 4]), n, len(parts) - 1, sizes)
