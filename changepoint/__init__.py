@@ -6,10 +6,11 @@ ones, :func:`learned_autocorrelation` the memory of a machine, and :func:`exact_
 one without noise. :func:`creep` tests whether a series has become worse without a step that
 shows it. :class:`Bisection` finds the culprit between a good and a bad revision. :func:`compare`,
 :class:`Sequential` and :class:`GroupSequential` compare two samples, :class:`SpreadSequential`
-their noise, and :class:`ShareSequential` how often they reach a threshold. :func:`budget` converts wrong issues a month into a threshold. Results are
-immutable and survive a JSON round trip. The package is independent of the pipeline. Three pages
-describe the methods, with their calibration and measured error rates:
-``docs/internals/statistics.md``, ``docs/guide/comparing.md`` and ``docs/guide/bisection.md``.
+their noise, and :class:`ShareSequential` how often they reach a threshold. :func:`budget` converts
+wrong issues a month into a threshold. Results are immutable and survive a JSON round trip. The
+package is independent of the pipeline. Three pages describe the methods, with their calibration and
+measured error rates: ``docs/internals/statistics.md``, ``docs/guide/comparing.md`` and
+``docs/guide/bisection.md``.
 """
 
 from changepoint.api import detect, methods

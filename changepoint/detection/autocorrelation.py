@@ -16,9 +16,9 @@ from changepoint.series import Floats
 FEWEST = 20
 """Fewest positions of a series that takes part: a ladder shows its changes more than its noise."""
 
-ENOUGH = 200
+ENOUGH = 1000
 """Pairs of differences of all series from which their correlation counts: its standard error then
-is .07."""
+is .03, and of AR(.5) too little is deducted with .07."""
 
 OUTLYING = 5.0
 """Deviations of a difference of neighbours from which it is a change or a spike, and left out."""

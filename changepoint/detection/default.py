@@ -81,7 +81,7 @@ def find(series: GroupedSeries, request: Request) -> MethodResult:
         return outcome(series.positions, limit, ())
     values = position_values(series)
     floor = floor_of(values, equal_neighbours(values))
-    known = (*UNKNOWN[:3], *_memory(request, 1.0))
+    known = (*UNKNOWN[:3], _phi(request), 1.0)
     places, strengths = changes(values, limit, floor, LEAST, 1.0, known)
     found = zip(places.tolist(), strengths.tolist(), strict=True)
     return outcome(series.positions, limit, found, known)
@@ -99,9 +99,9 @@ def _replicated(series: GroupedSeries, request: Request) -> MethodResult:
         limit = calibration.limit(series.positions, request.alarms_per_1000 * (1.0 - newest.SHARE))
         values = replicates.means
         floor = floor_of(values, equal_neighbours(values))
-        # A ladder does not estimate its autocorrelation, so the estimate counts gradually.
-        memory = _memory(request, min(series.positions / LADDER - 1.0, 1.0))
-        known = (*_prior(replicates), *memory)
+        # A ladder does not guard against autocorrelation and ramps: these guards count gradually.
+        trust = min(series.positions / LADDER - 1.0, 1.0)
+        known = (*_prior(replicates), _phi(request), trust)
         places, strengths = changes(values, limit, floor, LEAST_REPLICATED, LEEWAY, known)
         found = zip(places.tolist(), strengths.tolist(), strict=True)
         result = outcome(series.positions, limit, found, known)
@@ -126,9 +126,8 @@ def _prior(replicates: Replicates) -> tuple[float, float, float]:
     return prior, sure, doubted
 
 
-def _memory(request: Request, trust: float) -> tuple[float, float]:
-    """``phi`` and ``trust``: of the estimated autocorrelation, unless the machine's is known."""
-    return (-1.0, trust) if request.autocorrelation is None else (request.autocorrelation, 0.0)
+def _phi(request: Request) -> float:
+    return -1.0 if request.autocorrelation is None else request.autocorrelation
 
 
 def outcome(
@@ -137,7 +136,7 @@ def outcome(
     """The result of a search from the place and strength of each change, and its limit."""
     found = (FoundChange(at, calibration.pvalue(positions, strength)) for at, strength in changes)
     _, sure, _, phi, trust = known
-    needs = partial(power.by_scan, positions, limit, power.Memory(sure, max(phi, 0.0), trust))
+    needs = partial(power.by_scan, positions, limit, power.Memory(sure, phi, trust))
     return MethodResult(tuple(found), calibration.pvalue(positions, limit), needs)
 
 

@@ -24,8 +24,8 @@ SHARE = 0.1
 """Share of the budget for changes of level that this test spends on replicated lines."""
 
 NEWEST = 6
-"""Most newest positions that are compared with those before. The scan finds a step of any size
-after four nights, so a step that this test found stays found."""
+"""Most newest positions that are compared with those before, or a third of all. The scan finds a
+step of any size after four nights, so a step that this test found stays found."""
 
 LEAST_BEFORE = 3
 """Fewest positions of the level before: fewer may be a disturbance that has just ended."""
@@ -55,7 +55,7 @@ def find(
     edges = [0, *ats, series.positions]
     start, end = edges[-2:]
     # No candidate is part of the level before.
-    stop = max(end - NEWEST, start + LEAST_BEFORE)
+    stop = max(end - min(NEWEST, end // LEAST_BEFORE), start + LEAST_BEFORE)
     levels = [float(np.median(values[a:b])) for a, b in pairwise([*edges[:-1], stop])]
     away = values - np.repeat(levels, np.diff(edges))
     # A spike in the position before a step would move its place: the middle replicate decides.

@@ -62,11 +62,7 @@ Needs = Callable[[float], Needed]
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """What a search knows of the noise beside the series.
-
-    sure: degrees of freedom from replicates. phi: known autocorrelation. trust: share of an
-    estimated one that the search deducts.
-    """
+    """What a search knows of the noise beside the series, as :class:`scan.Sizes` has it."""
 
     sure: float
     phi: float
@@ -90,12 +86,14 @@ def _scan(positions: int, limit: float, memory: Memory) -> tuple[float, float]:
     least = math.sqrt(degrees * math.expm1(min(limit / (degrees - 0.5), 700.0)))
     place, places = math.log(positions), np.log(LENGTHS)
     # The tables include the autocorrelation that a short series seems to have.
+    estimated = memory.trust if memory.phi < 0.0 else 0.0
     anywhere, middle = (
-        table[-1] + memory.trust * (float(np.interp(place, places, table)) - table[-1])
+        table[-1] + estimated * (float(np.interp(place, places, table)) - table[-1])
         for table in (ANYWHERE, MIDDLE)
     )
-    longer = math.sqrt((1.0 + memory.phi) / (1.0 - memory.phi))
-    return anywhere * least * longer, middle * longer
+    phi = max(memory.phi, 0.0)
+    longer = math.sqrt((1.0 + phi) / (1.0 - phi))
+    return anywhere * least * longer, memory.trust * middle * longer
 
 
 def by_position_test(counts: Ints, probability: float, _: float = 0.0) -> Needed:

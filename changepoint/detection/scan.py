@@ -26,8 +26,8 @@ class Sizes(NamedTuple):
     share: of clipped values. smallest: lower bound of the variance. tail: weight of a side's excess
     kurtosis against a short side (``TAIL`` or 0). prior: variance of a position by its replicates;
     sure: its degrees of freedom; doubted: the same where the scatter is larger. phi: known
-    autocorrelation, negative if it is estimated. trust: share that counts of the estimated one, and
-    of the addition to it for short sides.
+    autocorrelation, negative if it is estimated. trust: share that counts of what a ladder does not
+    use: the estimated autocorrelation, the addition to it for short sides, the ramp guard.
     """
 
     share: float

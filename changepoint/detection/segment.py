@@ -59,6 +59,28 @@ findings by 2 log 2."""
 
 
 @compiled
+def near_of(sizes: Sizes) -> float:
+    """The share that is added to an estimated autocorrelation; nothing is added to a known one."""
+    return sizes.trust if sizes.phi < 0.0 else 0.0
+
+
+@compiled
+def _is_ramp(
+    gain: float, line: float, noise: tuple[float, float], factor: float, sizes: Sizes
+) -> bool:
+    """Whether a straight line explains the values about as well as a split does.
+
+    gain, line: squared error that the split and the line explain. noise: remaining squared error
+    and its degrees. A ladder has no such guard, so it counts gradually.
+    """
+    beyond = gain - sizes.trust * line
+    rest, degrees = noise
+    if beyond <= 0.0:
+        return True
+    return evidence(beyond, rest, degrees, factor) < sizes.trust * RAMP_MARGIN
+
+
+@compiled
 def strength(
     values: Floats,
     sums: Sums,
@@ -78,10 +100,10 @@ def strength(
     left = (sums[0][tau] - sums[0][start]) / k
     right = (sums[0][stop] - sums[0][tau]) / m
     gain = (left - right) ** 2 * k * m / (k + m)
-    factor = split_factor(phi, sizes.trust, k, m)
+    factor = split_factor(phi, near_of(sizes), k, m)
     found = evidence(gain, rest, degrees, factor)
     line = line_gain(sums[0], sums[1], start, stop)
-    if line >= gain or evidence(gain - line, rest, degrees, factor) < RAMP_MARGIN:
+    if _is_ramp(gain, line, (rest, degrees), factor, sizes):
         return 0.0
     if min(k, m) < SMALL_SIDE:
         spare = spare_gain(values, sums[0], start, tau, stop)
@@ -400,7 +422,7 @@ def _stairs(
             if gain > largest:
                 largest, at = gain, s
             line = line_gain(sums[0], sums[1], edges[s], edges[s + 1])
-            if line >= gain or evidence(gain - line, rest, degrees, 1.0) < RAMP_MARGIN:
+            if _is_ramp(gain, line, (rest, degrees), 1.0, sizes):
                 known = True
         if at < 0 or not known:
             return edges if known else found

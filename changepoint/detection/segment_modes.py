@@ -12,6 +12,7 @@ from changepoint.detection.segment import (
     autocorrelation,
     best_inner,
     inner_limit,
+    near_of,
     parts_of,
     strengths_of,
 )
@@ -139,6 +140,6 @@ def _strengths(
         one = level_of(y[edges[i] : edges[i + 1]], modes)[0]
         two = level_of(y[edges[i + 1] : edges[i + 2]], modes)[0]
         ratio = 2.0 * (one + two - level_of(y[edges[i] : edges[i + 2]], modes)[0])
-        found = evidence(max(ratio, 0.0), degrees, degrees, split_factor(phi, sizes.trust, k, m))
+        found = evidence(max(ratio, 0.0), degrees, degrees, split_factor(phi, near_of(sizes), k, m))
         strengths[i] = min(strengths[i], found) / CAUTION
     return strengths

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pipeline
-from changepoint import Pooled, SharedNoise
+from changepoint import Pooled
 from changepoint.comparison.verdict import Verdict
 from changepoint.jit import PACKAGE, digest_of
 from pipeline.files.atomic_write import write_atomically
@@ -24,7 +24,7 @@ from pipeline.model import Shift
 from pipeline.regressions.pooled_detection import Window, search_window
 from pipeline.regressions.recovery import LevelPair, compare_levels
 from pipeline.regressions.rules import DetectionSettings
-from pipeline.regressions.shifts import find_shifts
+from pipeline.regressions.shifts import NOTHING_SHARED, KnownNoise, find_shifts
 from pipeline.storage.columns_file import DERIVED
 from pipeline.storage.series import Series
 
@@ -49,7 +49,7 @@ class SearchCache:
         self._revisions: dict[str, str] = {}
 
     def shifts(
-        self, series: Series, watch: DetectionSettings, noise: SharedNoise | None = None
+        self, series: Series, watch: DetectionSettings, noise: KnownNoise = NOTHING_SHARED
     ) -> list[Shift]:
         """Return the result of :func:`find_shifts`, from an earlier night if nothing changed."""
         name = _digest(
