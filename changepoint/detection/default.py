@@ -136,7 +136,7 @@ def outcome(
     """The result of a search from the place and strength of each change, and its limit."""
     found = (FoundChange(at, calibration.pvalue(positions, strength)) for at, strength in changes)
     _, sure, _, phi, trust = known
-    needs = partial(power.by_scan, positions, limit, power.Memory(sure, phi, trust))
+    needs = partial(power.by_scan, positions, limit, power.SearchNoise(sure, phi, trust))
     return MethodResult(tuple(found), calibration.pvalue(positions, limit), needs)
 
 

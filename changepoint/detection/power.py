@@ -61,7 +61,7 @@ Needs = Callable[[float], Needed]
 
 
 @dataclass(frozen=True, slots=True)
-class Memory:
+class SearchNoise:
     """What a search knows of the noise beside the series, as :class:`scan.Sizes` has it."""
 
     sure: float
@@ -69,31 +69,31 @@ class Memory:
     trust: float
 
 
-def by_scan(positions: int, limit: float, memory: Memory, tails: float) -> Needed:
+def by_scan(positions: int, limit: float, noise: SearchNoise, tails: float) -> Needed:
     """The steps that the default search finds at a limit, a squared normal deviation."""
     if positions < SHORTEST:
         return NOTHING
-    fresh, middle = _scan(positions, limit, memory)
+    fresh, middle = _scan(positions, limit, noise)
     fresh *= 1.0 + TAILS * tails
     return Needed(max(middle, fresh), fresh if positions >= SHORTEST_FRESH else math.inf)
 
 
 # Cached: a growing series repeats the same arguments.
 @lru_cache(maxsize=1024)
-def _scan(positions: int, limit: float, memory: Memory) -> tuple[float, float]:
-    degrees = positions - 2.0 + memory.sure
+def _scan(positions: int, limit: float, noise: SearchNoise) -> tuple[float, float]:
+    degrees = positions - 2.0 + noise.sure
     # The inverse of scan.evidence.
     least = math.sqrt(degrees * math.expm1(min(limit / (degrees - 0.5), 700.0)))
     place, places = math.log(positions), np.log(LENGTHS)
     # The tables include the autocorrelation that a short series seems to have.
-    estimated = memory.trust if memory.phi < 0.0 else 0.0
+    estimated = noise.trust if noise.phi < 0.0 else 0.0
     anywhere, middle = (
         table[-1] + estimated * (float(np.interp(place, places, table)) - table[-1])
         for table in (ANYWHERE, MIDDLE)
     )
-    phi = max(memory.phi, 0.0)
+    phi = max(noise.phi, 0.0)
     longer = math.sqrt((1.0 + phi) / (1.0 - phi))
-    return anywhere * least * longer, memory.trust * middle * longer
+    return anywhere * least * longer, noise.trust * middle * longer
 
 
 def by_position_test(counts: Ints, probability: float, _: float = 0.0) -> Needed:
