@@ -25,6 +25,10 @@ def discover_verb(
         str,
         typer.Argument(help="Only this DBMS, from all its sources.", show_default=False),
     ] = "",
+    source: Annotated[
+        str,
+        typer.Option(help="Only this source of the DBMS; `nightshift targets` lists the sources."),
+    ] = "",
     config: ConfigOption = DEFAULT_FILE,
     refresh: Annotated[
         bool,
@@ -36,9 +40,9 @@ def discover_verb(
 ) -> None:
     """List the revisions that the sources of the targets offer.
 
-    Example: nightshift discover mariadb
+    Example: nightshift discover mariadb --source tarball
     """
-    found = discover_stage(MeasuringContext(config), target, refresh)
+    found = discover_stage(MeasuringContext(config), target, source, refresh)
     if form is Format.JSON:
         print_json(
             [

@@ -77,12 +77,8 @@ def plan_verb(
         shown = due[-NEWEST:] if older else due
         out.print(f"{line.name}: {older}{' '.join(shown)}{kept}", markup=False)
     for workload in {cell.workload.hash: cell.workload for cell in plan.due}.values():
-        scale = workload.scale
-        out.print(
-            f"{workload.name}: {_steps(workload)}, "
-            f"{scale.clients} x {scale.tables} x {scale.rows} (clients x tables x rows)",
-            markup=False,
-        )
+        size = find_family(workload.family).size(workload)
+        out.print(f"{workload.name}: {_steps(workload)}; {size}", markup=False)
     out.print(
         f"{len(plan.due)} cells x {plan.repetitions} repetitions; {len(remaining)} runs left, "
         f"{show_duration(seconds)} of steps"

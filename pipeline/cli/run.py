@@ -16,6 +16,7 @@ from pipeline.config import DEFAULT_FILE
 from pipeline.model import Cell
 from pipeline.use_cases.measuring import MeasuringContext
 from pipeline.use_cases.run import run_stage
+from pipeline.use_cases.table import table_plan
 
 
 @app.command("run")
@@ -32,6 +33,12 @@ def run_verb(
             help="Only this cell; repeatable. `plan --format github-matrix` prints the keys."
         ),
     ] = None,
+    table: Annotated[
+        str,
+        typer.Option(
+            help="Measure and ingest what the columns of this [[table]] lack, instead of the lines."
+        ),
+    ] = "",
     form: FormatOption = Format.TEXT,
 ) -> None:
     """Measure the runs left in the plan; each becomes a bundle.
@@ -40,6 +47,7 @@ def run_verb(
     If there was something to measure, but no run was measured, the exit code is 3.
 
     Example: nightshift run --quick
+    Example: nightshift run --table lts-2026
     """
     context = MeasuringContext(config, quick, profile=profile)
     context.check_class()
@@ -51,7 +59,11 @@ def run_verb(
         if form is Format.TEXT:
             out.print(str(path), markup=False)
 
-    result = run_stage(context, context.plan(), make_watcher(screen()), keep, keys)
+    plan = table_plan(context, table) if table else context.plan()
+    result = run_stage(context, plan, make_watcher(screen()), keep, keys)
+    if table:
+        # No night follows that would take the runs into the store.
+        context.ingest()
     if form is Format.JSON:
         print_json([str(path) for path in paths])
     elif not paths and not result.harness_errors:

@@ -19,7 +19,12 @@ from pipeline.report.render.text import as_text
 from pipeline.use_cases.planning import PlanningContext
 from pipeline.use_cases.table import TableRequest, make_tables
 
-_HELP = """Print tables in the published layouts.
+_HELP = """Print tables of lines, or of any chosen columns.
+
+They have the layouts of the published reports.
+
+COLUMNS are two or more of target:version[@build options][+config], or the name of a
+[[table]] of the configuration. Without them, the tables of all lines are printed.
 
 Without --layout, each workload has the customary layout: sysbench and db_bench
 relative tables, the Insert Benchmark and tproc-c special ones.
@@ -29,6 +34,7 @@ relative tables, the Insert Benchmark and tproc-c special ones.
 
 \b
 Example: nightshift table --base 17.0 --line postgres-17 --metric cpu_us/o
+Example: nightshift table mysql:8.4.7 mariadb:11.4.5 postgres:18.1+x10c
 Example: nightshift table --layout per-operation --absolute
 Example: nightshift table --layout scale-up --format markdown
 Example: nightshift table --layout absolute --format csv > mine.csv
@@ -48,6 +54,10 @@ class TableFormat(StrEnum):
 
 @app.command("table", help=_HELP)
 def table_verb(
+    columns: Annotated[
+        list[str] | None,
+        typer.Argument(help="Columns, or the name of a [[table]].", show_default=False),
+    ] = None,
     layout: Annotated[
         str,
         typer.Option(help="The layout: one of the above. Default: that of each workload family."),
@@ -93,11 +103,17 @@ def table_verb(
         TableFormat.TEXT
     ),
 ) -> None:
-    """Print tables in the published layouts."""
-    asked = TableRequest(layout, base, line, metric, decimals, absolute, every)
-    grids, left_out = make_tables(PlanningContext(config, quick), asked)
-    _print(grids, form)
-    for name, count in left_out.items():
+    """Print tables of lines, or of any chosen columns."""
+    asked = TableRequest(layout, base, line, metric, decimals, absolute, every, columns or ())
+    tables = make_tables(PlanningContext(config, quick), asked)
+    _print(tables.grids, form)
+    if tables.missing:
+        err.print(
+            f"without results, or without some of them: {', '.join(tables.missing)}; "
+            "`nightshift run --table NAME` measures the columns of a [[table]]",
+            markup=False,
+        )
+    for name, count in tables.left_out.items():
         err.print(f"{name}: {count} older revisions are left out; --all shows them", markup=False)
 
 

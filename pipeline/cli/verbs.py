@@ -41,7 +41,8 @@ GROUPS: Mapping[str, tuple[Verb, ...]] = {
     "Look": (
         Verb("nights", "List the last nights and their results."),
         Verb("regressions", "List regressions and improvements with their states."),
-        Verb("table", "Print tables in the published layouts."),
+        Verb("table", "Print tables of lines, or of any chosen columns."),
+        Verb("article", "Write an article about a table, as markdown to edit."),
         Verb("report", "Write the tables and the report page."),
         Verb("site", "Write the trends as static pages."),
         Verb("environment", "List the machines' events, offsets and noise."),

@@ -26,6 +26,8 @@ from pipeline.config.plan import (
 from pipeline.config.preflight import PreflightSection
 from pipeline.config.publish import HubSection, PublishSection
 from pipeline.config.report import COLOURS, Colour, ColourLook, ReportSection
+from pipeline.config.server_configs import ServerConfigSection
+from pipeline.config.tables import TableSetup
 
 __all__ = [
     "COLOURS",
@@ -57,10 +59,12 @@ __all__ = [
     "ReportSection",
     "RuleSection",
     "Section",
+    "ServerConfigSection",
     "SinkName",
     "SlackSection",
     "SourceSection",
     "StoreSection",
+    "TableSetup",
     "Version",
     "WebhookSection",
     "WorkloadSection",

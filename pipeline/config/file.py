@@ -31,6 +31,8 @@ from pipeline.config.plan import ControlSection, LineSection, NightSection, Quic
 from pipeline.config.preflight import PreflightSection
 from pipeline.config.publish import HubSection, PublishSection
 from pipeline.config.report import ReportSection
+from pipeline.config.server_configs import ServerConfigSection
+from pipeline.config.tables import TableSetup
 from pipeline.config.toml_lines import Location, find_line
 from pipeline.config.transfer import BackupSection, CollectSection, S3Section, SshSection
 from pipeline.config.tune import TuneSection
@@ -56,6 +58,7 @@ class Config(Section):
     night: NightSection = Field(default_factory=NightSection)
     build: tuple[BuildSection, ...] = ()
     patch: tuple[PatchSection, ...] = ()
+    config: tuple[ServerConfigSection, ...] = ()
     line: tuple[LineSection, ...] = ()
     workload: tuple[WorkloadSection, ...] = ()
     control: tuple[ControlSection, ...] = ()
@@ -63,6 +66,7 @@ class Config(Section):
     confirm: ConfirmSection = Field(default_factory=ConfirmSection)
     bisect: BisectSection = Field(default_factory=BisectSection)
     rule: tuple[RuleSection, ...] = ()
+    table: tuple[TableSetup, ...] = ()
     report: ReportSection = Field(default_factory=ReportSection)
     notify: NotifySection = Field(default_factory=NotifySection)
     github: GithubSection = Field(default_factory=GithubSection)
@@ -169,8 +173,23 @@ class ConfigFile:
                     control.classes,
                     [each.name for each in classes],
                 )
+        self._check_tables()
         self._check_preflight()
         self._check_known(("detect", "metrics"), "metric", self.config.detect.metrics, METRICS)
+
+    def _check_tables(self) -> None:
+        self._check_once("table", [table.name for table in self.config.table])
+        workloads = [workload.name for workload in self.config.workload]
+        for index, table in enumerate(self.config.table):
+            at = ("table", index)
+            self._check_known((*at, "workloads"), "workload", table.workloads, workloads)
+            self._check_known((*at, "metrics"), "metric", table.metrics, METRICS)
+            if table.base not in ("", *table.columns):
+                raise self.problem(
+                    (*at, "base"),
+                    f"{table.base} is not among the columns; "
+                    f"{did_you_mean(table.base, table.columns)}",
+                )
 
     def _check_preflight(self) -> None:
         lists = self.config.preflight.policy().model_dump(exclude={"wait"})

@@ -1,4 +1,4 @@
-"""Parse the sides of a comparison: ``postgres:14.20``, ``sqlite:./src@rel_o3native``.
+"""Parse the sides of a comparison and the columns of a table: ``postgres:14.20``.
 
     target:version[#copy][@build options][+config]
     target:folder[#commit][@build options][+config]
@@ -12,11 +12,12 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from pipeline.config import WorkloadSection
+from pipeline.config import ConfigFile, WorkloadSection
 from pipeline.experiments.source_trees import revision_of_tree
 from pipeline.files.address import folder_at
 from pipeline.measure.build import OFFICIAL, SHIPPED_OPTIONS, default_options
 from pipeline.measure.discover import Offer, look_up
+from pipeline.measure.server_configs import server_config
 from pipeline.model import Cell, Frozen, Machine, Revision, SeriesKey, Supply, Workload
 from pipeline.targets import find_target
 from pipeline.text.errors import UserError, did_you_mean
@@ -159,6 +160,7 @@ def _supplies(subject: RevisionSpec) -> list[Supply]:
 
 def cell_of(
     subject: RevisionSpec,
+    file: ConfigFile,
     section: WorkloadSection,
     workload: Workload,
     machine: Machine,
@@ -169,10 +171,26 @@ def cell_of(
 
     Raises UserError as :func:`find_subject` does, and for an unknown configuration.
     """
-    revision, options = find_subject(subject, cache, results)
+    found = find_subject(subject, cache, results)
+    return cell_with(subject, found, file, section, workload, machine)
+
+
+def cell_with(
+    subject: RevisionSpec,
+    found: tuple[Revision, str],
+    file: ConfigFile,
+    section: WorkloadSection,
+    workload: Workload,
+    machine: Machine,
+) -> Cell:
+    """Return the cell of a side whose revision and build options are found already.
+
+    Raises UserError for an unknown configuration.
+    """
+    revision, options = found
     name = subject.config or section.configs.get(subject.target, section.config)
     try:
-        config = find_target(subject.target).config(name, revision, machine)
+        config = server_config(file, name, revision, machine)
     except UserError as error:
         raise UserError(f"{subject.text}: {error}") from error
     return Cell(

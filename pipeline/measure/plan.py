@@ -10,6 +10,7 @@ from types import MappingProxyType
 from pipeline.config import Config, ConfigFile, WorkloadSection
 from pipeline.measure.build_options import build_options, check_options
 from pipeline.measure.discover import Discovered, offer_of, revisions_of_line
+from pipeline.measure.server_configs import check_configs, server_config
 from pipeline.model import (
     Cell,
     Frozen,
@@ -22,7 +23,6 @@ from pipeline.model import (
     Workload,
     digest,
 )
-from pipeline.targets import find_target
 from pipeline.text.errors import UserError
 from pipeline.workloads import find_family
 from pipeline.workloads.base import Family, UnknownStepError
@@ -205,6 +205,7 @@ def check_workloads(file: ConfigFile) -> None:
     Also refuse a workload on a line whose target the family does not run on.
     """
     check_options(file)
+    check_configs(file)
     for index, section in enumerate(file.config.workload):
         _workload(file, ("workload", index), section, clients=section.clients[0])
         family = find_family(section.family)
@@ -332,6 +333,13 @@ def workload_at(file: ConfigFile, index: int, quick: bool) -> Workload:
     return _workload(file, ("workload", index), section, section.clients[0])
 
 
+def workloads_at(file: ConfigFile, index: int, quick: bool) -> list[Workload]:
+    """Return the ``index``-th workload of the configuration, with each number of clients."""
+    section = (quicken(file.config) if quick else file.config).workload[index]
+    clients = dict.fromkeys(section.clients)
+    return [_workload(file, ("workload", index), section, each) for each in clients]
+
+
 def section_of(file: ConfigFile, workload: Workload, quick: bool) -> int:
     """Return the index in the configuration of the workload that a planned workload came from.
 
@@ -360,7 +368,7 @@ def _server_config(
     name = section.configs.get(revision.target, section.config)
     at = "configs" if revision.target in section.configs else "config"
     try:
-        return find_target(revision.target).config(name, revision, machine)
+        return server_config(file, name, revision, machine)
     except UserError as error:
         raise file.problem(("workload", index, at), str(error)) from error
 

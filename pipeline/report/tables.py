@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlalchemy import Engine
 
+from pipeline.experiments.table_columns import ChosenColumn
 from pipeline.measure.plan import LONG, NEWEST, Line
-from pipeline.model import StepStatus, Workload
+from pipeline.model import Cell, StepStatus, Workload
 from pipeline.report.grid import MARK_SIGN, SLA_SIGN
 from pipeline.report.relative import Column, Table, absolute_table
 from pipeline.storage.measurements import MeasurementRow, rows
@@ -46,12 +47,16 @@ class MeasuredSubject:
     remarks: tuple[StepRemark, ...]
     read: Callable[[Sequence[str]], Iterable[MeasurementRow]]
     """the measurements in some metrics"""
+    groups: tuple[str, ...] = GROUPS
+    """the order of the groups; others follow"""
+    caveats: tuple[str, ...] = ()
+    """why columns are not measured alike"""
 
     def tables(self, metrics: Sequence[str]) -> dict[str, Table]:
         """Return a table for each metric, without groups that have no values in it."""
         found = list(self.read(metrics))
         return {
-            metric: absolute_table(self.title, metric, self.columns, found, GROUPS)
+            metric: absolute_table(self.title, metric, self.columns, found, self.groups)
             for metric in metrics
         }
 
@@ -72,18 +77,28 @@ class MeasuredSubject:
         return SLA_SIGN * failed + MARK_SIGN * marked
 
     def notes(self) -> tuple[str, ...]:
-        """Return the footnotes: the remarks about steps of revisions."""
-        found: dict[tuple[str, str, str], list[str]] = {}
+        """Return the footnotes: the remarks about steps of revisions, equal ones together."""
+        at: dict[tuple[str, str, str], list[str]] = {}
         for remark in self.remarks:
             footnotes = [(MARK_SIGN, mark) for mark in remark.marks]
             if remark.status == StepStatus.SLA_FAILED:
                 footnotes.insert(0, (SLA_SIGN, f"SLA failed, {remark.note}"))
             for sign, text in footnotes:
-                found.setdefault((sign, remark.step, text), []).append(remark.revision)
-        return tuple(
-            f"{sign} {step} at {', '.join(dict.fromkeys(labels))}: {text}"
-            for (sign, step, text), labels in sorted(found.items(), key=lambda item: item[0][0])
+                at.setdefault((sign, text, remark.step), []).append(remark.revision)
+        together: dict[tuple[str, str, str], list[str]] = {}
+        for (sign, text, step), labels in at.items():
+            where = ", ".join(dict.fromkeys(labels))
+            together.setdefault((sign, text, where), []).append(step)
+        footnotes_of_steps = (
+            f"{sign} {self._steps_in_words(steps)} at {where}: {text}"
+            for (sign, text, where), steps in sorted(together.items(), key=lambda item: item[0][0])
         )
+        return (*footnotes_of_steps, *self.caveats)
+
+    def _steps_in_words(self, steps: Sequence[str]) -> str:
+        if 1 < len(steps) == len(self.workload.steps):
+            return "every step"
+        return ", ".join(steps)
 
 
 def newest_revisions(
@@ -142,6 +157,103 @@ def measured_subject(
         remarks=tuple(remarks(store, cells=keys)),
         read=lambda metrics: rows(store, cells=keys, metrics=metrics),
     )
+
+
+def chosen_subjects(
+    store: Engine, name: str, columns: Sequence[ChosenColumn], groups: Sequence[str] = ()
+) -> list[MeasuredSubject]:
+    """Return the results of a table's chosen columns, one subject for each workload.
+
+    ``groups`` are the groups of steps to show, in this order; by default all.
+    """
+    cells = [cell for column in columns for cell in column.cells]
+    setups = dict.fromkeys((cell.workload.hash, cell.machine_class) for cell in cells)
+    several_classes = len({cell.machine_class for cell in cells}) > 1
+    found = []
+    for workload_hash, machine_class in setups:
+        by_label = {
+            column.label: cell
+            for column in columns
+            for cell in column.cells
+            if (cell.workload.hash, cell.machine_class) == (workload_hash, machine_class)
+        }
+        title = f"{name}, {machine_class}" if several_classes else name
+        subject = _chosen_subject(store, title, by_label, groups)
+        if subject is not None:
+            found.append(subject)
+    return _distinct(found)
+
+
+def _chosen_subject(
+    store: Engine, name: str, by_label: Mapping[str, Cell], groups: Sequence[str]
+) -> MeasuredSubject | None:
+    """Return the results of one cell for each column; None without results."""
+    measured = {
+        label: last[-1]
+        for label, cell in by_label.items()
+        if (last := runs(store, cells=[cell.key]))
+    }
+    if not measured:
+        return None
+    columns = tuple(
+        Column(label=label, name=last.name, target=last.target) for label, last in measured.items()
+    )
+    workload = next(iter(by_label.values())).workload
+    named = f"{name}, {workload.name}"
+    shown = {step.name for step in workload.steps if step.group in groups}
+
+    def read(metrics: Sequence[str]) -> Iterable[MeasurementRow]:
+        for label in measured:
+            for row in rows(store, cells=[by_label[label].key], metrics=metrics):
+                if not groups or row.group in groups:
+                    yield row._replace(revision=label)
+
+    return MeasuredSubject(
+        line=name,
+        title=named,
+        name=named,
+        workload=workload,
+        columns=columns,
+        base=None,
+        metrics=(),
+        remarks=tuple(
+            remark._replace(revision=label)
+            for label in measured
+            for remark in remarks(store, cells=[by_label[label].key])
+            if not groups or remark.step in shown
+        ),
+        read=read,
+        groups=tuple(groups) or GROUPS,
+        caveats=_placed_otherwise(measured),
+    )
+
+
+def _distinct(subjects: Sequence[MeasuredSubject]) -> list[MeasuredSubject]:
+    """Return subjects whose titles tell the numbers of clients where names repeat."""
+    names = [subject.name for subject in subjects]
+    return [
+        replace(
+            subject,
+            title=f"{subject.name}, {plural(subject.workload.scale.clients, 'client')}",
+        )
+        if names.count(subject.name) > 1
+        else subject
+        for subject in subjects
+    ]
+
+
+def _placed_otherwise(measured: Mapping[str, RunRow]) -> tuple[str, ...]:
+    """Return a footnote for each column that ran on other cores than the first one."""
+    first, *others = measured.items()
+    return tuple(
+        f"{label} ran on other cores than {first[0]}: {_cores(last)}, not {_cores(first[1])}"
+        for label, last in others
+        if last.pinning != first[1].pinning
+    )
+
+
+def _cores(row: RunRow) -> str:
+    return "; ".join(f"{part} {cores}" for part, cores in row.pinning.items()) or "not pinned"
 
 
 def _published_base(workload: Workload, columns: Iterable[Column]) -> Column | None:

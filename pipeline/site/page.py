@@ -18,6 +18,9 @@ MARK = '<meta name="generator" content="nightshift site">'
 NIGHT = "night.html"
 """File name of the report of the last night, beside the first page of a site."""
 
+TABLES = "tables.html"
+"""File name of the tables of chosen columns, beside the first page of a site."""
+
 _PACKAGE = "pipeline.site"
 _SHARED = ("elements", "chart", "revisions", "colours")
 
@@ -41,16 +44,22 @@ _VIEWS = {
 }
 
 
-def views_of(page: str, sla: bool) -> list[View]:
-    """Return the links at the top of a page; the SLA view only if a workload has an SLA."""
+def views_of(page: str, sla: bool, tables: bool) -> list[View]:
+    """Return the links at the top of a page.
+
+    The SLA view is among them if a workload has an SLA, the page of tables if there are ``tables``.
+    """
     first = "index.html"
     views = [
         View(title, f"{'' if page == first else first}#{name}", name if page == first else "")
         for name, title in _VIEWS.items()
         if sla or name != "insert"
     ]
-    night = View("Last night", "#main" if page == NIGHT else NIGHT, here=page == NIGHT)
-    return [views[0], night, *views[1:]]
+    beside = [
+        View(title, "#main" if page == file else file, here=page == file)
+        for title, file in (("Last night", NIGHT), *((("Tables", TABLES),) if tables else ()))
+    ]
+    return [views[0], *beside, *views[1:]]
 
 
 def render(

@@ -6,10 +6,13 @@ import os
 import shutil
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
+
+from markupsafe import Markup
 
 from pipeline.environment.events import EnvironmentEvent
 from pipeline.explain.explanation import Explanation
@@ -18,6 +21,8 @@ from pipeline.measure.plan import Plan
 from pipeline.model import Mode, Regression, digest
 from pipeline.regressions.detected import Detected
 from pipeline.regressions.states import KnownRegression
+from pipeline.report.grid import Grid
+from pipeline.report.render.html import as_html, colour_styles
 from pipeline.site.changes import changes_at
 from pipeline.site.data import files_of, script, view_metrics, view_trend
 from pipeline.site.explained import view_explained
@@ -26,7 +31,7 @@ from pipeline.site.functions import function_files, functions_of
 from pipeline.site.machines import SiteMachines
 from pipeline.site.night.write import NightReport, render_page
 from pipeline.site.overview import view_regressions
-from pipeline.site.page import MARK, NIGHT, render, views_of
+from pipeline.site.page import MARK, NIGHT, TABLES, View, render, views_of
 from pipeline.site.setups import LineSetup, name_places
 from pipeline.site.trends import Trend, Trends
 from pipeline.storage.derive.background import SUSTAINED
@@ -52,13 +57,15 @@ def write_site(
     issues: Mapping[str, Path] | None = None,
     events: Sequence[EnvironmentEvent] = (),
     explanations: Sequence[tuple[Regression, Explanation]] = (),
+    tables: Sequence[Grid] = (),
 ) -> Path:
     """Write the trend site of a plan's lines into ``folder`` and return its first page.
 
     ``detected`` is what the last detection found, ``known`` the regressions of the store,
     ``night`` the report, ``now`` the time with its zone. ``issues`` are the files of regressions
     by fingerprint, for links. ``events`` are those of the machines, the newest first.
-    ``explanations`` are the explained regressions, each with a page of its own.
+    ``explanations`` are the explained regressions, each with a page of its own. ``tables`` are
+    those of chosen columns, which have a page together.
 
     Data go into a folder with a new name, then the pages are put in place of the old ones, and
     then the old data leave: killed at any moment, there is a whole site. Raises UserError when it
@@ -93,14 +100,16 @@ def write_site(
             ),
         }
         sla = any(trend["sla"] for trend in index["trends"])
-        write_atomically(folder / NIGHT, render_page(night, detected, now, views_of(NIGHT, sla)))
+        views = partial(views_of, sla=sla, tables=bool(tables))
+        write_atomically(folder / NIGHT, render_page(night, detected, now, views(NIGHT)))
+        _write_tables(folder / TABLES, tables, views(TABLES), index["written"])
         write_atomically(
             page,
             render(
                 "site.html.j2",
                 _SCRIPTS,
                 index,
-                views=views_of(page.name, sla),
+                views=views(page.name),
                 loads=True,
                 written=index["written"],
             ),
@@ -165,6 +174,24 @@ def _write_explained(
         _write(data / f"{name}.js", content)
         written[regression.fingerprint] = name
     return written
+
+
+def _write_tables(page: Path, tables: Sequence[Grid], views: Sequence[View], written: str) -> None:
+    """Write the page of the tables of chosen columns; without tables, remove an older one."""
+    if not tables:
+        page.unlink(missing_ok=True)
+        return
+    text = render(
+        "tables.html.j2",
+        (),
+        {},
+        views=views,
+        styles=colour_styles(),
+        # The renderer escapes all text.
+        tables=[Markup(as_html(grid)) for grid in tables],  # noqa: S704
+        written=written,
+    )
+    write_atomically(page, text)
 
 
 def _name(trend: Trend) -> tuple[str, ...]:

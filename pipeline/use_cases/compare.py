@@ -93,7 +93,9 @@ def experiment_of(context: MeasuringContext, asked: ComparisonRequest) -> Experi
     metrics = figures_in(mode, asked.metrics, context.config.detect.metrics)
     chosen = workload_of(section, asked.steps)
     first, second = (
-        cell_of(each, section, chosen, context.machine, context.cache, context.results)
+        cell_of(
+            each, context.file, section, chosen, context.machine, context.cache, context.results
+        )
         for each in subjects
     )
     return Experiment(

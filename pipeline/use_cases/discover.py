@@ -4,34 +4,64 @@ from __future__ import annotations
 
 import logging
 
-from pipeline.measure.discover import Discovered, Offer, discover
+from pipeline.measure.discover import (
+    FILE,
+    Discovered,
+    Offer,
+    discover,
+    discovered,
+    offers_of,
+    remember,
+)
 from pipeline.model import Revision
 from pipeline.targets import find_target
-from pipeline.text.errors import UserError
+from pipeline.text.errors import UserError, did_you_mean
 from pipeline.use_cases.measuring import MeasuringContext
 
 _LOG = logging.getLogger(__name__)
 
 
-def discover_stage(context: MeasuringContext, target: str, refresh: bool) -> Discovered:
+def discover_stage(
+    context: MeasuringContext, target: str, source: str, refresh: bool
+) -> Discovered:
     """Query the sources of the configured lines, or with ``target`` all sources of a target.
 
-    With ``refresh``, sources that were queried within the last hour are queried again. Raises
-    UserError for an unknown target, and if no source can be reached.
+    ``source`` names one of them. What a configured line needs is remembered for the plan. With
+    ``refresh``, sources that were queried within the last hour are queried again. Raises UserError
+    for an unknown target or source, and if no source can be reached.
     """
     if target:
-        return _everywhere(context, target, refresh)
+        found = _everywhere(context, target, source, refresh)
+        _remember(context, found)
+        return found
+    if source:
+        raise UserError("a source belongs to a DBMS; name the DBMS before --source")
     return discover(context.offers(), context.cache, context.results, refresh=refresh)
 
 
-def _everywhere(context: MeasuringContext, name: str, refresh: bool) -> Discovered:
-    """Query every source of a target; log a warning for one that cannot be reached."""
+def _remember(context: MeasuringContext, found: Discovered) -> None:
+    """Save the revisions that lines take, beside those that were discovered before."""
+    if not context.config.line:
+        return
+    needed = {offer: found[offer] for offer in offers_of(context.file) if offer in found}
+    if needed:
+        before = discovered(context.results) if (context.results / FILE).exists() else {}
+        remember({**before, **needed}, context.results)
+
+
+def _everywhere(context: MeasuringContext, name: str, source: str, refresh: bool) -> Discovered:
+    """Query the sources of a target; log a warning for one that cannot be reached."""
     try:
         target = find_target(name)
     except KeyError as error:
         raise UserError(error.args[0]) from error
+    names = [supply.name for supply in target.supplies]
+    if source and source not in names:
+        raise UserError(f"{name} has no source {source!r}; {did_you_mean(source, names)}")
     found: dict[Offer, tuple[Revision, ...]] = {}
     for supply in target.supplies:
+        if source not in ("", supply.name):
+            continue
         offer = Offer(name, supply)
         try:
             found |= discover([offer], context.cache, None, refresh=refresh)

@@ -18,6 +18,7 @@ from pipeline.report.tables import MeasuredSubject, measured_subjects
 from pipeline.site.night import NightReport, read_night, write_page
 from pipeline.storage.journal import now
 from pipeline.use_cases.measuring import MeasuringContext
+from pipeline.use_cases.table import all_chosen_tables
 
 _ENDINGS = {"markdown": "md", "csv": "csv", "json": "json"}
 """The formats of written tables, with their file extensions."""
@@ -32,7 +33,10 @@ class WrittenReport(NamedTuple):
 
 
 def write_report(context: MeasuringContext, plan: Plan) -> WrittenReport:
-    """Write the tables of every line and the page; of long lines, both have the same revisions."""
+    """Write the tables of every line, those of chosen columns, and the page.
+
+    Of long lines, tables and page have the same revisions.
+    """
     settings = context.config.report
     folder = context.results / "tables"
     folder.mkdir(parents=True, exist_ok=True)
@@ -49,6 +53,11 @@ def write_report(context: MeasuringContext, plan: Plan) -> WrittenReport:
                     for form in _ENDINGS
                     if grids
                 ]
+    for name, grids in all_chosen_tables(context).items():
+        written += [
+            _write(folder / f"table-{name}.{_ENDINGS[form]}", FORMATS[form], grids)
+            for form in _ENDINGS
+        ]
     page = write_page(context.results / "report.html", night, detected, at)
     return WrittenReport(written, page, night)
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from pipeline.measure.build import identical
 from pipeline.measure.controls import measured_here, remember_measured, with_controls
 from pipeline.measure.matrix import chosen
-from pipeline.measure.plan import Plan
+from pipeline.measure.plan import Plan, check_workloads
 from pipeline.measure.progress import Watcher
 from pipeline.measure.run import Builds, build_all, build_key, run_all, save_builds
 from pipeline.model import Cell
@@ -26,7 +26,7 @@ _LOG = logging.getLogger(__name__)
 
 def check_tools(context: MeasuringContext) -> None:
     """Raise UserError if a tool that the configured workloads need is not installed."""
-    context.offers()
+    check_workloads(context.file)
     context.workspace.check_tools()
     for family in {workload.family for workload in context.config.workload}:
         find_family(family).tools()

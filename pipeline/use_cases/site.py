@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import chain
 from pathlib import Path
 
 from pipeline.environment.persistence import load_environment
@@ -17,6 +18,7 @@ from pipeline.site.night import NightReport
 from pipeline.storage.journal import now
 from pipeline.use_cases.measuring import MeasuringContext
 from pipeline.use_cases.report import read_report
+from pipeline.use_cases.table import all_chosen_tables
 
 
 def make_site(
@@ -44,6 +46,7 @@ def make_site(
         issues=files(context.config.issues_folder),
         events=environment.events if environment is not None else (),
         explanations=_explanations(context, detected, known),
+        tables=list(chain.from_iterable(all_chosen_tables(context).values())),
     )
 
 

@@ -2,25 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import logging
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from pipeline.config import TableSetup
+from pipeline.experiments.table_columns import ChosenColumn, chosen_columns, plan_of_table
 from pipeline.measure.plan import Line, Plan
 from pipeline.model.metrics import METRICS
 from pipeline.report.grid import Grid
 from pipeline.report.layouts import LAYOUTS, make_grids
 from pipeline.report.layouts.base import TableOptions
-from pipeline.report.tables import MeasuredSubject, measured_subjects, newest_revisions
+from pipeline.report.tables import (
+    MeasuredSubject,
+    chosen_subjects,
+    measured_subjects,
+    newest_revisions,
+)
 from pipeline.storage.imported_lines import imported_lines
 from pipeline.storage.runs import measured_cells
 from pipeline.text.errors import UserError, did_you_mean
 from pipeline.use_cases.planning import PlanningContext
 
+_LOG = logging.getLogger(__name__)
+
 
 class TableRequest(NamedTuple):
     """The requested tables; empty fields stand for the defaults of the layout.
 
-    With ``absolute``, only tables of absolute values; with ``every``, all revisions of long lines.
+    ``chosen`` is the name of one table of the configuration, or columns as
+    ``target:version[@build options][+config]``; empty for the tables of lines. With ``absolute``,
+    only tables of absolute values; with ``every``, all revisions of long lines.
     """
 
     layout: str = ""
@@ -30,13 +42,18 @@ class TableRequest(NamedTuple):
     decimals: int | None = None
     absolute: bool = False
     every: bool = False
+    chosen: Sequence[str] = ()
 
 
 class Tables(NamedTuple):
-    """Tables, and how many measured revisions of each line are left out of them."""
+    """Tables, how many measured revisions of each line are left out, and what is not measured.
+
+    ``missing`` are the columns of a chosen table that lack results.
+    """
 
     grids: list[Grid]
     left_out: Mapping[str, int]
+    missing: tuple[str, ...] = ()
 
 
 class LineTables(NamedTuple):
@@ -61,6 +78,8 @@ def make_tables(context: PlanningContext, asked: TableRequest) -> Tables:
     Of long lines they show what :func:`newest_revisions` chooses, unless ``every`` revision is
     asked for. Raises UserError for an unknown layout, line or metric, and if there is no data.
     """
+    if asked.chosen:
+        return _chosen(context, asked)
     layout, line, base, metric = asked.layout, asked.line, asked.base, asked.metric
     if asked.absolute and layout in ("", "relative"):
         layout = "absolute"
@@ -73,10 +92,111 @@ def make_tables(context: PlanningContext, asked: TableRequest) -> Tables:
     grids = [grid for subjects in lines for grid in make_grids(subjects, options, layout)]
     if not grids:
         raise UserError(_nothing(layout, metric))
-    shown = [grid for grid in grids if grid.base is None] if asked.absolute else grids
-    if not shown:
+    return Tables(_shown(grids, layout, asked.absolute), left_out)
+
+
+def table_plan(context: PlanningContext, name: str) -> Plan:
+    """Return the plan that measures a table of the configuration. UserError for an unknown one."""
+    setup = configured_table(context, name)
+    return plan_of_table(name, columns_of_table(context, setup), context.config.night.repetitions)
+
+
+def grids_of_table(context: PlanningContext, setup: TableSetup, asked: TableRequest) -> Tables:
+    """Return the tables of chosen columns that have results; a request goes before the setup."""
+    columns = columns_of_table(context, setup)
+    layout = asked.layout or setup.layout
+    if asked.absolute and layout in ("", "relative"):
+        layout = "absolute"
+    metrics = (asked.metric,) if asked.metric else setup.metrics or ("",)
+    for metric in metrics:
+        _check(layout, metric)
+    subjects = chosen_subjects(context.store, setup.title or setup.name, columns, setup.groups)
+    there = {column.label for subject in subjects for column in subject.columns}
+    base = asked.base or setup.base or setup.columns[0]
+    # Without results of the base, the table still shows the others, absolute.
+    if base not in there and base in setup.columns and not layout:
+        layout = "absolute"
+    options = [
+        TableOptions(context.config.report, base=base, metric=metric, decimals=asked.decimals)
+        for metric in metrics
+    ]
+    grids = [grid for each in options for grid in make_grids(subjects, each, layout)]
+    return Tables(
+        _shown(grids, layout, asked.absolute),
+        {},
+        tuple(column.label for column in columns if _lacks(context, column)),
+    )
+
+
+def all_chosen_tables(context: PlanningContext) -> dict[str, list[Grid]]:
+    """Return the tables of the configuration that have results, by name.
+
+    A table that cannot be read, as its source is unreachable, is left out with a warning.
+    """
+    found = {}
+    for setup in context.config.table:
+        try:
+            grids = grids_of_table(context, setup, TableRequest()).grids
+        except UserError as error:
+            _LOG.warning(f"the table {setup.name} is left out: {error}")
+            continue
+        if grids:
+            found[setup.name] = grids
+    return found
+
+
+def _chosen(context: PlanningContext, asked: TableRequest) -> Tables:
+    if asked.line:
+        raise UserError("a table has columns of its own; leave --line out")
+    if len(asked.chosen) == 1 and ":" not in asked.chosen[0]:
+        setup = configured_table(context, asked.chosen[0])
+        advice = f"run `nightshift run --table {setup.name}`"
+    else:
+        if len(asked.chosen) < 2:
+            raise UserError("a table needs at least two columns; give another target:version")
+        setup = TableSetup(name="table", columns=tuple(asked.chosen))
+        advice = (
+            f"add a [[table]] with these columns to {context.file.path} and run `nightshift run "
+            "--table NAME`"
+        )
+    tables = grids_of_table(context, setup, asked)
+    if not tables.grids:
+        raise UserError(f"no column of the table has results in this layout; {advice}")
+    return tables
+
+
+def configured_table(context: PlanningContext, name: str) -> TableSetup:
+    """Return a [[table]] of the configuration. Raises UserError for an unknown name."""
+    tables = {table.name: table for table in context.config.table}
+    if name not in tables:
+        raise UserError(
+            f"{context.file.path} has no table {name!r}; {did_you_mean(name, tables)}; or give "
+            "columns as target:version"
+        )
+    return tables[name]
+
+
+def columns_of_table(context: PlanningContext, setup: TableSetup) -> tuple[ChosenColumn, ...]:
+    """Return the columns of a table with their cells, as :func:`chosen_columns` does."""
+    return chosen_columns(
+        context.file, setup, context.machines, context.quick, context.cache, context.results
+    )
+
+
+def _lacks(context: PlanningContext, column: ChosenColumn) -> bool:
+    """Return whether a cell of a column has no run."""
+    measured = measured_cells(context.store)
+    return any(
+        cell.key not in measured.get((cell.revision.target, cell.revision.label), ())
+        for cell in column.cells
+    )
+
+
+def _shown(grids: list[Grid], layout: str, absolute: bool) -> list[Grid]:
+    shown = [grid for grid in grids if grid.base is None] if absolute else grids
+    if grids and not shown:
         raise UserError(f"the layout {layout} has only relative values; leave --absolute out")
-    return Tables(shown, left_out)
+    return shown
 
 
 def _check(layout: str, metric: str) -> None:

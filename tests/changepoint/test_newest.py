@@ -114,3 +114,12 @@ def test_two_positions_after_a_change_are_no_level() -> None:
     series = read(values.ravel(), SHAPE.labels())
     # Only two positions have the level of the last segment.
     assert newest.find(series, replicates_of(series), [57], PROBABILITY) is None
+
+
+@pytest.mark.parametrize("at", [2, 3, 4])
+def test_a_short_ladder_that_halves_is_found(at: int) -> None:
+    shape = SeriesShape(5, 2)
+    for seed in range(40):
+        random = np.random.default_rng(seed)
+        values = draw(NOISES["gauss"], shape, random, sigma=0.5, step=-0.5, at=at)
+        assert places(values.reshape(5, 2)) == [at]

@@ -17,7 +17,7 @@ from pipeline.cli.app import app
 from pipeline.cli.verbs import VERBS, Verb
 from tests.cli.conftest import Nightshift
 
-WITHOUT_RESULTS = {("schema",), ("hub", "up"), ("lease", "take")}
+WITHOUT_RESULTS = {("schema",), ("article",), ("hub", "up"), ("lease", "take")}
 """Verbs that print a file rather than results, what goes on, or what another command prints."""
 
 

@@ -109,7 +109,7 @@ def test_a_ratio_to_a_base_in_doubt_is_in_doubt() -> None:
     remarks = [missed("scan", "17.10"), marked("scan", "17.11"), marked("x", "17.11")]
     grid = only([subject(figures, remarks=remarks)], "relative")
     assert shown(grid) == {"reads": {"scan": ["1.00!*"], "x": ["-"]}}
-    assert grid.notes[1:] == ("* scan at 17.11: still warming", "* x at 17.11: still warming")
+    assert grid.notes[1:] == ("* scan, x at 17.11: still warming",)
 
 
 def test_a_mark_of_many_revisions_is_one_note() -> None:

@@ -9,6 +9,7 @@ from pipeline.report.grid import Grid, GridRow, TableSection
 from pipeline.report.layouts.base import THROUGHPUT, TableOptions
 from pipeline.report.relative import Column, ratio
 from pipeline.report.tables import MeasuredSubject
+from pipeline.text.units import plural
 
 
 def scale_up(subjects: Sequence[MeasuredSubject], options: TableOptions) -> list[Grid]:
@@ -61,7 +62,7 @@ def _grid(by_clients: Mapping[int, MeasuredSubject], options: TableOptions) -> G
         names="last",
         notes=tuple(
             dict.fromkeys(
-                f"{note} ({clients} clients)"
+                f"{note} ({plural(clients, 'client')})"
                 for clients, subject in by_clients.items()
                 for note in subject.notes()
             )

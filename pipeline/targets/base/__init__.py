@@ -195,6 +195,10 @@ class Target(Protocol):
         """Identify an installed build. Raises UserError if it is no build of this DBMS."""
         ...
 
+    def configs(self) -> Mapping[str, tuple[str, ...]]:
+        """Return the published configurations, each with the majors that it has a file for."""
+        ...
+
     def config(self, family: str, revision: Revision, machine: Machine) -> ServerConfig:
         """Return the named configuration for a revision, scaled to the machine."""
         ...

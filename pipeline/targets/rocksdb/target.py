@@ -52,6 +52,7 @@ class RocksDB:
     )
     revisions = staticmethod(releases.revisions)
     recipe = staticmethod(compilation.recipe)
+    configs = configuration.FILES.families
     with_setting = staticmethod(configuration.with_setting)
 
     def members(self, supply: Supply, archive: Path) -> Generator[ArchiveMember]:

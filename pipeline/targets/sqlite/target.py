@@ -45,6 +45,7 @@ class SQLite:
     )
     revisions = staticmethod(releases.revisions)
     recipe = staticmethod(compilation.recipe)
+    configs = configuration.FILES.families
     config = configuration.FILES.config
     with_setting = staticmethod(configuration.with_setting)
     start = staticmethod(database.start)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from pipeline.model import Connection, Frozen, OptionValue, Scale, Step, StepOutput, Workload
+from pipeline.text.units import plural
 from pipeline.workloads.base.options import Option
 
 
@@ -92,6 +93,14 @@ class Family(Protocol):
     def actions(self, workload: Workload) -> tuple[Action, ...]:
         """Return all actions of a run, in order."""
         ...
+
+    def size(self, workload: Workload) -> str:
+        """Return the clients and the size of the database, in words."""
+        scale = workload.scale
+        return (
+            f"{plural(scale.clients, 'client')}, "
+            f"{plural(scale.tables, 'table')} of {scale.rows:,} rows"
+        )
 
     def tables(self, workload: Workload) -> tuple[str, ...]:
         """Return the names of the tables, for maintenance; none by default."""

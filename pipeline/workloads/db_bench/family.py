@@ -17,6 +17,7 @@ from pipeline.model import (
     Workload,
     digest,
 )
+from pipeline.text.units import plural
 from pipeline.workloads.base import (
     LONGER,
     Action,
@@ -104,6 +105,10 @@ class DbBench(Family):
             steps=tuple(_step(spec) for spec in catalogue.select(steps)),
             options=checked(options, self.options),
         )
+
+    def size(self, workload: Workload) -> str:
+        """Return the clients and the keys of the database, in words."""
+        return f"{plural(workload.scale.clients, 'client')}, {workload.scale.rows:,} keys"
 
     def actions(self, workload: Workload) -> tuple[Action, ...]:
         """Return the steps, with overwrites of some rows and maintenance after the load."""

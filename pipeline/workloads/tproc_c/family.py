@@ -7,6 +7,7 @@ from typing import Protocol
 
 from pipeline.model import Connection, OptionValue, Scale, Step, StepOutput, Workload
 from pipeline.text.errors import did_you_mean
+from pipeline.text.units import plural
 from pipeline.workloads.base import (
     Action,
     Command,
@@ -105,6 +106,11 @@ class TprocC(Family):
             steps=(STEP,),
             options=values,
         )
+
+    def size(self, workload: Workload) -> str:
+        """Return the virtual users and the warehouses, in words."""
+        users, warehouses = workload.scale.clients, settings(workload).warehouses
+        return f"{plural(users, 'virtual user')}, {plural(warehouses, 'warehouse')}"
 
     def actions(self, workload: Workload) -> tuple[Action, ...]:
         """Return load, maintenance after it, and the step."""

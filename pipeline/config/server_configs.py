@@ -1,0 +1,37 @@
+"""Configurations of a DBMS that users write themselves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import Field, model_validator
+
+from pipeline.config.base import Name, Section, Version
+
+
+class ServerConfigSection(Section):
+    """A configuration of a DBMS: a file of one's own, or a change of another configuration."""
+
+    name: Name = Field(description="name, which workloads and tables use")
+    target: str = Field(description="the DBMS")
+    extends: str = Field(default="", description="the configuration that this one changes")
+    file: Path | None = Field(
+        default=None,
+        description="a configuration file of the DBMS, beside nightshift.toml; with extends, it is "
+        "added to the end of the other",
+    )
+    lines: tuple[str, ...] = Field(
+        default=(), description='lines to add to the end, for example ["sync_binlog = 1"]'
+    )
+    since: Version = Field(default="", description="first version or major that it is for")
+    until: Version = Field(default="", description="last version or major that it is for")
+
+    @model_validator(mode="after")
+    def _has_text(self) -> ServerConfigSection:
+        if self.file is None and not self.extends:
+            raise ValueError("set file, or extends with lines")
+        if self.extends == self.name:
+            raise ValueError("a configuration cannot extend itself; name another one")
+        if any("\n" in line for line in self.lines):
+            raise ValueError("each of lines is one line; make a list of them, or use file")
+        return self
